@@ -1,0 +1,1 @@
+"""claimeval: how far the answers of a question-answering system can be trusted, claim by claim."""
