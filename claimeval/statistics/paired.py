@@ -1,0 +1,179 @@
+"""Comparing two arms on the same items: paired difference, sign-flip permutation, exact McNemar, Holm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from claimeval.errors import UsageError
+from claimeval.statistics.bootstrap import cluster_sums
+from claimeval.statistics.estimate import Method
+from claimeval.statistics.intervals import mean_interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison:
+    """The mean difference `a - b` over shared items, with interval and test. Undefined parts are `None`."""
+
+    difference: float | None
+    """Mean of a - b."""
+    low: float | None
+    """Lower end of its interval."""
+    high: float | None
+    """Upper end of its interval."""
+    p_value: float | None
+    """Two-sided p-value of the sign-flip permutation test."""
+    n: int
+    """Pairs with a value in both arms."""
+    dropped: int
+    """Pairs left out because one arm has no value."""
+    method: Method
+    """How the interval was made."""
+    test: Literal["exact", "sampled", "none"]
+    """Whether the test counted every sign pattern or sampled them."""
+    standard_error: float | None = None
+    """Clustered standard error of the difference."""
+    clusters: int = 0
+    """Independent groups of pairs."""
+    level: float = 0.95
+    """Confidence level of the interval."""
+    undefined_because: str | None = None
+    """Why the difference or its interval is missing."""
+
+
+def paired_difference(
+    a: Sequence[float | None],
+    b: Sequence[float | None],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    flips: int = 10_000,
+    seed: int = 0,
+) -> PairedComparison:
+    """The mean of `a - b` over items that both arms scored; `a[i]` and `b[i]` belong to item i.
+
+    Pairs in which one value is `None` are left out and counted. The interval is the BCa interval of the mean
+    difference (`intervals.mean_interval`); where all pairs are equal and the values are shares, the rule of
+    three bounds the difference on both sides. The p-value flips the signs of whole clusters
+    (`sign_flip_test`).
+    """
+    if len(a) != len(b):
+        raise UsageError(f"a and b must hold the same items in the same order: {len(a)} and {len(b)} values")
+    keys = clusters if clusters is not None else range(len(a))
+    pairs = [(x, y, key) for x, y, key in zip(a, b, keys, strict=True) if x is not None and y is not None]
+    differences = [x - y for x, y, _ in pairs]
+    kept = None if clusters is None else [key for _, _, key in pairs]
+    shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
+    mean = mean_interval(
+        differences,
+        clusters=kept,
+        support=(-1.0, 1.0) if shares else (math.inf, -math.inf),
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+    test = sign_flip_test(differences, clusters=kept, flips=flips, seed=seed)
+    return PairedComparison(
+        difference=mean.value,
+        low=mean.low,
+        high=mean.high,
+        p_value=test.p_value,
+        n=len(pairs),
+        dropped=len(a) - len(pairs),
+        method=mean.method,
+        test=test.kind,
+        standard_error=mean.standard_error,
+        clusters=mean.clusters,
+        level=level,
+        undefined_because=mean.undefined_because,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SignFlipTest:
+    """The result of a sign-flip permutation test."""
+
+    p_value: float | None
+    """Two-sided; 1 where no pair differs, `None` without pairs."""
+    kind: Literal["exact", "sampled", "none"]
+    """`exact`: every sign pattern was counted; `sampled`: (extreme + 1) / (flips + 1)."""
+
+
+def sign_flip_test(
+    differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    flips: int = 10_000,
+    seed: int = 0,
+) -> SignFlipTest:
+    """Test that paired differences are symmetric about 0, by flipping the signs of whole clusters.
+
+    Exact where at most `flips` sign patterns of the non-zero cluster sums exist, and for any number of
+    clusters where these sums have one common size (yes/no labels: the test is McNemar's). Otherwise `flips`
+    patterns are sampled. Equals `scipy.stats.permutation_test(..., permutation_type="samples")` with the mean
+    as the statistic.
+    """
+    import numpy as np
+
+    if not len(differences):
+        return SignFlipTest(None, "none")
+    sums = cluster_sums(np.asarray(differences, dtype=np.float64)[:, None], clusters)[:, 0]
+    sums = sums[np.abs(sums) > 1e-12 * max(1.0, float(np.abs(sums).max()))]
+    if not len(sums):
+        return SignFlipTest(1.0, "exact")
+    sizes, counts = np.unique(np.abs(sums), return_counts=True)
+    if len(sizes) == 1:
+        positive = int((sums > 0).sum())
+        return SignFlipTest(mcnemar_exact(positive, len(sums) - positive), "exact")
+    observed = abs(float(sums.sum())) * (1 - 1e-12)
+    if 2 ** len(sums) <= flips:
+        patterns = np.array([0.0])
+        for size in np.abs(sums):
+            patterns = np.concatenate([patterns - size, patterns + size])
+        return SignFlipTest(float(np.mean(np.abs(patterns) >= observed)), "exact")
+    rng = np.random.default_rng(seed)
+    extreme = 0
+    step = max(1, (1 << 21) // len(sizes))
+    for start in range(0, flips, step):
+        positive_counts = rng.binomial(counts, 0.5, size=(min(step, flips - start), len(sizes)))
+        totals = (2.0 * positive_counts - counts) @ sizes
+        extreme += int((np.abs(totals) >= observed).sum())
+    return SignFlipTest((extreme + 1) / (flips + 1), "sampled")
+
+
+def mcnemar_exact(b: int, c: int) -> float:
+    """The exact two-sided McNemar p-value: `b` pairs differ one way, `c` the other; 1 where none differ.
+
+    Equals `scipy.stats.binomtest(b, b + c).pvalue`.
+    """
+    if b < 0 or c < 0:
+        raise UsageError(f"counts of discordant pairs cannot be negative, given b={b!r}, c={c!r}")
+    n, fewer = b + c, min(b, c)
+    if 2 * fewer >= n - 1:
+        return 1.0
+    log_all = n * math.log(2)
+    log_choose = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(fewer + 1)]
+    return min(1.0, 2 * math.fsum(math.exp(term - log_all) for term in log_choose))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1) p_(j)), p sorted."""
+    if any(not 0 <= p <= 1 for p in p_values):
+        raise UsageError(
+            f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}"
+        )
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

