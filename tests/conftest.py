@@ -1,0 +1,127 @@
+"""For every test: no network but loopback, no keys, no proxies, a claimeval home of its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+import pytest
+
+from tests.loopback import Judge, Options, ThreadHandle, serve_in_thread
+from tests.loopback.dialects import Name
+
+UNSET_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "MISTRAL_", "ANTHROPIC_", "CLAIMEVAL_")
+KEPT = {"CLAIMEVAL_DATA"}
+"""Read by tests/shared_data.py."""
+PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+
+attempts: list[str] = []
+"""Connections that were refused; the test that tried fails even where the refusal was caught."""
+
+
+class NetworkForbidden(RuntimeError):
+    """A test tried to reach something that is not this machine."""
+
+
+def is_local(host: object) -> bool:
+    """Whether a host name or address is loopback; an empty or missing host means this machine."""
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(str(host).partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def check(host: object, how: str) -> None:
+    if not is_local(host):
+        attempts.append(f"{how} {host}")
+        raise NetworkForbidden(f"tests reach loopback addresses only, this one tried to {how} {host!r}")
+
+
+def guard_sockets() -> None:
+    """Makes every connection and name look-up of this process that is not local raise."""
+    internet = (socket.AF_INET, socket.AF_INET6)
+
+    def guarded(name: str) -> Callable[..., Any]:
+        original = getattr(socket.socket, name)
+
+        def call(self: socket.socket, *args: Any) -> Any:
+            if self.family in internet and args and isinstance(args[-1], tuple):
+                check(args[-1][0], name)
+            return original(self, *args)
+
+        return call
+
+    for name in ("connect", "connect_ex", "sendto"):
+        setattr(socket.socket, name, guarded(name))
+
+    look_up = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        check(host, "look up")
+        return look_up(host, *args, **kwargs)
+
+    socket.getaddrinfo = getaddrinfo
+
+
+def pytest_configure() -> None:
+    """Before anything is collected, so that imports and session fixtures are covered too."""
+    guard_sockets()
+    for name in list(os.environ):
+        if (name.startswith(UNSET_PREFIXES) and name not in KEPT) or name.upper() in PROXIES:
+            del os.environ[name]
+
+
+homes = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _sealed(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A claimeval home and cache of the test's own; fails a test that tried the network."""
+    home = tmp_path_factory.getbasetemp() / f"home-{next(homes)}"
+    monkeypatch.setenv("CLAIMEVAL_HOME", str(home))
+    monkeypatch.setenv("CLAIMEVAL_CACHE", str(home / "cache"))
+    attempts.clear()
+    yield
+    assert not attempts, f"the test tried to reach the network: {attempts}"
+
+
+class StartServer(Protocol):
+    """Starts one more in-process server; all are stopped when the test ends."""
+
+    def __call__(
+        self, options: Options | None = None, *, judge: Judge | None = None, dialect: Name = "openai"
+    ) -> ThreadHandle: ...
+
+
+@pytest.fixture
+def start_server() -> Iterator[StartServer]:
+    """``start_server(Options(...), judge=..., dialect="mistral")`` for servers with settings of their own."""
+    with ExitStack() as servers:
+
+        def start(
+            options: Options | None = None, *, judge: Judge | None = None, dialect: Name = "openai"
+        ) -> ThreadHandle:
+            return servers.enter_context(serve_in_thread(options, judge=judge, dialect=dialect))
+
+        yield start
+
+
+@pytest.fixture
+def openai_server(start_server: StartServer) -> ThreadHandle:
+    """A server that echoes; ``.url`` is AsyncOpenAI's base_url, ``.server.judge`` may be exchanged."""
+    return start_server(dialect="openai")
+
+
+@pytest.fixture
+def mistral_server(start_server: StartServer) -> ThreadHandle:
+    """A server that echoes; ``.url`` is Mistral's server_url, ``.server.judge`` may be exchanged."""
+    return start_server(dialect="mistral")

@@ -1,0 +1,90 @@
+"""The event log: JSON lines that say what was asked, answered and paid, readable while it grows."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Event = dict[str, Any]
+"""``{"event": "received", "time", "n", "path", "sha256", "model", "headers": [names]}`` and later
+``{"event": "sent", "time", "n", "status", "fault", "paid", "tokens", "fully_sent"}``.
+``n`` counts requests from 0."""
+
+
+class EventLog:
+    """Appends one event per ``os.write``, so that lines are whole even when the server is killed."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def write(self, event: Event) -> None:
+        os.write(self._file, json.dumps(event, separators=(",", ":")).encode() + b"\n")
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request with what became of it."""
+
+    n: int
+    received: float
+    """Unix time."""
+    path: str
+    sha256: str
+    """Of the body's bytes: equal requests are equal here."""
+    model: str | None
+    headers: tuple[str, ...]
+    """Names only, lower case, never values."""
+    sent: float | None = None
+    """Unix time when the exchange ended; None while it is in flight or when the server was killed before."""
+    status: int | None = None
+    fault: str | None = None
+    paid: bool = False
+    tokens: int = 0
+    fully_sent: bool = False
+    """All bytes of a whole answer were handed to the operating system."""
+
+    @property
+    def answered(self) -> bool:
+        """A good, whole reply left the server."""
+        return self.status == 200 and self.fault is None and self.fully_sent
+
+
+def read(path: Path) -> list[Event]:
+    """All events of a log so far; a torn last line (the server was killed) is left out."""
+    with path.open("rb") as lines:
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+
+def exchanges(events: Iterable[Event]) -> list[Exchange]:
+    """The events of each request joined, in order of arrival."""
+    asked: dict[int, Event] = {}
+    ended: dict[int, Event] = {}
+    for event in events:
+        (asked if event["event"] == "received" else ended)[event["n"]] = event
+    return list(_join(asked, ended))
+
+
+def _join(asked: dict[int, Event], ended: dict[int, Event]) -> Iterator[Exchange]:
+    for n, event in sorted(asked.items()):
+        end = ended.get(n, {})
+        yield Exchange(
+            n=n,
+            received=event["time"],
+            path=event["path"],
+            sha256=event["sha256"],
+            model=event["model"],
+            headers=tuple(event["headers"]),
+            sent=end.get("time"),
+            status=end.get("status"),
+            fault=end.get("fault"),
+            paid=end.get("paid", False),
+            tokens=end.get("tokens", 0),
+            fully_sent=end.get("fully_sent", False),
+        )

@@ -1,0 +1,58 @@
+"""What a loopback server can be told, as data, so that another process can be started with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """Seconds before the first byte of a good answer: constant, with a share of slow ones."""
+
+    seconds: float = 0.0
+    tail_seconds: float = 0.0
+    tail_rate: float = 0.0
+    """Share of requests, 0 to 1, that take ``tail_seconds`` instead."""
+    seed: int = 0
+
+    def of(self, n: int) -> float:
+        """The latency of request ``n``: a pure function of the seed and n."""
+        slow = self.tail_rate and random.Random(f"latency {self.seed} {n}").random() < self.tail_rate
+        return self.tail_seconds if slow else self.seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """One server's settings; every value survives a trip through JSON."""
+
+    judge: str = "tests.loopback.judge:EchoJudge"
+    """``module:name`` of what makes the judge, importable from the root of the checkout."""
+    judge_args: Mapping[str, object] = field(default_factory=dict)
+    latency: Latency = Latency()
+    key: str | None = None
+    """The one API key that is accepted; None accepts any."""
+    port: int = 0
+    """0 takes a free one."""
+    log: str | None = None
+    """Path of the event log; None puts it into the handle's temporary folder."""
+    drip: float = 0.05
+    """Seconds between two bytes of a dripping answer."""
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Options:
+        values = json.loads(text)
+        return cls(**{**values, "latency": Latency(**values["latency"])})
+
+    @property
+    def log_path(self) -> Path:
+        """Where the events go. The log must be set: handles do that."""
+        assert self.log is not None
+        return Path(self.log)

@@ -1,0 +1,195 @@
+"""The provider server: speaks OpenAI's chat completions under /openai/v1 and Mistral's under /mistral/v1.
+
+It checks what it gets as strictly as the provider would, answers from a judge, and logs every request before
+it answers. Standard library only and no task per request: several thousand requests per second and core.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.loopback.connection import Connection
+from tests.loopback.dialects import DIALECTS, Dialect
+from tests.loopback.events import EventLog
+from tests.loopback.judge import Body, Judge, NoReply, Reply, load
+from tests.loopback.options import Options
+from tests.loopback.wire import Answer, Request, encode
+
+FLUSH = "/loopback/flush"
+"""Answered without being logged; once answered, all events of finished exchanges are in the log."""
+UNLOGGED = -1
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+
+class Loopback:
+    """The state of one server. ``judge`` may be exchanged while it runs."""
+
+    def __init__(self, options: Options, judge: Judge | None = None) -> None:
+        self.options = options
+        self.judge = judge or load(options.judge, options.judge_args)
+        self._log = EventLog(options.log_path)
+        self._requests = 0
+        self._open: set[Connection] = set()
+
+    async def run(self, stop: asyncio.Event, listening: Callable[[int], None]) -> None:
+        """Serves on 127.0.0.1 until ``stop`` is set; ``listening`` is told the port."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(self._connection, "127.0.0.1", self.options.port, backlog=1024)
+        try:
+            listening(server.sockets[0].getsockname()[1])
+            await stop.wait()
+        finally:
+            server.close()
+            for connection in list(self._open):
+                connection.abort()
+            await server.wait_closed()
+            await asyncio.sleep(0)  # connection_lost of the aborted ones runs in the next turn of the loop
+            self._log.close()
+
+    def _connection(self) -> Connection:
+        return Connection(self._respond, self._ended, self.options.drip, self._open)
+
+    def _respond(self, request: Request) -> tuple[int, Answer]:
+        if request.path == FLUSH:
+            return UNLOGGED, Answer(200, b"{}")
+        number = self._requests
+        self._requests += 1
+        body = _json(request)
+        model = body.get("model") if isinstance(body, dict) else None
+        self._log.write(
+            {
+                "event": "received",
+                "time": time.time(),
+                "n": number,
+                "path": request.path,
+                "sha256": hashlib.sha256(request.body).hexdigest(),
+                "model": model if isinstance(model, str) else None,
+                "headers": list(request.headers),
+            }
+        )
+        return number, self._answer(number, request, body)
+
+    def _ended(self, number: int, answer: Answer, fully_sent: bool) -> None:
+        if number == UNLOGGED:
+            return
+        self._log.write(
+            {
+                "event": "sent",
+                "time": time.time(),
+                "n": number,
+                "status": answer.status,
+                "fault": answer.fault,
+                "paid": answer.paid,
+                "tokens": answer.tokens,
+                "fully_sent": fully_sent and answer.manner in ("whole", "drip"),
+            }
+        )
+
+    def _answer(self, number: int, request: Request, body: object) -> Answer:
+        _, prefix, *rest = request.path.partition("?")[0].split("/", 2)
+        dialect = DIALECTS.get(prefix)
+        if dialect is None:
+            return Answer(404, b'{"detail":"Not Found"}')
+        refused = self._refuse_key(dialect, request)
+        if refused is not None:
+            return refused
+        if (request.method, rest) == ("POST", ["v1/chat/completions"]):
+            return refuse(dialect, request, body) or self._complete(dialect, number, body)
+        return dialect.complain(404, f"Invalid URL ({request.method} {request.path})")
+
+    def _refuse_key(self, dialect: Dialect, request: Request) -> Answer | None:
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        if scheme == "Bearer" and key and self.options.key in (None, key):
+            return None
+        if dialect.name == "mistral":
+            return Answer(401, b'{"detail":"Unauthorized"}')
+        masked = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
+        return dialect.complain(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
+
+    def _complete(self, dialect: Dialect, number: int, body: Any) -> Answer:
+        try:
+            reply = self.judge(body)
+        except NoReply as error:
+            return dialect.complain(400, str(error), code="no_scripted_reply")
+        return self._good(dialect, number, body, reply)
+
+    def _good(self, dialect: Dialect, number: int, body: Body, reply: Reply) -> Answer:
+        completion: dict[str, Any] = dialect.complete(reply, body, number, int(time.time()))
+        return Answer(
+            200,
+            encode(completion),
+            {"x-request-id": f"req_{number:012d}"},
+            paid=True,
+            tokens=completion["usage"]["total_tokens"],
+            delay=self.options.latency.of(number),
+        )
+
+
+def _json(request: Request) -> object:
+    """The JSON body, or None where it is none."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        return None
+    try:
+        text = request.body.decode("utf-8")
+        value: object = json.loads(text)
+        if "\\ud" in text.lower():
+            encode(value).decode("utf-8")  # a lone surrogate is no Unicode text
+    except ValueError:
+        return None
+    return value
+
+
+def refuse(dialect: Dialect, request: Request, body: object) -> Answer | None:
+    """What the provider would say to a request that is wrong in itself; None for a good one."""
+    content_type = request.headers.get("content-type", "")
+    if not content_type.startswith("application/json"):
+        return dialect.complain(415, f"Unsupported content type: {content_type!r}.")
+    if not isinstance(body, dict):
+        return dialect.complain(400, "We could not parse the JSON body of your request.")
+    for name, value in body.items():
+        if name not in dialect.fields:
+            return dialect.reject_field(name, value)
+    for name, wrong in WRONG.items():
+        complaint = wrong(body)
+        if complaint is not None:
+            return dialect.complain(400, complaint, param=name)
+    return None
+
+
+def _wrong_model(body: Body) -> str | None:
+    return (
+        None if isinstance(body.get("model"), str) and body["model"] else "you must provide a model parameter"
+    )
+
+
+def _wrong_messages(body: Body) -> str | None:
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return "Invalid 'messages': expected an array with at least one message."
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict) or message.get("role") not in ROLES:
+            return f"Invalid 'messages[{at}]': expected an object with a known role."
+        if not isinstance(message.get("content"), str | list):
+            return f"Invalid 'messages[{at}].content': expected a string or an array."
+    return None
+
+
+def _wrong_stream(body: Body) -> str | None:
+    return "the loopback server does not stream" if body.get("stream") else None
+
+
+def _wrong_n(body: Body) -> str | None:
+    return None if body.get("n") in (None, 1) else "the loopback server gives one choice"
+
+
+WRONG: dict[str, Callable[[Body], str | None]] = {
+    "model": _wrong_model,
+    "messages": _wrong_messages,
+    "stream": _wrong_stream,
+    "n": _wrong_n,
+}

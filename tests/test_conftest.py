@@ -1,0 +1,62 @@
+"""The seal around every test: sockets, look-ups, keys and proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import socket
+
+import pytest
+
+from tests import conftest
+from tests.loopback import ThreadHandle
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "", None, b"localhost", b"127.0.0.1"]
+)
+def test_this_machine_is_local(host: object) -> None:
+    assert conftest.is_local(host)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "2001:db8::1", "localhost.example.org"])
+def test_everything_else_is_not(host: str) -> None:
+    assert not conftest.is_local(host)
+
+
+@pytest.mark.parametrize("how", ["connect", "connect_ex", "sendto", "look up", "asyncio"])
+def test_leaving_this_machine_raises_and_is_remembered(how: str) -> None:
+    away = ("192.0.2.1", 443)  # TEST-NET-1, RFC 5737
+    kind = socket.SOCK_DGRAM if how == "sendto" else socket.SOCK_STREAM
+    with socket.socket(type=kind) as unused, pytest.raises(conftest.NetworkForbidden):
+        match how:
+            case "connect":
+                unused.connect(away)
+            case "connect_ex":
+                unused.connect_ex(away)
+            case "sendto":
+                unused.sendto(b"", away)
+            case "look up":
+                socket.getaddrinfo("api.openai.com", 443)
+            case "asyncio":
+                asyncio.run(asyncio.wait_for(asyncio.open_connection(*away), 1))
+    assert len(conftest.attempts) == 1
+    conftest.attempts.clear()
+
+
+def test_loopback_unix_sockets_and_other_processes_work(openai_server: ThreadHandle) -> None:
+    socket.create_connection(("localhost", openai_server.port)).close()
+    one, other = socket.socketpair()
+    with one, other:
+        one.sendall(b"x")
+        assert other.recv(1) == b"x"
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(os.getppid) == os.getpid()
+
+
+def test_no_key_no_proxy_and_a_home_of_its_own() -> None:
+    assert not [name for name in os.environ if name.startswith(("OPENAI_", "MISTRAL_"))]
+    assert not [name for name in os.environ if name.upper().endswith("_PROXY")]
+    assert os.environ["CLAIMEVAL_CACHE"].startswith(os.environ["CLAIMEVAL_HOME"])
+    assert not os.path.exists(os.environ["CLAIMEVAL_HOME"])
