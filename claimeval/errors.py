@@ -6,9 +6,8 @@
     ├── UsageError            the caller's to fix; raised before any call; exit code 2
     │   ├── DataError         an input file or record is wrong; names file, line and field
     │   └── PromptError       a prompt is missing, names unknown variables or does not render
-    ├── CallError             one call failed at the provider or on the way; becomes a Failure record
-    │   └── FatalCallError    no further call to this judge can succeed (bad key, no quota, unknown model)
-    └── StoppedEarly          the run stopped and can be resumed; exit code 3
+    ├── CallError             one call failed at the provider or on the way; becomes a Failure record (in `calls`)
+    └── StoreError            the store of replies cannot be read or written (disk full, damaged, foreign)
 """
 
 from __future__ import annotations
@@ -31,6 +30,10 @@ class DataError(UsageError):
 
 class PromptError(UsageError):
     """A prompt is missing, asks for variables that its step does not offer, or does not render."""
+
+
+class StoreError(ClaimevalError):
+    """The store of replies cannot be read or written; the message says which folder and what to do."""
 
 
 def unknown(kind: str, given: str, allowed: Iterable[str]) -> UsageError:

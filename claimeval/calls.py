@@ -1,0 +1,161 @@
+"""The nouns of conversation: a question to a model, and what came back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Literal
+
+from pydantic import Field
+
+from claimeval.errors import ClaimevalError
+from claimeval.records import Claim, Document, Reason, Record
+
+KEY_VERSION = 1
+"""Part of every key; raised when the meaning of a stored reply changes."""
+
+ReplyFormat = Literal["json", "bullets", "tags"]
+
+
+class Judge(Record):
+    """A named model with everything that can change its answers. It never holds a key."""
+
+    name: str
+    """How tables and files call it; by default the text that the user typed."""
+    model: str
+    """`provider:name`."""
+    endpoint: str | None = None
+    """The base URL that calls go to, or the version of a local engine; None until it is resolved."""
+    temperature: float | None = None
+    """None: not sent, the provider's default holds."""
+    top_p: float | None = None
+    max_tokens: int = Field(default=4096, gt=0)
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    structured: bool = True
+    """Ask the server to hold the reply to the JSON schema; replies are checked just as strictly without."""
+    thinks_aloud: bool = False
+    """The model's replies begin with a `<think>` block that is not part of the reply."""
+    extra: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """Further body fields, sent as they are."""
+
+    @property
+    def provider(self) -> str:
+        return self.model.partition(":")[0]
+
+
+class Message(Record):
+    role: Literal["system", "user"]
+    content: str
+
+
+class ExtractTask(Record):
+    """The typed form of an extraction, for engines that are not language models."""
+
+    text: str
+    sentences: tuple[tuple[int, int], ...]
+
+
+class AssessTask(Record):
+    """The typed form of an assessment, for engines that are not language models."""
+
+    claims: tuple[Claim, ...]
+    documents: tuple[Document, ...]
+
+
+class Request(Record):
+    """One question, complete: whatever can change the answer is a field and so part of the key.
+
+    `task` says the same as `messages` in types and is left out of the key.
+    """
+
+    judge: Judge
+    messages: tuple[Message, ...]
+    reply_format: ReplyFormat
+    response_schema: str | None = None
+    """The JSON schema of the reply as canonical JSON text."""
+    max_tokens: int
+    replicate: int = 0
+    attempt: int = 0
+    task: ExtractTask | AssessTask | None = None
+
+    def key(self) -> str:
+        """SHA-256 over provider, endpoint, model, parameters, messages, schema, replicate and attempt, as hex."""
+        judge = self.judge
+        content = [
+            KEY_VERSION,
+            judge.model,
+            judge.endpoint,
+            [judge.temperature, judge.top_p, judge.seed, judge.reasoning_effort, self.max_tokens],
+            sorted(judge.extra.items()),
+            [(m.role, m.content) for m in self.messages],
+            self.response_schema if judge.structured else None,
+            self.reply_format,
+            self.replicate,
+            self.attempt,
+        ]
+        text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+class Usage(Record):
+    """Tokens as the provider counted them; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class Completion(Record):
+    """A reply that arrived whole. `body` is what the wire carried; everything else is read from it."""
+
+    body: bytes
+    text: str | None
+    """The judge's words; None when it gave none (a refusal, a filter)."""
+    finish_reason: str | None = None
+    refusal: str | None = None
+    served_model: str | None = None
+    usage: Usage = Usage()
+    latency: float | None = None
+    """Seconds from sending to the last byte, when the call was made."""
+    cached: bool = False
+
+
+class Failure(Record):
+    """A call that gave no usable reply: a record in the results, not a crash and not a number."""
+
+    reason: Reason
+    message: str
+
+
+Outcome = Completion | Failure
+
+
+class CallError(ClaimevalError):
+    """What a backend raises when a call fails; the executor retries it or turns it into a `Failure`."""
+
+    def __init__(
+        self,
+        reason: Reason,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool = True,
+        retry_after: float | None = None,
+        fatal: bool = False,
+        rate_limited: bool = False,
+        possibly_paid: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+        self.message = message
+        self.status = status
+        self.retryable = retryable and not fatal
+        self.retry_after = retry_after
+        """Seconds the provider asks us to wait."""
+        self.fatal = fatal
+        """No further call to this judge can succeed."""
+        self.rate_limited = rate_limited
+        """Too many requests or tokens for now; all calls to this judge should slow down."""
+        self.possibly_paid = possibly_paid
+        """The provider may have generated (and billed) a reply that was lost on the way."""

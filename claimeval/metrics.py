@@ -1,0 +1,100 @@
+"""The table of claim metrics. A metric is a row: whose claims, assessed against what.
+
+====================  ============  ===========  ==========================================
+metric                claims of     against      says
+====================  ============  ===========  ==========================================
+faithfulness          answer        contexts     is the answer grounded in what was retrieved
+correctness           answer        reference    precision against the gold answer
+coverage              reference     answer       recall of the gold answer
+context_recall        reference     contexts     did retrieval bring what the gold answer needs
+====================  ============  ===========  ==========================================
+
+The value of a sample is the share of its judged claims that are supported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from claimeval.errors import UsageError, unknown
+from claimeval.records import Part, Record, Sample
+
+
+class ClaimMetric(Record):
+    """One row. A row of your own works wherever a name does, as in `score(..., metrics=[ClaimMetric(...)])`."""
+
+    name: str
+    claims_of: Part
+    against: Part
+    says: str = ""
+
+    def lacks(self, sample: Sample) -> Part | None:
+        """The part the sample does not have and this metric needs; None when it has both."""
+        if sample.text(self.claims_of) is None:
+            return self.claims_of
+        if sample.documents(self.against) is None:
+            return self.against
+        return None
+
+
+FIELDS: dict[Part, str] = {"answer": "answer", "reference": "reference_answers", "contexts": "contexts"}
+"""The field of a sample that holds each built-in part."""
+
+METRICS = {
+    row.name: row
+    for row in (
+        ClaimMetric(
+            name="faithfulness",
+            claims_of="answer",
+            against="contexts",
+            says="answer grounded in what was retrieved",
+        ),
+        ClaimMetric(
+            name="correctness",
+            claims_of="answer",
+            against="reference",
+            says="precision against the gold answer",
+        ),
+        ClaimMetric(name="coverage", claims_of="reference", against="answer", says="recall of the gold answer"),
+        ClaimMetric(
+            name="context_recall",
+            claims_of="reference",
+            against="contexts",
+            says="retrieval brought what the gold answer needs",
+        ),
+    )
+}
+
+_ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)")
+
+
+def metric(spec: str | ClaimMetric) -> ClaimMetric:
+    """A row by name, or from `name=claims_of:against` (`on_policy=answer:policy`), or as it is."""
+    if isinstance(spec, ClaimMetric):
+        return spec
+    if "=" in spec:
+        match = _ROW.fullmatch(spec.strip())
+        if not match:
+            raise UsageError(
+                f"metric {spec!r} is not of the form name=claims_of:against, as in on_policy=answer:policy"
+            )
+        name, claims_of, against = match.groups()
+        if name in METRICS:
+            raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
+        return ClaimMetric(name=name, claims_of=claims_of, against=against)
+    if spec.strip() not in METRICS:
+        raise unknown("metric", spec, METRICS)
+    return METRICS[spec.strip()]
+
+
+def rows(specs: Iterable[str | ClaimMetric]) -> tuple[ClaimMetric, ...]:
+    """Several rows; a name may stand once."""
+    found = tuple(metric(spec) for spec in specs)
+    names = [row.name for row in found]
+    if not names:
+        raise UsageError(f"no metric asked for. Known: {', '.join(METRICS)}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"metric {twice!r} is asked for twice")
+    return found

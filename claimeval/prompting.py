@@ -1,0 +1,184 @@
+"""Prompts: found by name or path, checked against the variables of their step, rendered with data as data.
+
+A prompt is one Jinja2 file with a header comment (YAML) and the blocks `system` and `user`. Judged texts reach it
+only as values, escaped by `quoted`, so that nothing in them can end a fence, start a line or pass for an instruction
+of ours. Templates come from files alone; they run in Jinja's immutable sandbox and see only strings, integers and
+lists and mappings of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import yaml
+
+from claimeval.calls import Message, ReplyFormat
+from claimeval.errors import PromptError, unknown
+from claimeval.records import Record
+from claimeval.scales import SCALES
+
+if TYPE_CHECKING:
+    import jinja2
+
+Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
+
+VARIABLES: dict[str, frozenset[str]] = {
+    "extract": frozenset({"question", "part", "sentences"}),
+    "assess": frozenset({"question", "documents", "claims", "scale"}),
+}
+"""What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
+
+_HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
+_SPECIAL = re.compile(
+    "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U0010ffff]"
+)
+"""Characters that JSON leaves bare and that are invisible, direct the text, are unassigned, or could form a tag."""
+
+
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match.group()).strip('"') if match.group() not in "<>\x7f" else f"\\u{ord(match.group()):04x}"
+
+
+@lru_cache(maxsize=4096)
+def quoted(text: str) -> str:
+    """The text as a one-line JSON string in which only visible characters, and no `<` or `>`, stand bare.
+
+    Reversible with `json.loads`, for every string including lone surrogates. Letters of any language stay as they are.
+    """
+    return _SPECIAL.sub(_escape, json.dumps(text, ensure_ascii=False))
+
+
+class Prompt:
+    """A prompt that was loaded, checked and compiled; it no longer changes when the file does."""
+
+    def __init__(self, name: str, step: str, source: str) -> None:
+        self.name = name
+        self.step = step
+        self.source = source
+        self.digest = hashlib.sha256(source.encode()).hexdigest()
+        header = _header(name, source)
+        self.purpose: str = header.purpose
+        self.reply: ReplyFormat = header.reply
+        self.scale = SCALES[header.scale] if header.scale else None
+        if step == "assess" and self.scale is None:
+            raise PromptError(f"prompt {name}: an assess prompt names its scale in the header: {', '.join(SCALES)}")
+        self._template = _compile(name, step, source)
+
+    def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
+        """The messages for these variables, which must be the step's; an empty block gives no message."""
+        from jinja2 import TemplateError
+
+        context = self._template.new_context(dict(variables))
+        messages = []
+        for role in ("system", "user"):
+            try:
+                text = "".join(self._template.blocks[role](context)).strip()
+            except (TemplateError, TypeError, ArithmeticError) as error:
+                raise PromptError(f"prompt {self.name}, block {role}, does not render: {error}") from error
+            if text:
+                messages.append(Message(role=role, content=text))
+        return tuple(messages)
+
+
+class _Header(Record):
+    purpose: str
+    reply: ReplyFormat
+    source: str = ""
+    scale: str | None = None
+    variables: str = ""
+
+
+def _header(name: str, source: str) -> _Header:
+    match = _HEADER.match(source)
+    if not match:
+        raise PromptError(f"prompt {name} has no header comment {{# purpose: ... reply: ... #}} at its start")
+    try:
+        fields = yaml.safe_load(match.group(1))
+    except yaml.YAMLError as error:
+        raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(fields, dict) or not {"purpose", "reply"} <= set(fields):
+        raise PromptError(f"prompt {name}: the header must have the fields purpose and reply")
+    if extra := set(fields) - set(_Header.model_fields):
+        raise unknown(f"field in the header of prompt {name}:", str(min(extra, key=str)), _Header.model_fields)
+    if fields["reply"] not in get_args(ReplyFormat):
+        raise unknown(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat))
+    if fields.get("scale") and fields["scale"] not in SCALES:
+        raise unknown(f"scale in prompt {name}:", str(fields["scale"]), SCALES)
+    return _Header.model_validate({field: str(value) for field, value in fields.items() if value is not None})
+
+
+def _finalize(value: object) -> object:
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"only text and whole numbers can be printed, not {type(value).__name__}")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined,
+        autoescape=False,  # plain text, not HTML; `quoted` does the escaping
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _compile(name: str, step: str, source: str) -> jinja2.Template:
+    from jinja2 import TemplateError, meta
+
+    environment = _environment()
+    try:
+        names = meta.find_undeclared_variables(environment.parse(source))
+        template = environment.from_string(source)
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error}") from error
+    if extra := names - VARIABLES[step]:
+        raise unknown(f"variable in prompt {name}:", min(extra), VARIABLES[step])
+    if missing := {"system", "user"} - set(template.blocks):
+        raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
+    return template
+
+
+def folder() -> Path:
+    """Where the shipped prompts lie: inside the installed package, or beside it in a checkout."""
+    inside = Path(__file__).parent / "_prompts"
+    return inside if inside.is_dir() else Path(__file__).parents[1] / "prompts"
+
+
+def shipped(step: str) -> dict[str, Path]:
+    """The shipped prompts of a step by name (`assess/three_way`)."""
+    return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))}
+
+
+def load(step: str, spec: str) -> Prompt:
+    """The prompt of that name (`three_way` or `assess/three_way`) or path; PromptError names the closest otherwise."""
+    if step not in VARIABLES:
+        raise unknown("step", step, VARIABLES)
+    names = shipped(step)
+    name = spec if spec.startswith(f"{step}/") else f"{step}/{spec}"
+    path = names.get(name)
+    if path is None:
+        path, name = Path(spec), spec
+        if not (spec.endswith(".j2") or path.is_file()):
+            error = unknown(f"{step} prompt", spec, names)
+            raise PromptError(f"{error}; or give the path of a .j2 file")
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
+    return Prompt(name, step, source)

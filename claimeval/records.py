@@ -1,0 +1,245 @@
+"""The nouns of evaluation: what goes in, what is said about it, and what comes out.
+
+All are frozen; data that crosses a module border is one of these. Texts are kept exactly as given.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+Part = str
+"""A text or evidence set of a sample: `answer`, `reference`, `contexts`, or a name in `Sample.evidence`."""
+
+Label = Literal["supported", "contradicted", "not_found"]
+"""What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
+
+Grounding = Literal["exact", "fuzzy", "ids_only", "ungrounded"]
+"""How a claim is tied to its source text: verbatim quote, near-verbatim, sentence ids only, or not at all."""
+
+Reason = Literal[
+    "no_claims",
+    "missing_input",
+    "no_evidence",
+    "unsure",
+    "tie",
+    "no_quorum",
+    "refused",
+    "filtered",
+    "truncated",
+    "unparsable",
+    "incomplete",
+    "timeout",
+    "provider_error",
+    "judge_stopped",
+    "over_budget",
+    "not_in_cache",
+]
+"""Why there is no label or no score: the closed list, used in results, summaries, tables and reports."""
+
+REASONS: dict[Reason, str] = {
+    "no_claims": "the text makes no factual claim",
+    "missing_input": "the sample lacks a text that the metric needs",
+    "no_evidence": "there is nothing to assess the claims against",
+    "unsure": "the judge abstained",
+    "tie": "the judges are divided",
+    "no_quorum": "too few judges gave a verdict",
+    "refused": "the judge declined to answer",
+    "filtered": "the provider's content filter blocked the call",
+    "truncated": "the reply was cut off at the token limit",
+    "unparsable": "the reply is not in the agreed format",
+    "incomplete": "the reply leaves the claim out, also when asked again",
+    "timeout": "no complete reply in time",
+    "provider_error": "the provider or the way to it failed",
+    "judge_stopped": "an earlier error stopped this judge (bad key, no quota, unknown model)",
+    "over_budget": "the cap on money or calls was reached",
+    "not_in_cache": "the reply is not in the cache and no call may be made",
+}
+"""Each reason in words."""
+
+NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence"})
+"""Reasons that lie in the sample: the metric says nothing about it, and that is no failure."""
+
+ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie"})
+"""Reasons that are a judge's or panel's honest answer. All others are failures and count against `--max-missing`."""
+
+
+class Record(BaseModel):
+    """A frozen record: fields are declared, unknown ones are an error, values are never changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Document(Record):
+    """One retrieved or reference text. The order in a tuple is the rank."""
+
+    id: str
+    text: str
+    title: str | None = None
+    score: float | None = None
+
+
+class Sample(Record):
+    """One question with what a system made of it."""
+
+    id: str
+    question: str
+    answer: str | None = None
+    """The generated answer; None when there is none, empty when the system said nothing."""
+    contexts: tuple[Document, ...] = ()
+    """What was retrieved; `contexts[i]` is rank i+1."""
+    reference_answers: tuple[str, ...] = ()
+    """Gold answers. Claims are assessed against all of them; reference claims come from all of them."""
+    reference_contexts: tuple[str, ...] = ()
+    reference_context_ids: tuple[str, ...] = ()
+    is_answerable: bool | None = None
+    generator: str | None = None
+    """Who wrote the answer, as `provider:model`."""
+    evidence: dict[str, tuple[Document, ...]] = Field(default_factory=dict)
+    """Further named evidence sets that claims can be assessed against."""
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+    def documents(self, part: Part) -> tuple[Document, ...] | None:
+        """The part as evidence; None when the sample does not have it, empty when it has but there is nothing."""
+        if part == "contexts":
+            return self.contexts
+        if part == "reference":
+            return tuple(Document(id=f"reference-{i}", text=t) for i, t in enumerate(self.reference_answers, 1)) or None
+        if part == "answer":
+            return None if self.answer is None else (Document(id="answer", text=self.answer),)
+        return self.evidence.get(part)
+
+    def text(self, part: Part) -> str | None:
+        """The part as one text to take claims from; several documents are joined by a blank line."""
+        if part == "answer":
+            return self.answer
+        documents = self.documents(part)
+        return None if documents is None else "\n\n".join(d.text for d in documents)
+
+
+class Claim(Record):
+    """One statement that is true or false by itself."""
+
+    id: str
+    """Unique in its sample: `answer-1`, `reference-3`."""
+    text: str
+    of: Part
+    sentence_ids: tuple[int, ...] = ()
+    """The sentences of the source text it comes from, counted from 1."""
+    span: tuple[int, int] | None = None
+    """Where it stands in the source text, as character offsets."""
+    grounding: Grounding = "ungrounded"
+    missing_numbers: tuple[str, ...] = ()
+    """Numbers of the claim that stand nowhere in the source text or the question; such a claim is ungrounded."""
+
+
+class Verdict(Record):
+    """What one judge says of one claim against one part."""
+
+    claim_id: str
+    judge: str
+    label: Label | Literal["unassessed"]
+    unassessed_because: Reason | None = None
+    """Set exactly when the label is `unassessed`."""
+    probability: float | None = Field(default=None, ge=0, le=1)
+    """The probability of "supported", where the judge gives one."""
+    reason: str | None = None
+    """The judge's own words."""
+    evidence: tuple[str, ...] = ()
+    """Ids of the documents the judge relied on."""
+
+    @model_validator(mode="after")
+    def _reason_goes_with_unassessed(self) -> Self:
+        if (self.label == "unassessed") != (self.unassessed_because is not None):
+            raise ValueError("unassessed_because is set exactly when the label is 'unassessed'")
+        return self
+
+
+class Assessment(Record):
+    """One claim against one part: the verdicts of all judges and the label they add up to."""
+
+    claim_id: str
+    against: Part
+    verdicts: tuple[Verdict, ...]
+    label: Label | Literal["unassessed"]
+    unassessed_because: Reason | None = None
+    agreement: float | None = None
+    """Share of the labelled verdicts that equal the label; None for a single judge or no label."""
+
+
+class Score(Record):
+    """One metric of one sample: `value` = `hits` / `judged`, or None and why."""
+
+    metric: str
+    value: float | None = Field(default=None, ge=0, le=1)
+    hits: int = 0
+    """Claims labelled supported."""
+    judged: int = 0
+    """Claims with a label."""
+    total: int = 0
+    """All claims, also the unassessed."""
+    undefined_because: Reason | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The value if every unassessed claim were unsupported, and if it were supported; None without claims."""
+        if not self.total:
+            return None
+        return self.hits / self.total, (self.hits + self.total - self.judged) / self.total
+
+
+class Extraction(Record):
+    """The claims of one part, or why there are none."""
+
+    of: Part
+    claims: tuple[Claim, ...] = ()
+    failed_because: Reason | None = None
+    """Set when no claims could be had; an empty text or one without claims is not a failure."""
+    message: str | None = None
+    duplicates: int = 0
+    """Claims that repeated an earlier one and were merged."""
+
+
+class Call(Record):
+    """One question that was put to a judge for this sample, and the reply as it came."""
+
+    key: str
+    """The request's key in the store."""
+    step: str
+    """`extract` or `assess`."""
+    judge: str
+    part: Part
+    against: Part | None = None
+    claim_ids: tuple[str, ...] = ()
+    attempt: int = 0
+    reply: str | None = None
+    """The judge's text, untouched; None when the call failed."""
+    failed_because: Reason | None = None
+    message: str | None = None
+    """The provider's or parser's words on a failure."""
+    served_model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class SampleResult(Record):
+    """Everything that was found out about one sample; one line of `results.jsonl`."""
+
+    sample: Sample
+    extractions: tuple[Extraction, ...] = ()
+    assessments: tuple[Assessment, ...] = ()
+    scores: tuple[Score, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims of all parts."""
+        return tuple(claim for extraction in self.extractions for claim in extraction.claims)
+
+    def score(self, metric: str) -> Score:
+        """The score of a metric by name; KeyError when it was not asked for."""
+        for score in self.scores:
+            if score.metric == metric:
+                return score
+        raise KeyError(metric)

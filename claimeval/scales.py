@@ -1,0 +1,90 @@
+"""A scale: the labels a judge may use, what each counts, and the sentence that explains it to the judge."""
+
+from __future__ import annotations
+
+from claimeval.errors import unknown
+from claimeval.records import Label, Record
+
+
+class Step(Record):
+    """One label of a scale."""
+
+    word: str
+    """What the judge writes."""
+    label: Label
+    meaning: str
+    """The sentence shown to the judge."""
+
+
+class Scale(Record):
+    name: str
+    steps: tuple[Step, ...]
+
+    def label(self, word: str) -> Label | None:
+        """The label for a judge's word, exactly as offered; None for any other text."""
+        for step in self.steps:
+            if step.word == word:
+                return step.label
+        return None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(step.word for step in self.steps)
+
+
+ABSTAIN = "unsure"
+"""The word by which any judge may abstain; it is never offered to language models by the shipped prompts."""
+
+VALUES: dict[Label, float] = {"supported": 1.0, "contradicted": 0.0, "not_found": 0.0}
+"""What each label counts in a score."""
+
+THREE_WAY = Scale(
+    name="three_way",
+    steps=(
+        Step(
+            word="supported",
+            label="supported",
+            meaning="the evidence states the claim or it follows from the evidence without outside knowledge",
+        ),
+        Step(
+            word="contradicted",
+            label="contradicted",
+            meaning="the evidence states something that cannot be true if the claim is true",
+        ),
+        Step(
+            word="not_found",
+            label="not_found",
+            meaning="the evidence neither states the claim nor rules it out, or covers only a part of it",
+        ),
+    ),
+)
+BINARY = Scale(
+    name="binary",
+    steps=(
+        Step(
+            word="yes",
+            label="supported",
+            meaning="every part of the claim is stated in the evidence or follows from it",
+        ),
+        Step(word="no", label="not_found", meaning="anything else: wrong, missing or only partly covered"),
+    ),
+)
+TAGS = Scale(
+    name="tags",
+    steps=(
+        Step(
+            word="1",
+            label="supported",
+            meaning="the evidence states the claim or it follows from the evidence",
+        ),
+        Step(word="0", label="not_found", meaning="it does not"),
+    ),
+)
+SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS)}
+
+
+def scale(name: str) -> Scale:
+    """The scale of that name; UsageError with the closest name otherwise."""
+    if name not in SCALES:
+        raise unknown("scale", name, SCALES)
+    return SCALES[name]

@@ -1,0 +1,127 @@
+"""Labels -> scores of a sample -> summary of a run."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from claimeval.metrics import ClaimMetric
+from claimeval.records import ABSTAINED, NOT_APPLICABLE, Assessment, Extraction, Reason, Record, Score
+from claimeval.scales import VALUES
+from claimeval.statistics import mean_interval
+
+
+def score(
+    metric: ClaimMetric,
+    extraction: Extraction | None,
+    assessments: Sequence[Assessment],
+    *,
+    no_evidence: bool = False,
+) -> Score:
+    """The share of the judged claims that are supported.
+
+    None without claims (`no_claims`, or why the extraction failed), without evidence, or when no claim could be
+    judged (the most frequent reason).
+    """
+    if extraction is None:
+        return Score(metric=metric.name, undefined_because="missing_input")
+    total = len(extraction.claims)
+    if not total:
+        return Score(metric=metric.name, undefined_because=extraction.failed_because or "no_claims")
+    if no_evidence:
+        return Score(metric=metric.name, total=total, undefined_because="no_evidence")
+    labels = [a.label for a in assessments if a.label != "unassessed"]
+    hits = sum(VALUES[label] == 1.0 for label in labels)
+    if not labels:
+        reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
+        return Score(metric=metric.name, total=total, undefined_because=reasons.most_common(1)[0][0])
+    return Score(metric=metric.name, value=hits / len(labels), hits=hits, judged=len(labels), total=total)
+
+
+class MetricSummary(Record):
+    """One metric over all samples of a run."""
+
+    mean: float | None
+    """Macro mean: the mean of the samples' values; None when no sample has one."""
+    ci: tuple[float, float] | None
+    """95 % interval of the mean, samples being the resampled unit."""
+    n: int
+    """Samples with a value."""
+    missing: dict[Reason, int]
+    """Samples without a value, by reason."""
+    micro: float | None
+    """Supported claims / judged claims over all samples."""
+    bounds: tuple[float, float] | None
+    """The mean if everything that could not be assessed were unsupported, and if it were supported.
+
+    Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
+    """
+    claims: int
+    judged: int
+    supported: int
+    unassessed: dict[Reason, int]
+    """Claims without a label, by reason."""
+    ungrounded: int
+    """Claims that could not be tied to the text they were taken from."""
+    failure_rate: float
+    """The larger of the shares of samples and of claims lost to failures (not to abstentions or inapplicability)."""
+    note: str | None = None
+    """Says so when the numbers are no LLM judgement."""
+
+
+class Tally:
+    """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
+
+    def __init__(self, metric: str, note: str | None = None) -> None:
+        self.metric = metric
+        self.note = note
+        self._values = array("d")
+        self._low = self._high = 0.0
+        self._bounded = 0
+        self._samples = 0
+        self._missing: Counter[Reason] = Counter()
+        self._unassessed: Counter[Reason] = Counter()
+        self._hits = self._judged = self._claims = self._ungrounded = 0
+
+    def add(self, score: Score, unassessed: Iterable[Reason], ungrounded: int) -> None:
+        """One sample: its score, the reasons of its unassessed claims, the number of its ungrounded claims."""
+        self._samples += 1
+        self._unassessed.update(unassessed)
+        self._hits += score.hits
+        self._judged += score.judged
+        self._claims += score.total
+        self._ungrounded += ungrounded
+        if score.value is not None:
+            self._values.append(score.value)
+        else:
+            assert score.undefined_because is not None
+            self._missing[score.undefined_because] += 1
+        if score.undefined_because not in NOT_APPLICABLE:
+            low, high = score.bounds or (0.0, 1.0)
+            self._low, self._high, self._bounded = self._low + low, self._high + high, self._bounded + 1
+
+    def summary(self) -> MetricSummary:
+        """What the samples added so far come to."""
+        estimate = mean_interval(self._values)
+        ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+        return MetricSummary(
+            mean=estimate.value,
+            ci=ci,
+            n=len(self._values),
+            missing=dict(sorted(self._missing.items())),
+            micro=self._hits / self._judged if self._judged else None,
+            bounds=(self._low / self._bounded, self._high / self._bounded) if self._bounded else None,
+            claims=self._claims,
+            judged=self._judged,
+            supported=self._hits,
+            unassessed=dict(sorted(self._unassessed.items())),
+            ungrounded=self._ungrounded,
+            failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._claims)),
+            note=self.note,
+        )
+
+
+def _share(reasons: Counter[Reason], total: int) -> float:
+    failed = sum(n for reason, n in reasons.items() if reason not in NOT_APPLICABLE | ABSTAINED)
+    return failed / total if total else 0.0

@@ -1,0 +1,136 @@
+"""Claims + evidence -> verdicts: asks a judge about each claim by id and reads exactly one answer per id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from claimeval import replies
+from claimeval.calls import AssessTask, Completion, Failure, Judge, Request
+from claimeval.prompting import Prompt, quoted
+from claimeval.records import Claim, Document, Verdict
+from claimeval.scales import Scale
+from claimeval.steps.reply_text import reply_text
+
+CLAIMS_PER_CALL = 20
+"""Claims in one request; a longer list is asked about in several."""
+
+
+class Reading(NamedTuple):
+    """What one reply says: verdicts for some of the claims, and why the rest have none."""
+
+    verdicts: tuple[Verdict, ...]
+    missing: tuple[Claim, ...]
+    failure: Failure | None
+
+
+def chunks(claims: Sequence[Claim], size: int = CLAIMS_PER_CALL) -> Iterator[tuple[Claim, ...]]:
+    """The claims in runs of at most `size`."""
+    for start in range(0, len(claims), size):
+        yield tuple(claims[start : start + size])
+
+
+@lru_cache(maxsize=16)
+def _schema(scale: Scale) -> str:
+    verdict = {
+        "id": {"type": "string"},
+        "reason": {"type": "string"},
+        "evidence": {"type": "array", "items": {"type": "string"}},
+        "label": {"type": "string", "enum": list(scale.words)},
+    }
+    items = {
+        "type": "object",
+        "properties": verdict,
+        "required": list(verdict),
+        "additionalProperties": False,
+    }
+    schema = {
+        "type": "object",
+        "properties": {"verdicts": {"type": "array", "items": items}},
+        "required": ["verdicts"],
+        "additionalProperties": False,
+    }
+    return json.dumps(schema, separators=(",", ":"))
+
+
+def _line(claim: Claim) -> str:
+    """The claim as one line that a judge can repeat: escaped like all data, without the quotation marks."""
+    return quoted(claim.text)[1:-1].replace('\\"', '"')
+
+
+def _scale(prompt: Prompt) -> Scale:
+    assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
+    return prompt.scale
+
+
+def ask(
+    prompt: Prompt,
+    judge: Judge,
+    claims: Sequence[Claim],
+    documents: Sequence[Document],
+    question: str,
+    *,
+    attempt: int = 0,
+    replicate: int = 0,
+) -> Request:
+    """The request for verdicts on `claims`, which the judge sees as c1, c2, ... beside documents d1, d2, ..."""
+    scale = _scale(prompt)
+    messages = prompt.render(
+        {
+            "question": quoted(question),
+            "documents": [
+                {"id": f"d{i}", "text": quoted(f"{d.title}\n{d.text}" if d.title else d.text)}
+                for i, d in enumerate(documents, 1)
+            ],
+            "claims": [
+                {"id": f"c{i}", "text": quoted(claim.text), "line": _line(claim)} for i, claim in enumerate(claims, 1)
+            ],
+            "scale": [{"word": step.word, "meaning": step.meaning} for step in scale.steps],
+        }
+    )
+    return Request(
+        judge=judge,
+        messages=messages,
+        reply_format=prompt.reply,
+        response_schema=_schema(scale) if prompt.reply == "json" else None,
+        max_tokens=judge.max_tokens,
+        replicate=replicate,
+        attempt=attempt,
+        task=AssessTask(claims=tuple(claims), documents=tuple(documents)),
+    )
+
+
+def read(completion: Completion, request: Request, prompt: Prompt) -> Reading:
+    """The verdicts in the reply. `missing` are the claims without one; `failure` says why the reply was no use."""
+    task = request.task
+    assert isinstance(task, AssessTask)
+    text = reply_text(completion, request.judge)
+    if isinstance(text, Failure):
+        return Reading((), task.claims, text)
+    by_id = {f"c{i}": claim for i, claim in enumerate(task.claims, 1)}
+    try:
+        if request.reply_format == "json":
+            found = replies.verdicts_json(text, tuple(by_id), _scale(prompt))
+        else:
+            lines = {claim_id: _line(claim) for claim_id, claim in by_id.items()}
+            found = replies.verdicts_tags(text, lines, _scale(prompt))
+    except replies.Unparsable as error:
+        return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
+    names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
+    local = request.judge.provider == "local"
+    verdicts = tuple(
+        Verdict(
+            claim_id=by_id[short].id,
+            judge=request.judge.name,
+            label=said.label or "unassessed",
+            unassessed_because=None if said.label else "unsure",
+            probability=said.probability if local else None,
+            reason=said.reason,
+            evidence=tuple(names[d] for d in dict.fromkeys(said.evidence) if d in names),
+        )
+        for short, said in found.items()
+    )
+    missing = tuple(claim for short, claim in by_id.items() if short not in found)
+    return Reading(verdicts, missing, None)

@@ -1,0 +1,110 @@
+"""Text -> claims: asks a model to take a text apart and ties every claim to its place in the text."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+from claimeval import replies
+from claimeval.calls import Completion, ExtractTask, Failure, Judge, Request
+from claimeval.grounding import place
+from claimeval.local.sentence_splitting import sentences as split_sentences
+from claimeval.prompting import Prompt, quoted
+from claimeval.records import Claim, Extraction, Part
+from claimeval.steps.reply_text import reply_text
+
+_SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "claims": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "claim": {"type": "string"},
+                        "sentences": {"type": "array", "items": {"type": "integer"}},
+                        "quote": {"type": "string"},
+                    },
+                    "required": ["claim", "sentences", "quote"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["claims"],
+        "additionalProperties": False,
+    },
+    separators=(",", ":"),
+    sort_keys=True,
+)
+
+
+def says_something(text: str) -> bool:
+    """Whether a text can make a claim at all: it has at least two letters or digits.
+
+    Texts such as an empty string, `:` or a row of emoji are known to mislead judges and are never sent.
+    """
+    letters = 0
+    for character in text:
+        letters += character.isalnum()
+        if letters == 2:
+            return True
+    return False
+
+
+def ask(
+    prompt: Prompt,
+    judge: Judge,
+    part: Part,
+    text: str,
+    question: str,
+    *,
+    attempt: int = 0,
+    replicate: int = 0,
+) -> Request:
+    """The request for the claims of `text`, which is the sample's `part`."""
+    spans = tuple((span.start, span.end) for span in split_sentences(text))
+    messages = prompt.render(
+        {
+            "question": quoted(question),
+            "part": part,
+            "sentences": [{"id": str(i), "text": quoted(text[start:end])} for i, (start, end) in enumerate(spans, 1)],
+        }
+    )
+    return Request(
+        judge=judge,
+        messages=messages,
+        reply_format=prompt.reply,
+        response_schema=_SCHEMA if prompt.reply == "json" else None,
+        max_tokens=judge.max_tokens,
+        replicate=replicate,
+        attempt=attempt,
+        task=ExtractTask(text=text, sentences=spans),
+    )
+
+
+def read(completion: Completion, request: Request, part: Part, question: str) -> Extraction | Failure:
+    """The claims in the reply, each with its place in the text; repeated claims are merged and counted."""
+    task = request.task
+    assert isinstance(task, ExtractTask)
+    text = reply_text(completion, request.judge)
+    if isinstance(text, Failure):
+        return text
+    try:
+        found = replies.claims_json(text) if request.reply_format == "json" else replies.claims_bullets(text)
+    except replies.Unparsable as error:
+        return Failure(reason="unparsable", message=str(error))
+    claims: dict[str, Claim] = {}
+    for said in found:
+        where = place(said.text, said.quote, said.sentences, task.text, task.sentences, question)
+        claim = Claim(
+            id=f"{part}-{len(claims) + 1}",
+            text=said.text,
+            of=part,
+            sentence_ids=tuple(i for i in said.sentences if 1 <= i <= len(task.sentences)),
+            span=where.span,
+            grounding=where.grounding,
+            missing_numbers=where.missing_numbers,
+        )
+        claims.setdefault(unicodedata.normalize("NFC", said.text).casefold().rstrip(" ."), claim)
+    return Extraction(of=part, claims=tuple(claims.values()), duplicates=len(found) - len(claims))
