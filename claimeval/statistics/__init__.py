@@ -5,7 +5,7 @@ seed is an argument.
 """
 
 from claimeval.statistics.estimate import Estimate
-from claimeval.statistics.intervals import mean_interval, ratio_interval, wilson_interval
+from claimeval.statistics.intervals import mean_interval, ratio_interval
 from claimeval.statistics.paired import (
     PairedComparison,
     SignFlipTest,
@@ -14,6 +14,7 @@ from claimeval.statistics.paired import (
     paired_difference,
     sign_flip_test,
 )
+from claimeval.statistics.sparse import wilson_interval
 
 __all__ = [
     "Estimate",

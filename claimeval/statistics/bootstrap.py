@@ -8,7 +8,7 @@ counts, and the sums of all resamples are one matrix product.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.errors import UsageError
@@ -28,24 +28,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-
-def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats:
-    """One row per cluster: the sums of the rows of `columns` that share a key, in order of first appearance.
-
-    Without `clusters` every row is its own cluster.
-    """
-    import numpy as np
-
-    if clusters is None:
-        return columns
-    if len(clusters) != len(columns):
-        raise UsageError(
-            f"clusters must name one key per observation: {len(columns)} observations, {len(clusters)} keys"
-        )
-    number: dict[Hashable, int] = {}
-    codes = np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, len(clusters))
-    return np.stack([np.bincount(codes, column, len(number)) for column in columns.T], axis=1)
 
 
 def resample_sums(rows: Floats, resamples: int, seed: int) -> Floats:

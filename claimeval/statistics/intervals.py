@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from claimeval.errors import UsageError
-from claimeval.statistics.bootstrap import Interval, bca_interval, cluster_sums
-from claimeval.statistics.estimate import Estimate
-from claimeval.statistics.quantiles import check_level, critical_value
+from claimeval.statistics.bootstrap import Interval, bca_interval
+from claimeval.statistics.clusters import cluster_sums, clustered_error
+from claimeval.statistics.estimate import Estimate, Method
+from claimeval.statistics.quantiles import check_level
+from claimeval.statistics.sparse import common_value, constant_interval, sparse_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,18 +57,16 @@ def ratio_interval(
 ) -> Estimate:
     """The ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
 
-    The interval is BCa (`bootstrap.bca_interval`). Where nothing varies there is nothing to resample: of G
-    equal clusters, at most a share b = 1 - (1 - level)^(1/G) of all clusters differs (the rule of three, 3/G,
-    in its exact form), and by no more than `support`, the range of a single value, allows. A constant outside
-    `support` and fewer than two clusters have no interval; empty input has no value.
+    The interval is BCa (`bootstrap.bca_interval`), except where almost every cluster has one value: there few
+    resamples differ, and the interval follows from the range of a single value, `support`: `wilson` where fewer than
+    ten clusters (and fewer than half) differ from the common value, `rule_of_three` where none does. Values outside
+    `support` get BCa or, if constant, no interval. Fewer than two clusters have no interval, empty input no value.
     """
     import numpy as np
 
     check_level(level)
     if len(numerators) != len(denominators):
-        raise UsageError(
-            f"every numerator needs a denominator: given {len(numerators)} and {len(denominators)}"
-        )
+        raise UsageError(f"every numerator needs a denominator: given {len(numerators)} and {len(denominators)}")
     columns = np.array([numerators, denominators], dtype=np.float64).T.reshape(-1, 2)
     if not np.isfinite(columns).all() or bool((columns[:, 1] < 0).any()):
         raise UsageError("values must be finite, denominators not negative; leave undefined values out")
@@ -83,29 +82,24 @@ def ratio_interval(
         return Estimate(value, None, None, n, "none", None, len(rows), level, reason)
     residuals = rows[:, 0] - value * rows[:, 1]
     error = clustered_error(residuals, float(total[1]))
-    if bool((np.abs(residuals) > 1e-12 * np.abs(rows).max()).any()):
-        interval = bca_interval(rows, _ratio, level=level, resamples=resamples, seed=seed)
-        if interval is not None:
-            return Estimate(value, *interval, n, "bca", error, len(rows), level)
-    if not support[0] <= value <= support[1]:
+    values = rows[:, 0] / rows[:, 1]
+    bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
+    interval, method = _interval(rows, support if bounded else None, level, resamples, seed)
+    if interval is None:
         return Estimate(value, None, None, n, "none", error, len(rows), level, "all values are equal")
-    other = 1 - (1 - level) ** (1 / len(rows))
-    low, high = value + other * (support[0] - value), value + other * (support[1] - value)
-    return Estimate(value, low, high, n, "rule_of_three", error, len(rows), level)
+    return Estimate(value, *interval, n, method, error, len(rows), level)
 
 
-def clustered_error(residuals: Floats, total: float) -> float:
-    """sqrt(G/(G-1) * sum of squared residuals) / total for G clusters (Miller 2411.00640 has no G/(G-1))."""
-    count = len(residuals)
-    return math.sqrt(count / (count - 1) * float((residuals**2).sum())) / total
-
-
-def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share of `n` independent observations; `n` may be an effective number."""
-    z = critical_value(level)
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+def _interval(
+    rows: Floats, support: tuple[float, float] | None, level: float, resamples: int, seed: int
+) -> tuple[Interval | None, Method]:
+    common = common_value(rows)
+    if support is not None and common is not None:
+        if bool((abs(rows[:, 0] - common * rows[:, 1]) <= 1e-12 * rows[:, 1]).all()):
+            return constant_interval(common, len(rows), support, level), "rule_of_three"
+        return sparse_interval(rows, common, support, level), "wilson"
+    interval = bca_interval(rows, _ratio, level=level, resamples=resamples, seed=seed)
+    return interval, "none" if interval is None else "bca"
 
 
 def _ratio(sums: Floats) -> Floats:

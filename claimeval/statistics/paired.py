@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from claimeval.errors import UsageError
-from claimeval.statistics.bootstrap import cluster_sums
+from claimeval.statistics.clusters import cluster_sums
 from claimeval.statistics.estimate import Method
 from claimeval.statistics.intervals import mean_interval
 
@@ -168,9 +168,7 @@ def mcnemar_exact(b: int, c: int) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1) p_(j)), p sorted."""
     if any(not 0 <= p <= 1 for p in p_values):
-        raise UsageError(
-            f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}"
-        )
+        raise UsageError(f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}")
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

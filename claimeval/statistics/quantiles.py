@@ -24,17 +24,13 @@ def critical_value(level: float, degrees_of_freedom: int | None = None) -> float
     """The two-sided critical value of a `level`: normal, or Student's t with degrees of freedom."""
     check_level(level)
     upper = 0.5 + level / 2
-    return (
-        normal_quantile(upper) if degrees_of_freedom is None else student_quantile(upper, degrees_of_freedom)
-    )
+    return normal_quantile(upper) if degrees_of_freedom is None else student_quantile(upper, degrees_of_freedom)
 
 
 def check_level(level: float) -> None:
     """Raise UsageError unless `level` is a confidence level: strictly between 0 and 1."""
     if not 0 < level < 1:
-        raise UsageError(
-            f"level must lie strictly between 0 and 1 (0.95 for a 95 % interval), given {level!r}"
-        )
+        raise UsageError(f"level must lie strictly between 0 and 1 (0.95 for a 95 % interval), given {level!r}")
 
 
 def student_quantile(probability: float, degrees_of_freedom: int) -> float:

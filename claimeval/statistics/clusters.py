@@ -1,0 +1,48 @@
+"""Observations that belong together: one row of sums per cluster, and the error of a mean over clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from claimeval.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats:
+    """One row per cluster: the sums of the rows of `columns` that share a key, in order of first appearance.
+
+    Without `clusters` every row is its own cluster.
+    """
+    import numpy as np
+
+    if clusters is None:
+        return columns
+    codes = cluster_codes(clusters, len(columns))
+    return np.stack([np.bincount(codes, column) for column in columns.T], axis=1)
+
+
+def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
+    """The keys numbered from 0 in order of first appearance; UsageError unless there is one per observation."""
+    import numpy as np
+
+    if len(clusters) != observations:
+        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
+    number: dict[Hashable, int] = {}
+    return np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, observations)
+
+
+def clustered_error(residuals: Floats, total: float) -> float:
+    """sqrt(G/(G-1) * sum of squared residuals) / total, one residual for each of G clusters.
+
+    For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the mean. Source:
+    Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust errors have it.
+    """
+    count = len(residuals)
+    return math.sqrt(count / (count - 1) * float((residuals**2).sum())) / total

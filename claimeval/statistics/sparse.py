@@ -1,0 +1,85 @@
+"""Intervals where almost all clusters have one value: all claims supported, or two arms that agree.
+
+Resampling then sees too little: with a handful of failures the bootstrap covers 85 to 90 % instead of 95 %, and with
+none it has no width. What bounds the mean is how many clusters may differ unseen, and how far they can.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from claimeval.statistics.bootstrap import Interval
+from claimeval.statistics.clusters import clustered_error
+from claimeval.statistics.quantiles import critical_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_FEW = 10
+
+
+def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
+    """Wilson's score interval of a share of `n` independent observations; `n` may be an effective number."""
+    z = critical_value(level)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return Interval(max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
+
+
+def common_value(rows: Floats) -> float | None:
+    """The value that more than half of all clusters have while fewer than ten differ from it, else `None`."""
+    import numpy as np
+
+    values = np.sort(rows[:, 0] / rows[:, 1])
+    middle = float(values[len(values) // 2])
+    differ = int((np.abs(values - middle) > 1e-12).sum())
+    return middle if differ < min(_FEW, len(values) / 2) else None
+
+
+def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:
+    """The rule of three in its exact form, for `clusters` that all have `value`.
+
+    With confidence `level` at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another value, and
+    that value lies in `support`.
+    """
+    other = 1 - (1 - level) ** (1 / clusters)
+    return Interval(value + other * (support[0] - value), value + other * (support[1] - value))
+
+
+def sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
+    """The interval of a mean of which few clusters differ from the `common` value.
+
+    The distances above and below the common value are two shares of what `support` allows. Each gets Wilson's
+    interval on its effective number of clusters, and the two are combined as Newcombe (1998, method 10) combines the
+    shares of a difference.
+    """
+    import numpy as np
+
+    excess = rows[:, 0] - common * rows[:, 1]
+    value = common + float(excess.sum() / rows[:, 1].sum())
+    more = _reach(np.maximum(excess, 0.0), rows[:, 1], support[1] - common, level)
+    less = _reach(np.maximum(-excess, 0.0), rows[:, 1], common - support[0], level)
+    return Interval(value - math.hypot(more.low, less.high), value + math.hypot(more.high, less.low))
+
+
+def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
+    """How far below and above its estimate a mean excess in [0, `limit`] may lie.
+
+    Effective clusters are G over the design effect, the variance between clusters relative to that of a share. It
+    rests on few clusters, so it is drawn towards 1, its largest value, by the weight of one cluster.
+    """
+    if limit <= 0:
+        return Interval(0.0, 0.0)
+    count, total = len(excess), float(weights.sum())
+    share = float(excess.sum()) / (limit * total)
+    differing = int((excess > 0).sum())
+    variance = clustered_error(excess / limit - share * weights, total) ** 2
+    effect = min(1.0, count * variance / (share * (1 - share))) if 0 < share < 1 else 1.0
+    effect = (differing * effect + 1) / (differing + 1)
+    widening = (critical_value(level, count - 1) / critical_value(level)) ** 2
+    low, high = wilson_interval(share, count / (effect * widening), level=level)
+    return Interval(limit * (share - low), limit * (high - share))
