@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import os
 import socket
+from collections.abc import Callable
 
 import pytest
 
@@ -13,9 +14,7 @@ from tests import conftest
 from tests.loopback import ThreadHandle
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "", None, b"localhost", b"127.0.0.1"]
-)
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "", None, b"localhost", b"127.0.0.1"])
 def test_this_machine_is_local(host: object) -> None:
     assert conftest.is_local(host)
 
@@ -25,24 +24,29 @@ def test_everything_else_is_not(host: str) -> None:
     assert not conftest.is_local(host)
 
 
-@pytest.mark.parametrize("how", ["connect", "connect_ex", "sendto", "look up", "asyncio"])
-def test_leaving_this_machine_raises_and_is_remembered(how: str) -> None:
-    away = ("192.0.2.1", 443)  # TEST-NET-1, RFC 5737
-    kind = socket.SOCK_DGRAM if how == "sendto" else socket.SOCK_STREAM
-    with socket.socket(type=kind) as unused, pytest.raises(conftest.NetworkForbidden):
-        match how:
-            case "connect":
-                unused.connect(away)
-            case "connect_ex":
-                unused.connect_ex(away)
-            case "sendto":
-                unused.sendto(b"", away)
-            case "look up":
-                socket.getaddrinfo("api.openai.com", 443)
-            case "asyncio":
-                asyncio.run(asyncio.wait_for(asyncio.open_connection(*away), 1))
-    assert len(conftest.attempts) == 1
-    conftest.attempts.clear()
+AWAY = ("192.0.2.1", 443)
+"""TEST-NET-1, RFC 5737."""
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda stream, datagram: stream.connect(AWAY),
+        lambda stream, datagram: stream.connect_ex(AWAY),
+        lambda stream, datagram: datagram.sendto(b"", AWAY),
+        lambda stream, datagram: socket.getaddrinfo("api.openai.com", 443),
+        lambda stream, datagram: asyncio.run(asyncio.wait_for(asyncio.open_connection(*AWAY), 1)),
+    ],
+    ids=["connect", "connect_ex", "sendto", "look up", "asyncio"],
+)
+def test_leaving_this_machine_raises_and_is_remembered(
+    leave: Callable[[socket.socket, socket.socket], object],
+) -> None:
+    with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagram:
+        with pytest.raises(conftest.NetworkForbidden):
+            leave(stream, datagram)
+        assert len(conftest.attempts) == 1
+        conftest.attempts.clear()
 
 
 def test_loopback_unix_sockets_and_other_processes_work(openai_server: ThreadHandle) -> None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from tests.loopback.dialects import Name
 from tests.loopback.events import Event, Exchange
+from tests.loopback.faults import Faults, mixed, named
 from tests.loopback.judge import Body, EchoJudge, Judge, NoReply, Reply, ScriptedJudge, text_of
+from tests.loopback.limits import Limits
 from tests.loopback.options import Latency, Options
 from tests.loopback.process import Handle, ProcessHandle, ThreadHandle, serve, serve_in_thread
 
@@ -21,9 +23,11 @@ __all__ = [
     "EchoJudge",
     "Event",
     "Exchange",
+    "Faults",
     "Handle",
     "Judge",
     "Latency",
+    "Limits",
     "Name",
     "NoReply",
     "Options",
@@ -31,6 +35,8 @@ __all__ = [
     "Reply",
     "ScriptedJudge",
     "ThreadHandle",
+    "mixed",
+    "named",
     "serve",
     "serve_in_thread",
     "text_of",

@@ -25,9 +25,7 @@ Ended = Callable[[int, Answer, bool], None]
 class Connection(asyncio.Protocol):
     """Answers one request at a time; never awaits, so that a request costs a few callbacks."""
 
-    def __init__(
-        self, respond: Respond, ended: Ended, drip: float, open_connections: set[Connection]
-    ) -> None:
+    def __init__(self, respond: Respond, ended: Ended, drip: float, open_connections: set[Connection]) -> None:
         self._respond = respond
         self._ended = ended
         self._drip = drip
@@ -82,7 +80,7 @@ class Connection(asyncio.Protocol):
 
     def _send(self, answer: Answer) -> None:
         match answer.manner:
-            case "whole":
+            case "whole" | "then_close":
                 self._transport.write(answer.encode())
                 if self._transport.get_write_buffer_size():
                     self._draining = True
@@ -125,6 +123,8 @@ class Connection(asyncio.Protocol):
             return
         number, answer = self._current
         self._current = None
+        if answer.manner == "then_close":
+            self._transport.close()
         self._ended(number, answer, fully_sent)
         self._advance()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tests.loopback.judge import Body, Reply, text_of
 from tests.loopback.wire import Answer, encode
@@ -73,16 +73,14 @@ class Dialect:
 
     name: Name
     fields: frozenset[str]
-    complete: Callable[[Reply, Body, int, int], dict[str, object]]
+    complete: Callable[[Reply, Body, int, int], dict[str, Any]]
     """(reply, request body, request number, unix time) -> the completion record."""
     error: Callable[..., dict[str, object]]
     """(message, type=, code=, param=) -> the error record."""
     reject_field: Callable[[str, object], Answer]
     """(name, value) of a field this provider does not know -> its refusal."""
 
-    def complain(
-        self, status: int, message: str, *, code: str | None = None, param: str | None = None
-    ) -> Answer:
+    def complain(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> Answer:
         """An honest refusal of a request that the provider would refuse too."""
         kind = "invalid_request_error"
         return Answer(status, encode(self.error(message, type=kind, code=code, param=param)))
@@ -99,7 +97,7 @@ def _usage(reply: Reply, body: Body) -> dict[str, object]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _openai_completion(reply: Reply, body: Body, number: int, now: int) -> dict[str, object]:
+def _openai_completion(reply: Reply, body: Body, number: int, now: int) -> dict[str, Any]:
     details: dict[str, object] = {
         "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
@@ -123,7 +121,7 @@ def _openai_completion(reply: Reply, body: Body, number: int, now: int) -> dict[
     }
 
 
-def _mistral_completion(reply: Reply, body: Body, number: int, now: int) -> dict[str, object]:
+def _mistral_completion(reply: Reply, body: Body, number: int, now: int) -> dict[str, Any]:
     message: dict[str, object] = {"role": "assistant", "tool_calls": None, "content": reply.content}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
@@ -140,15 +138,11 @@ def _mistral_completion(reply: Reply, body: Body, number: int, now: int) -> dict
     }
 
 
-def _openai_error(
-    message: str, *, type: str, code: str | None = None, param: str | None = None
-) -> dict[str, object]:
+def _openai_error(message: str, *, type: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
     return {"error": {"message": message, "type": type, "param": param, "code": code}}
 
 
-def _mistral_error(
-    message: str, *, type: str, code: str | None = None, param: str | None = None
-) -> dict[str, object]:
+def _mistral_error(message: str, *, type: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
     return {"object": "error", "message": message, "type": type, "param": param, "code": code}
 
 
@@ -176,7 +170,5 @@ def _mistral_unknown_field(name: str, value: object) -> Answer:
 
 DIALECTS: Mapping[str, Dialect] = {
     "openai": Dialect("openai", OPENAI_FIELDS, _openai_completion, _openai_error, _openai_unknown_field),
-    "mistral": Dialect(
-        "mistral", MISTRAL_FIELDS, _mistral_completion, _mistral_error, _mistral_unknown_field
-    ),
+    "mistral": Dialect("mistral", MISTRAL_FIELDS, _mistral_completion, _mistral_error, _mistral_unknown_field),
 }

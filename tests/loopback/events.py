@@ -44,6 +44,7 @@ class Exchange:
     sent: float | None = None
     """Unix time when the exchange ended; None while it is in flight or when the server was killed before."""
     status: int | None = None
+    """None also where the fault left no room for a status line."""
     fault: str | None = None
     paid: bool = False
     tokens: int = 0

@@ -61,9 +61,10 @@ class EchoJudge:
 class ScriptedJudge:
     """Says what the test wrote down.
 
-    A list is used up in order of arrival. A dict is searched by substring: the first entry whose key occurs
-    in the text of the messages answers; a list under a key is used up in order and its last reply repeats; the
-    key "" matches all. Replies are Reply records, mappings with Reply's fields, or plain strings.
+    A list is used up in order of arrival. A dict is searched by substring: the first entry whose key occurs in
+    the text of the messages answers, so the key "" matches all; a list under a key is used up in order and its
+    last reply repeats. Replies are Reply records, mappings with Reply's fields, or plain strings. A fault that
+    comes after the completion was generated uses up a reply, as it does at a provider.
     """
 
     replies: Sequence[Any] | Mapping[str, Any]

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.loopback.faults import Faults
+from tests.loopback.limits import Limits
+
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
@@ -33,7 +36,12 @@ class Options:
     judge: str = "tests.loopback.judge:EchoJudge"
     """``module:name`` of what makes the judge, importable from the root of the checkout."""
     judge_args: Mapping[str, object] = field(default_factory=dict)
+    faults: Faults = field(default_factory=Faults)
     latency: Latency = Latency()
+    limits: Limits | None = None
+    """Enforced for every model apart; None enforces none."""
+    redirect_to: str = ""
+    """The base URL that redirects point to; "" is this server."""
     key: str | None = None
     """The one API key that is accepted; None accepts any."""
     port: int = 0
@@ -49,7 +57,12 @@ class Options:
     @classmethod
     def from_json(cls, text: str) -> Options:
         values = json.loads(text)
-        return cls(**{**values, "latency": Latency(**values["latency"])})
+        faults, limits = values.pop("faults", {}), values.pop("limits", None)
+        return cls(
+            **{**values, "latency": Latency(**values.get("latency", {}))},
+            faults=Faults(**{**faults, "first": tuple(faults.get("first", ()))}),
+            limits=Limits(**limits) if limits else None,
+        )
 
     @property
     def log_path(self) -> Path:

@@ -7,18 +7,23 @@ it answers. Standard library only and no task per request: several thousand requ
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hashlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tests.loopback.connection import Connection
-from tests.loopback.dialects import DIALECTS, Dialect
+from tests.loopback.dialects import DIALECTS, Dialect, count_tokens
 from tests.loopback.events import EventLog
-from tests.loopback.judge import Body, Judge, NoReply, Reply, load
+from tests.loopback.faults import Faults, Progress
+from tests.loopback.judge import Body, Judge, NoReply, load, text_of
+from tests.loopback.limits import Limiter
 from tests.loopback.options import Options
-from tests.loopback.wire import Answer, Request, encode
+from tests.loopback.sabotage import KINDS, Scene
+from tests.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encode
 
 FLUSH = "/loopback/flush"
 """Answered without being logged; once answered, all events of finished exchanges are in the log."""
@@ -26,15 +31,45 @@ UNLOGGED = -1
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request with its place in the log."""
+
+    number: int
+    request: Request
+    body: Any
+    """The JSON value of its body, None where it is none."""
+    sha256: str
+
+    @property
+    def model(self) -> str | None:
+        """The model asked for, where one is named."""
+        model = self.body.get("model") if isinstance(self.body, dict) else None
+        return model if isinstance(model, str) else None
+
+
 class Loopback:
-    """The state of one server. ``judge`` may be exchanged while it runs."""
+    """The state of one server. ``judge`` and ``faults`` may be exchanged while it runs."""
 
     def __init__(self, options: Options, judge: Judge | None = None) -> None:
         self.options = options
         self.judge = judge or load(options.judge, options.judge_args)
         self._log = EventLog(options.log_path)
+        self._faults = options.faults
+        self._progress = Progress()
+        self._limiters: dict[tuple[str, str], Limiter] = {}
         self._requests = 0
         self._open: set[Connection] = set()
+
+    @property
+    def faults(self) -> Faults:
+        """The schedule; a new one begins with the next request."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: Faults) -> None:
+        self._faults = faults
+        self._progress = Progress()
 
     async def run(self, stop: asyncio.Event, listening: Callable[[int], None]) -> None:
         """Serves on 127.0.0.1 until ``stop`` is set; ``listening`` is told the port."""
@@ -59,20 +94,19 @@ class Loopback:
             return UNLOGGED, Answer(200, b"{}")
         number = self._requests
         self._requests += 1
-        body = _json(request)
-        model = body.get("model") if isinstance(body, dict) else None
+        asked = Asked(number, request, _json(request), hashlib.sha256(request.body).hexdigest())
         self._log.write(
             {
                 "event": "received",
                 "time": time.time(),
                 "n": number,
-                "path": request.path,
-                "sha256": hashlib.sha256(request.body).hexdigest(),
-                "model": model if isinstance(model, str) else None,
+                "path": request.path.partition("?")[0],
+                "sha256": asked.sha256,
+                "model": asked.model,
                 "headers": list(request.headers),
             }
         )
-        return number, self._answer(number, request, body)
+        return number, self._answer(asked)
 
     def _ended(self, number: int, answer: Answer, fully_sent: bool) -> None:
         if number == UNLOGGED:
@@ -82,15 +116,16 @@ class Loopback:
                 "event": "sent",
                 "time": time.time(),
                 "n": number,
-                "status": answer.status,
+                "status": None if answer.manner in NO_STATUS else answer.status,
                 "fault": answer.fault,
                 "paid": answer.paid,
                 "tokens": answer.tokens,
-                "fully_sent": fully_sent and answer.manner in ("whole", "drip"),
+                "fully_sent": fully_sent and answer.manner in COMPLETE,
             }
         )
 
-    def _answer(self, number: int, request: Request, body: object) -> Answer:
+    def _answer(self, asked: Asked) -> Answer:
+        request = asked.request
         _, prefix, *rest = request.path.partition("?")[0].split("/", 2)
         dialect = DIALECTS.get(prefix)
         if dialect is None:
@@ -99,7 +134,7 @@ class Loopback:
         if refused is not None:
             return refused
         if (request.method, rest) == ("POST", ["v1/chat/completions"]):
-            return refuse(dialect, request, body) or self._complete(dialect, number, body)
+            return refuse(dialect, request, asked.body) or self._complete(dialect, asked)
         return dialect.complain(404, f"Invalid URL ({request.method} {request.path})")
 
     def _refuse_key(self, dialect: Dialect, request: Request) -> Answer | None:
@@ -111,23 +146,52 @@ class Loopback:
         masked = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
         return dialect.complain(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
 
-    def _complete(self, dialect: Dialect, number: int, body: Any) -> Answer:
+    def _complete(self, dialect: Dialect, asked: Asked) -> Answer:
+        """The answer to a request that is good in itself."""
+        limiter = self._limiter(dialect, asked)
+        prompt_tokens = count_tokens(text_of(asked.body))
+        refused = limiter.refuse(dialect, prompt_tokens, time.monotonic()) if limiter else None
+        if refused is not None:
+            return refused
+        tokens = 0
+
+        def generate() -> dict[str, Any]:
+            nonlocal tokens
+            completion = dialect.complete(self.judge(asked.body), asked.body, asked.number, int(time.time()))
+            total = completion["usage"]["total_tokens"]
+            tokens = total if isinstance(total, int) else prompt_tokens
+            return completion
+
+        kind = self._progress.next(self._faults, asked.sha256)
         try:
-            reply = self.judge(body)
+            answer = self._spoil(kind, dialect, asked, generate) if kind else Answer(200, encode(generate()))
         except NoReply as error:
             return dialect.complain(400, str(error), code="no_scripted_reply")
-        return self._good(dialect, number, body, reply)
-
-    def _good(self, dialect: Dialect, number: int, body: Body, reply: Reply) -> Answer:
-        completion: dict[str, Any] = dialect.complete(reply, body, number, int(time.time()))
-        return Answer(
-            200,
-            encode(completion),
-            {"x-request-id": f"req_{number:012d}"},
-            paid=True,
-            tokens=completion["usage"]["total_tokens"],
-            delay=self.options.latency.of(number),
+        headers = {"x-request-id": f"req_{asked.number:012d}"}
+        if limiter:
+            limiter.charge(tokens - prompt_tokens if tokens else 0, time.monotonic())
+            headers |= limiter.headers(dialect, tokens, time.monotonic())
+        paid = kind is None or KINDS[kind].paid
+        return dataclasses.replace(
+            answer,
+            headers={**headers, **answer.headers},
+            fault=kind,
+            paid=paid,
+            tokens=tokens,
+            delay=self.options.latency.of(asked.number) if paid else 0.0,
         )
+
+    def _spoil(self, kind: str, dialect: Dialect, asked: Asked, generate: Callable[[], dict[str, Any]]) -> Answer:
+        request = asked.request
+        key = request.headers["authorization"].removeprefix("Bearer ")
+        model = asked.body["model"]
+        redirect_to = self.options.redirect_to
+        return KINDS[kind].make(Scene(dialect, key, model, request.path, redirect_to, time.time(), generate))
+
+    def _limiter(self, dialect: Dialect, asked: Asked) -> Limiter | None:
+        if self.options.limits is None:
+            return None
+        return self._limiters.setdefault((dialect.name, asked.body["model"]), Limiter(self.options.limits))
 
 
 def _json(request: Request) -> object:
@@ -162,9 +226,7 @@ def refuse(dialect: Dialect, request: Request, body: object) -> Answer | None:
 
 
 def _wrong_model(body: Body) -> str | None:
-    return (
-        None if isinstance(body.get("model"), str) and body["model"] else "you must provide a model parameter"
-    )
+    return None if isinstance(body.get("model"), str) and body["model"] else "you must provide a model parameter"
 
 
 def _wrong_messages(body: Body) -> str | None:

@@ -21,9 +21,7 @@ QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 
 async def ask_openai(server: Handle, **changes: Any) -> Any:
     asked = {"model": "gpt-test", "messages": QUESTION, **changes}
-    async with AsyncOpenAI(
-        base_url=server.url_for("openai"), api_key="sk-test", max_retries=0, timeout=5
-    ) as client:
+    async with AsyncOpenAI(base_url=server.url_for("openai"), api_key="sk-test", max_retries=0, timeout=5) as client:
         return await client.chat.completions.create(**asked)
 
 
@@ -54,9 +52,7 @@ def test_both_sdks_share_one_log(openai_server: ThreadHandle) -> None:
     assert [first.n, second.n] == [0, 1]
     assert [first.path, second.path] == ["/openai/v1/chat/completions", "/mistral/v1/chat/completions"]
     assert [first.model, second.model] == ["gpt-test", "mistral-test"]
-    assert all(
-        e.answered and e.paid and e.tokens == 6 and "authorization" in e.headers for e in (first, second)
-    )
+    assert all(e.answered and e.paid and e.tokens == 6 and "authorization" in e.headers for e in (first, second))
 
 
 def test_equal_requests_have_equal_hashes_in_the_log(openai_server: ThreadHandle) -> None:

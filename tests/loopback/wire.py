@@ -9,9 +9,13 @@ from typing import Literal
 
 HEAD_END = b"\r\n\r\n"
 
-Manner = Literal["whole", "reset", "eof", "cut", "reset_in_body", "hang", "drip", "garbage"]
-"""How an answer leaves: complete; connection reset or closed before a byte; closed or reset half way through
-the body; never; byte by byte; as bytes that are not HTTP."""
+Manner = Literal["whole", "then_close", "reset", "eof", "cut", "reset_in_body", "hang", "drip", "garbage"]
+"""How an answer leaves: complete; complete and the connection then closed unannounced; connection reset or closed
+before a byte; closed or reset half way through the body; never; byte by byte; as bytes that are not HTTP."""
+
+COMPLETE: frozenset[Manner] = frozenset({"whole", "then_close", "drip"})
+NO_STATUS: frozenset[Manner] = frozenset({"reset", "eof", "hang", "garbage"})
+"""Manners in which all bytes leave, and in which not even the status line does."""
 
 REASONS = {
     200: "OK",
@@ -83,9 +87,7 @@ def take(buffer: bytearray) -> Request | None:
         return None
     start, *lines = bytes(buffer[:end]).decode("latin-1").split("\r\n")
     method, path, _ = start.split(" ", 2)
-    headers = {
-        name.lower(): value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon
-    }
+    headers = {name.lower(): value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
     begin = end + len(HEAD_END)
     if headers.get("transfer-encoding", "").lower() == "chunked":
         chunked = _take_chunks(buffer, begin)
