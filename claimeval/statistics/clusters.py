@@ -41,8 +41,8 @@ def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np
 def clustered_error(residuals: Floats, total: float) -> float:
     """sqrt(G/(G-1) * sum of squared residuals) / total, one residual for each of G clusters.
 
-    For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the mean. Source:
-    Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust errors have it.
+    For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the mean.
+    Source: Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust errors have it.
     """
     count = len(residuals)
     return math.sqrt(count / (count - 1) * float((residuals**2).sum())) / total

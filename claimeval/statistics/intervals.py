@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claimeval.errors import UsageError
-from claimeval.statistics.bootstrap import Interval, bca_interval
+from claimeval.statistics.bootstrap import estimates_of_sums
 from claimeval.statistics.clusters import cluster_sums, clustered_error
-from claimeval.statistics.estimate import Estimate, Method
+from claimeval.statistics.estimate import Estimate
 from claimeval.statistics.quantiles import check_level
 from claimeval.statistics.sparse import common_value, constant_interval, sparse_interval
 
@@ -58,9 +59,10 @@ def ratio_interval(
     """The ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
 
     The interval is BCa (`bootstrap.bca_interval`), except where almost every cluster has one value: there few
-    resamples differ, and the interval follows from the range of a single value, `support`: `wilson` where fewer than
-    ten clusters (and fewer than half) differ from the common value, `rule_of_three` where none does. Values outside
-    `support` get BCa or, if constant, no interval. Fewer than two clusters have no interval, empty input no value.
+    resamples differ, and the interval follows from the range of a single value, `support`: `wilson` where
+    fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three` where none
+    does. Values outside `support` get BCa or, if constant, no interval. Fewer than two clusters have no
+    interval, empty input no value.
     """
     import numpy as np
 
@@ -77,29 +79,20 @@ def ratio_interval(
         return Estimate(None, None, None, 0, "none", level=level, undefined_because="no values")
     total = rows.sum(axis=0)
     value = float(total[0] / total[1])
-    if len(rows) < 2:
-        reason = "one cluster has no spread to measure"
-        return Estimate(value, None, None, n, "none", None, len(rows), level, reason)
-    residuals = rows[:, 0] - value * rows[:, 1]
-    error = clustered_error(residuals, float(total[1]))
+    error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
     values = rows[:, 0] / rows[:, 1]
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
-    interval, method = _interval(rows, support if bounded else None, level, resamples, seed)
-    if interval is None:
-        return Estimate(value, None, None, n, "none", error, len(rows), level, "all values are equal")
-    return Estimate(value, *interval, n, method, error, len(rows), level)
-
-
-def _interval(
-    rows: Floats, support: tuple[float, float] | None, level: float, resamples: int, seed: int
-) -> tuple[Interval | None, Method]:
-    common = common_value(rows)
-    if support is not None and common is not None:
-        if bool((abs(rows[:, 0] - common * rows[:, 1]) <= 1e-12 * rows[:, 1]).all()):
-            return constant_interval(common, len(rows), support, level), "rule_of_three"
-        return sparse_interval(rows, common, support, level), "wilson"
-    interval = bca_interval(rows, _ratio, level=level, resamples=resamples, seed=seed)
-    return interval, "none" if interval is None else "bca"
+    common = common_value(values) if bounded and len(rows) > 1 else None
+    if common is None:
+        (estimate,) = estimates_of_sums(
+            rows, [_ratio], n=n, undefined_because="no values", level=level, resamples=resamples, seed=seed
+        )
+        return replace(estimate, standard_error=error)
+    if float(np.ptp(values)) <= 1e-12:
+        interval = constant_interval(common, len(rows), support, level)
+        return Estimate(value, *interval, n, "rule_of_three", error, len(rows), level)
+    interval = sparse_interval(rows, common, support, level)
+    return Estimate(value, *interval, n, "wilson", error, len(rows), level)
 
 
 def _ratio(sums: Floats) -> Floats:

@@ -1,7 +1,8 @@
 """Intervals where almost all clusters have one value: all claims supported, or two arms that agree.
 
-Resampling then sees too little: with a handful of failures the bootstrap covers 85 to 90 % instead of 95 %, and with
-none it has no width. What bounds the mean is how many clusters may differ unseen, and how far they can.
+Resampling then sees too little: with a handful of failures the bootstrap covers 85 to 90 % instead of 95 %,
+and with none it has no width. What bounds the mean is how many clusters may differ unseen, and how far they
+can.
 """
 
 from __future__ import annotations
@@ -30,12 +31,11 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
     return Interval(max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
 
 
-def common_value(rows: Floats) -> float | None:
+def common_value(values: Floats) -> float | None:
     """The value that more than half of all clusters have while fewer than ten differ from it, else `None`."""
     import numpy as np
 
-    values = np.sort(rows[:, 0] / rows[:, 1])
-    middle = float(values[len(values) // 2])
+    middle = float(np.sort(values)[len(values) // 2])
     differ = int((np.abs(values - middle) > 1e-12).sum())
     return middle if differ < min(_FEW, len(values) / 2) else None
 
@@ -43,8 +43,8 @@ def common_value(rows: Floats) -> float | None:
 def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:
     """The rule of three in its exact form, for `clusters` that all have `value`.
 
-    With confidence `level` at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another value, and
-    that value lies in `support`.
+    With confidence `level` at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another
+    value, and that value lies in `support`.
     """
     other = 1 - (1 - level) ** (1 / clusters)
     return Interval(value + other * (support[0] - value), value + other * (support[1] - value))
@@ -54,8 +54,8 @@ def sparse_interval(rows: Floats, common: float, support: tuple[float, float], l
     """The interval of a mean of which few clusters differ from the `common` value.
 
     The distances above and below the common value are two shares of what `support` allows. Each gets Wilson's
-    interval on its effective number of clusters, and the two are combined as Newcombe (1998, method 10) combines the
-    shares of a difference.
+    interval on its effective number of clusters, and the two are combined as Newcombe (1998, method 10)
+    combines the shares of a difference.
     """
     import numpy as np
 
@@ -69,8 +69,9 @@ def sparse_interval(rows: Floats, common: float, support: tuple[float, float], l
 def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
     """How far below and above its estimate a mean excess in [0, `limit`] may lie.
 
-    Effective clusters are G over the design effect, the variance between clusters relative to that of a share. It
-    rests on few clusters, so it is drawn towards 1, its largest value, by the weight of one cluster.
+    Effective clusters are G over the design effect, the variance between clusters relative to that of a
+    share. It rests on few clusters, so it is drawn towards 1, its largest value, by the weight of one
+    cluster.
     """
     if limit <= 0:
         return Interval(0.0, 0.0)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from claimeval.errors import UsageError
 from claimeval.statistics import mean_interval, ratio_interval, wilson_interval
-from claimeval.statistics.bootstrap import bca_interval, resample_sums
+from claimeval.statistics.bootstrap import distinct_rows, estimates_of_sums, resample_sums
 from claimeval.statistics.quantiles import critical_value, student_quantile
 
 
@@ -22,12 +22,10 @@ def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:
 def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
     values = np.random.default_rng(3).beta(4, 1, 25)
     rows = np.stack([values, np.ones(25)], axis=1)
-    replicates = resample_sums(rows, 2000, seed=5)
+    replicates = resample_sums(*distinct_rows(rows), 2000, seed=5)
     reach = np.sqrt(25 / 24) * critical_value(0.95, 24)
     mine = mean_interval(list(values), resamples=2000, seed=5)
-    given = stats.bootstrap(
-        (values,), np.mean, n_resamples=2, rng=np.random.default_rng(0), method="percentile"
-    )
+    given = stats.bootstrap((values,), np.mean, n_resamples=2, rng=np.random.default_rng(0), method="percentile")
     given.bootstrap_distribution = replicates[:, 0] / replicates[:, 1]
     theirs = stats.bootstrap(
         (values,),
@@ -42,10 +40,10 @@ def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
 
 def test_few_distinct_rows_are_drawn_as_counts_with_the_same_distribution() -> None:
     labels = np.array([1.0] * 800 + [0.0] * 200)
-    counted = resample_sums(np.stack([labels, np.ones(1000)], axis=1), 4000, seed=1)[:, 0]
-    scattered = resample_sums(
-        np.stack([labels + np.arange(1000) * 1e-9, np.ones(1000)], axis=1), 4000, seed=1
-    )[:, 0]
+    few = np.stack([labels, np.ones(1000)], axis=1)
+    many = np.stack([labels + np.arange(1000) * 1e-9, np.ones(1000)], axis=1)
+    counted = resample_sums(*distinct_rows(few), 4000, seed=1)[:, 0]
+    scattered = resample_sums(*distinct_rows(many), 4000, seed=1)[:, 0]
     expected = stats.binom(1000, 0.8)
     for drawn in (counted, scattered):
         assert drawn.mean() == pytest.approx(expected.mean(), abs=0.6)
@@ -78,7 +76,7 @@ def test_other_constants_move_towards_both_ends_of_their_support() -> None:
     """A share 1 - .05^(1/20) = .1391 of the clusters may differ from .5, each by at most .5."""
     half = mean_interval([0.5] * 20)
     assert (half.low, half.high) == pytest.approx((0.5 - 0.1391 / 2, 0.5 + 0.1391 / 2), abs=1e-4)
-    assert mean_interval([3.0] * 20).undefined_because == "all values are equal"
+    assert mean_interval([3.0] * 20).undefined_because == "nothing varies between resamples"
     assert mean_interval([3.0] * 20, support=(1, 5)).high == pytest.approx(3 + 2 * 0.1391, abs=1e-4)
 
 
@@ -114,9 +112,7 @@ def test_the_same_seed_gives_the_same_interval() -> None:
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 9, 50, 200, 201, 5000])
 @pytest.mark.parametrize("probability", [0.025, 0.6, 0.9, 0.975, 0.9995])
 def test_student_quantiles_equal_scipy(degrees: int, probability: float) -> None:
-    assert student_quantile(probability, degrees) == pytest.approx(
-        stats.t.ppf(probability, degrees), rel=1e-9
-    )
+    assert student_quantile(probability, degrees) == pytest.approx(stats.t.ppf(probability, degrees), rel=1e-9)
 
 
 def test_bad_input_is_refused_in_words() -> None:
@@ -127,9 +123,17 @@ def test_bad_input_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="level"):
         mean_interval([0.5, 0.6], level=95)
     with pytest.raises(UsageError, match="resamples"):
-        mean_interval([0.5, 0.6], resamples=0)
+        mean_interval([0.5, 0.6], resamples=-1)
 
 
 def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
-    rows = np.eye(6)
-    assert bca_interval(rows, lambda sums: np.full(len(sums), np.nan)) is None
+    """Of two clusters only one has a denominator: half of the draws of both are undefined or constant."""
+    rows = np.array([[1.0, 1.0], [0.0, 0.0]])
+    (estimate,) = estimates_of_sums(rows, [lambda sums: sums[:, 0] * 0 + np.nan], n=2, undefined_because="why")
+    assert (estimate.value, estimate.low, estimate.undefined_because) == (None, None, "why")
+
+
+def test_without_resamples_there_is_a_value_and_no_interval() -> None:
+    estimate = mean_interval([0.1, 0.2, 0.4], resamples=0)
+    assert (estimate.low, estimate.undefined_because) == (None, "no interval was asked for")
+    assert estimate.value == pytest.approx(0.7 / 3)

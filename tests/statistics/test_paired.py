@@ -67,7 +67,7 @@ def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> Non
 
 def test_a_constant_difference_of_unbounded_values_has_no_interval() -> None:
     result = paired_difference([2.5] * 9, [2.25] * 9)
-    assert (result.difference, result.low, result.undefined_because) == (0.25, None, "all values are equal")
+    assert (result.difference, result.low, result.undefined_because) == (0.25, None, "nothing varies between resamples")
 
 
 def test_no_shared_items_have_no_difference() -> None:
