@@ -1,0 +1,255 @@
+"""How far raters agree: raw agreement, Cohen, Fleiss, Krippendorff and Gwet, with intervals over items.
+
+Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of
+items (claims of one answer). Undefined coefficients are `None`: where all labels are equal, chance explains
+everything, and only raw agreement says something. Where one label fills 80 to 95 % of the items, as
+`supported` often does, kappa and alpha are low at high raw agreement; AC1 is not, so the three belong side by
+side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from claimeval.errors import UsageError, unknown
+from claimeval.statistics.bootstrap import estimates_of_sums
+from claimeval.statistics.clusters import cluster_sums
+from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.intervals import mean_interval
+from claimeval.statistics.ratings import count_labels, label_codes, label_scale
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from claimeval.statistics.bootstrap import Statistic
+
+    Floats = NDArray[np.float64]
+
+Labels = Sequence[Hashable | None]
+Weighting = Literal["unweighted", "linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+
+
+def raw_agreement(
+    a: Labels,
+    b: Labels,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """The share of items to which both raters give the same label; items without a label of both do not count."""
+    _check_pair(a, b)
+    rated = [i for i in range(len(a)) if a[i] is not None and b[i] is not None]
+    return mean_interval(
+        [float(a[i] == b[i]) for i in rated],
+        clusters=None if clusters is None else [clusters[i] for i in rated],
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def cohen_kappa(
+    a: Labels,
+    b: Labels,
+    *,
+    weights: Weighting = "unweighted",
+    labels: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the disagreement of two labels.
+
+    `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the scale
+    `labels` (by default the used labels, sorted). Undefined where both raters use one and the same label.
+    Equals `sklearn.metrics.cohen_kappa_score`.
+    """
+    import numpy as np
+
+    _check_pair(a, b)
+    scale = label_scale([*a, *b], labels)
+    size = len(scale)
+    first, second = label_codes(a, scale), label_codes(b, scale)
+    rated = (first >= 0) & (second >= 0)
+    tables = np.zeros((len(a), size * size))
+    tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = 1
+    steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    disagreement = {"unweighted": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}
+    if weights not in disagreement:
+        raise unknown("weighting", weights, disagreement)
+    cost = disagreement[weights]
+
+    def kappa(sums: Floats) -> Floats:
+        observed = sums.reshape(-1, size, size)
+        expected = observed.sum(axis=2)[:, :, None] * observed.sum(axis=1)[:, None, :]
+        total = observed.sum(axis=(1, 2))
+        return 1 - _quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
+
+    return _estimate(tables, rated, kappa, "both raters use only one label", clusters, level, resamples, seed)
+
+
+def fleiss_kappa(
+    ratings: Sequence[Labels],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Fleiss' kappa of any number of raters; `ratings[i][j]` is rater j's label of item i, or `None`.
+
+    With missing labels: agreement over items with two or more labels, shares of labels averaged over items
+    with one or more, as in Gwet's Handbook of Inter-Rater Reliability.
+    """
+
+    def kappa(agreement: Floats, shares: Floats) -> Floats:
+        chance = (shares**2).sum(axis=1)
+        return _quotient(agreement - chance, 1 - chance)
+
+    return _chance_corrected(ratings, kappa, None, clusters, level, resamples, seed)
+
+
+def gwet_ac1(
+    ratings: Sequence[Labels],
+    *,
+    labels: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
+
+    `labels` names the scale; by default it is the labels used, and with a single one AC1 is undefined.
+    Missing labels as in `fleiss_kappa`. Source: Gwet 2008, "Computing inter-rater reliability ... in the
+    presence of high agreement".
+    """
+
+    def coefficient(agreement: Floats, shares: Floats) -> Floats:
+        others = (1 - shares).sum(axis=1)
+        chance = _quotient((shares * (1 - shares)).sum(axis=1), others)
+        return _quotient(agreement - chance, 1 - chance)
+
+    return _chance_corrected(ratings, coefficient, labels, clusters, level, resamples, seed)
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Labels],
+    *,
+    scale: Scale = "nominal",
+    labels: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Krippendorff's alpha for any number of raters and missing labels; items with fewer than two do not count.
+
+    `ordinal` uses the order of `labels` (by default the used labels, sorted); `interval` needs numbers. The
+    interval resamples items. Equals the PyPI package krippendorff. Source: Krippendorff 2011, "Computing
+    alpha-reliability".
+    """
+    import numpy as np
+
+    counts, values = count_labels(ratings, labels)
+    size = len(values)
+    raters = counts.sum(axis=1)
+    rated = raters >= 2
+    pairs = counts[:, :, None] * counts[:, None, :] - np.eye(size) * counts[:, None, :]
+    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(counts), -1)
+    if scale not in ("nominal", "ordinal", "interval"):
+        raise unknown("scale", scale, ["nominal", "ordinal", "interval"])
+    if scale == "interval" and not all(isinstance(value, int | float) for value in values):
+        raise UsageError(f"alpha on an interval scale needs numbers as labels, given {list(values)!r}")
+
+    def distances(totals: Floats) -> Floats:
+        if scale == "nominal":
+            return 1 - np.eye(size)[None]
+        if scale == "interval":
+            numbers = np.array(values, dtype=np.float64)
+            squares: Floats = (np.subtract.outer(numbers, numbers) ** 2)[None]
+            return squares
+        reached = np.cumsum(totals, axis=1) - totals / 2
+        between: Floats = (reached[:, :, None] - reached[:, None, :]) ** 2
+        return between
+
+    def alpha(sums: Floats) -> Floats:
+        observed = sums.reshape(-1, size, size)
+        totals = observed.sum(axis=2)
+        expected = totals[:, :, None] * totals[:, None, :] - np.eye(size) * totals[:, None, :]
+        far = distances(totals)
+        return 1 - _quotient(
+            (observed * far).sum(axis=(1, 2)) * (totals.sum(axis=1) - 1), (expected * far).sum(axis=(1, 2))
+        )
+
+    reason = "no item has two labels" if not rated.any() else "only one label is used"
+    return _estimate(coincidences, rated, alpha, reason, clusters, level, resamples, seed)
+
+
+def _chance_corrected(
+    ratings: Sequence[Labels],
+    coefficient: Callable[[Floats, Floats], Floats],
+    labels: Sequence[Hashable] | None,
+    clusters: Sequence[Hashable] | None,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> Estimate:
+    """A coefficient of the mean agreement within items and of the mean shares of the labels."""
+    import numpy as np
+
+    counts, _ = count_labels(ratings, labels)
+    raters = counts.sum(axis=1)
+    pairs = raters * (raters - 1)
+    agreeing = (counts * (counts - 1)).sum(axis=1) / np.maximum(pairs, 1)
+    shares = counts / np.maximum(raters, 1)[:, None]
+    rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0])
+
+    def statistic(sums: Floats) -> Floats:
+        return coefficient(_quotient(sums[:, 0], sums[:, 1]), _quotient(sums[:, 2:-1], sums[:, -1:]))
+
+    reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
+    return _estimate(rows, raters > 0, statistic, reason, clusters, level, resamples, seed, n=int((pairs > 0).sum()))
+
+
+def _estimate(
+    rows: Floats,
+    counted: NDArray[np.bool_],
+    statistic: Statistic,
+    undefined_because: str,
+    clusters: Sequence[Hashable] | None,
+    level: float,
+    resamples: int,
+    seed: int,
+    n: int | None = None,
+) -> Estimate:
+    keys = None if clusters is None else [key for key, used in zip(clusters, counted, strict=True) if used]
+    (estimate,) = estimates_of_sums(
+        cluster_sums(rows[counted], keys),
+        [statistic],
+        n=int(counted.sum()) if n is None else n,
+        undefined_because=undefined_because if counted.any() else "no item has two labels",
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+    return estimate
+
+
+def _quotient(numerators: Floats, denominators: Floats) -> Floats:
+    """The quotient, NaN where the denominator vanishes."""
+    import numpy as np
+
+    defined = np.abs(denominators) > 1e-12
+    return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
+
+
+def _check_pair(a: Labels, b: Labels) -> None:
+    if len(a) != len(b):
+        raise UsageError(f"two raters must label the same items in the same order: {len(a)} and {len(b)} labels")
