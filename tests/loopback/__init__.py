@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
+from tests.loopback.batch.plan import Batching
 from tests.loopback.dialects import Name
-from tests.loopback.events import Event, Exchange
+from tests.loopback.events import BatchLine, Event, Exchange
 from tests.loopback.faults import Faults, mixed, named
 from tests.loopback.judge import Body, EchoJudge, Judge, NoReply, Reply, ScriptedJudge, text_of
 from tests.loopback.limits import Limits
@@ -19,6 +20,8 @@ from tests.loopback.options import Latency, Options
 from tests.loopback.process import Handle, ProcessHandle, ThreadHandle, serve, serve_in_thread
 
 __all__ = [
+    "BatchLine",
+    "Batching",
     "Body",
     "EchoJudge",
     "Event",

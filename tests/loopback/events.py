@@ -12,13 +12,16 @@ from typing import Any
 Event = dict[str, Any]
 """``{"event": "received", "time", "n", "path", "sha256", "model", "headers": [names]}`` and later
 ``{"event": "sent", "time", "n", "status", "fault", "paid", "tokens", "fully_sent"}``.
-``n`` counts requests from 0."""
+``n`` counts requests from 0. Lines of batches:
+``{"event": "batch_line", "time", "batch", "custom_id", "sha256", "fault", "paid", "tokens"}``."""
 
 
 class EventLog:
     """Appends one event per ``os.write``, so that lines are whole even when the server is killed."""
 
     def __init__(self, path: Path) -> None:
+        self.requests = sum(e["event"] == "received" for e in read(path)) if path.exists() else 0
+        """How many requests the log held when it was opened: a restarted server counts on."""
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def write(self, event: Event) -> None:
@@ -57,6 +60,26 @@ class Exchange:
         return self.status == 200 and self.fault is None and self.fully_sent
 
 
+@dataclass(frozen=True, slots=True)
+class BatchLine:
+    """One line of a batch with what became of it."""
+
+    batch: str
+    custom_id: str | None
+    sha256: str
+    """Of the body as compact JSON."""
+    fault: str | None
+    paid: bool
+    tokens: int
+
+
+def batch_lines(events: Iterable[Event]) -> list[BatchLine]:
+    """All lines that batches have worked off, each once, though a server that was killed meanwhile logs them again."""
+    worked_off = {(e["batch"], e["custom_id"]): e for e in events if e["event"] == "batch_line"}
+    fields = BatchLine.__dataclass_fields__
+    return [BatchLine(**{name: event[name] for name in fields}) for event in worked_off.values()]
+
+
 def read(path: Path) -> list[Event]:
     """All events of a log so far; a torn last line (the server was killed) is left out."""
     with path.open("rb") as lines:
@@ -68,7 +91,8 @@ def exchanges(events: Iterable[Event]) -> list[Exchange]:
     asked: dict[int, Event] = {}
     ended: dict[int, Event] = {}
     for event in events:
-        (asked if event["event"] == "received" else ended)[event["n"]] = event
+        if event["event"] != "batch_line":
+            (asked if event["event"] == "received" else ended)[event["n"]] = event
     return list(_join(asked, ended))
 
 

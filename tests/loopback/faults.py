@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,22 +28,13 @@ class Faults:
     """The most faults that one body meets, so that a client that goes on asking gets its answer; None is no limit."""
 
     def __post_init__(self) -> None:
-        unknown = ({*self.rates, *self.first} - {None}) - set(KINDS)
-        if unknown:
-            raise ValueError(f"unknown faults {sorted(map(str, unknown))}; known are {sorted(KINDS)}")
-        if sum(self.rates.values()) > 1 + 1e-9:
-            raise ValueError(f"the rates of all faults together are {sum(self.rates.values())}, more than 1")
+        check_rates({**dict.fromkeys(filter(None, self.first), 0.0), **self.rates}, KINDS)
 
     def at(self, n: int, body: str = "") -> str | None:
         """The fault of request ``n`` (from 0), or of the ``n``-th time this body (its sha256) was asked."""
         if n < len(self.first):
             return self.first[n]
-        drawn = _draw(f"{self.seed} {body if self.per == 'body' else ''} {n}")
-        for kind, rate in self.rates.items():
-            drawn -= rate
-            if drawn < 0:
-                return kind
-        return None
+        return choose(self.rates, f"{self.seed} {body if self.per == 'body' else ''} {n}")
 
 
 @dataclass(slots=True)
@@ -78,6 +69,25 @@ def mixed(share: float, kinds: Iterable[str]) -> dict[str, float]:
     return {kind: share / len(wanted) for kind in wanted}
 
 
-def _draw(place: str) -> float:
+def choose(rates: Mapping[str, float], place: str) -> str | None:
+    """The kind that befalls this place, each with its rate; None for none."""
+    drawn = draw(place) if rates else 1.0
+    for kind, rate in rates.items():
+        drawn -= rate
+        if drawn < 0:
+            return kind
+    return None
+
+
+def check_rates(rates: Mapping[str, float], known: Collection[str]) -> None:
+    """Raises ValueError on kinds that do not exist and on rates that together are more than 1."""
+    unknown = set(rates) - set(known)
+    if unknown:
+        raise ValueError(f"unknown faults {sorted(unknown)}; known are {sorted(known)}")
+    if sum(rates.values()) > 1 + 1e-9:
+        raise ValueError(f"the rates of all faults together are {sum(rates.values())}, more than 1")
+
+
+def draw(place: str) -> float:
     """A number in [0, 1) that only the place decides."""
     return int.from_bytes(hashlib.sha256(place.encode()).digest()[:7], "big") / 2**56

@@ -8,7 +8,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from tests.loopback.batch.plan import Batching
 from tests.loopback.faults import Faults
 from tests.loopback.limits import Limits
 
@@ -48,6 +50,9 @@ class Options:
     """0 takes a free one."""
     log: str | None = None
     """Path of the event log; None puts it into the handle's temporary folder."""
+    batching: Batching = field(default_factory=Batching)
+    state: str | None = None
+    """The folder of files and batches; None puts it beside the event log."""
     drip: float = 0.05
     """Seconds between two bytes of a dripping answer."""
 
@@ -58,9 +63,14 @@ class Options:
     def from_json(cls, text: str) -> Options:
         values = json.loads(text)
         faults, limits = values.pop("faults", {}), values.pop("limits", None)
+        batching: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.pop("batching", {}).items()
+        }
         return cls(
             **{**values, "latency": Latency(**values.get("latency", {}))},
             faults=Faults(**{**faults, "first": tuple(faults.get("first", ()))}),
+            batching=Batching(**batching),
             limits=Limits(**limits) if limits else None,
         )
 
@@ -69,3 +79,8 @@ class Options:
         """Where the events go. The log must be set: handles do that."""
         assert self.log is not None
         return Path(self.log)
+
+    @property
+    def state_path(self) -> Path:
+        """Where files and batches are kept."""
+        return Path(self.state) if self.state else self.log_path.with_suffix(".state")

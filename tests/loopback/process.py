@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.loopback.dialects import Name
-from tests.loopback.events import Event, Exchange, exchanges, read
+from tests.loopback.events import BatchLine, Event, Exchange, batch_lines, exchanges, read
 from tests.loopback.judge import Judge
 from tests.loopback.options import Options
 from tests.loopback.server import FLUSH, Loopback
@@ -55,6 +55,10 @@ class Handle:
     def exchanges(self) -> list[Exchange]:
         """All requests so far, each joined with what became of it."""
         return exchanges(self.events())
+
+    def batch_lines(self) -> list[BatchLine]:
+        """All lines that batches have worked off so far."""
+        return batch_lines(self.events())
 
     def _flush(self) -> None:
         """Waits until the server has logged what it has sent; returns at once when it is gone."""

@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.loopback.batch.endpoints import Batches
+from tests.loopback.checks import json_of, refuse
 from tests.loopback.connection import Connection
 from tests.loopback.dialects import DIALECTS, Dialect, count_tokens
 from tests.loopback.events import EventLog
 from tests.loopback.faults import Faults, Progress
-from tests.loopback.judge import Body, Judge, NoReply, load, text_of
+from tests.loopback.judge import Judge, NoReply, load, text_of
 from tests.loopback.limits import Limiter
 from tests.loopback.options import Options
 from tests.loopback.sabotage import KINDS, Scene
@@ -28,7 +29,6 @@ from tests.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encode
 FLUSH = "/loopback/flush"
 """Answered without being logged; once answered, all events of finished exchanges are in the log."""
 UNLOGGED = -1
-ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class Loopback:
         self._faults = options.faults
         self._progress = Progress()
         self._limiters: dict[tuple[str, str], Limiter] = {}
-        self._requests = 0
+        self._requests = self._log.requests
+        self._batches = Batches(options.state_path, options.batching, lambda body: self.judge(body), self._log)
         self._open: set[Connection] = set()
 
     @property
@@ -94,7 +95,7 @@ class Loopback:
             return UNLOGGED, Answer(200, b"{}")
         number = self._requests
         self._requests += 1
-        asked = Asked(number, request, _json(request), hashlib.sha256(request.body).hexdigest())
+        asked = Asked(number, request, json_of(request), hashlib.sha256(request.body).hexdigest())
         self._log.write(
             {
                 "event": "received",
@@ -135,6 +136,10 @@ class Loopback:
             return refused
         if (request.method, rest) == ("POST", ["v1/chat/completions"]):
             return refuse(dialect, request, asked.body) or self._complete(dialect, asked)
+        below = "".join(rest).removeprefix("v1/")
+        about_batches = self._batches.answer(dialect, request, below, asked.body)
+        if about_batches is not None:
+            return about_batches
         return dialect.complain(404, f"Invalid URL ({request.method} {request.path})")
 
     def _refuse_key(self, dialect: Dialect, request: Request) -> Answer | None:
@@ -192,66 +197,3 @@ class Loopback:
         if self.options.limits is None:
             return None
         return self._limiters.setdefault((dialect.name, asked.body["model"]), Limiter(self.options.limits))
-
-
-def _json(request: Request) -> object:
-    """The JSON body, or None where it is none."""
-    if not request.headers.get("content-type", "").startswith("application/json"):
-        return None
-    try:
-        text = request.body.decode("utf-8")
-        value: object = json.loads(text)
-        if "\\ud" in text.lower():
-            encode(value).decode("utf-8")  # a lone surrogate is no Unicode text
-    except ValueError:
-        return None
-    return value
-
-
-def refuse(dialect: Dialect, request: Request, body: object) -> Answer | None:
-    """What the provider would say to a request that is wrong in itself; None for a good one."""
-    content_type = request.headers.get("content-type", "")
-    if not content_type.startswith("application/json"):
-        return dialect.complain(415, f"Unsupported content type: {content_type!r}.")
-    if not isinstance(body, dict):
-        return dialect.complain(400, "We could not parse the JSON body of your request.")
-    for name, value in body.items():
-        if name not in dialect.fields:
-            return dialect.reject_field(name, value)
-    for name, wrong in WRONG.items():
-        complaint = wrong(body)
-        if complaint is not None:
-            return dialect.complain(400, complaint, param=name)
-    return None
-
-
-def _wrong_model(body: Body) -> str | None:
-    return None if isinstance(body.get("model"), str) and body["model"] else "you must provide a model parameter"
-
-
-def _wrong_messages(body: Body) -> str | None:
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        return "Invalid 'messages': expected an array with at least one message."
-    for at, message in enumerate(messages):
-        if not isinstance(message, dict) or message.get("role") not in ROLES:
-            return f"Invalid 'messages[{at}]': expected an object with a known role."
-        if not isinstance(message.get("content"), str | list):
-            return f"Invalid 'messages[{at}].content': expected a string or an array."
-    return None
-
-
-def _wrong_stream(body: Body) -> str | None:
-    return "the loopback server does not stream" if body.get("stream") else None
-
-
-def _wrong_n(body: Body) -> str | None:
-    return None if body.get("n") in (None, 1) else "the loopback server gives one choice"
-
-
-WRONG: dict[str, Callable[[Body], str | None]] = {
-    "model": _wrong_model,
-    "messages": _wrong_messages,
-    "stream": _wrong_stream,
-    "n": _wrong_n,
-}

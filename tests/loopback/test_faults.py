@@ -19,12 +19,17 @@ from tests.loopback.sabotage import DEPTH, HUGE, KINDS
 
 QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 KEY = "sk-CANARY"
-TIMEOUT = 0.25
-WALL = 0.5
+PATIENCE = 20.0
+TIMEOUTS = {"hang": 0.2}
+WALLS = {"drip": 0.3}
+"""Seconds until the SDK's own timeout, and until ours, for the faults that take for ever."""
+ONE_CALL_EACH = httpx2.Limits(max_keepalive_connections=0)
+"""A connection for every call, so that no fault touches the next call."""
 
 Outcome = Any
 """What the SDK returned, or the error it raised."""
-Call = Callable[[], Awaitable[Any]]
+Call = Callable[[float], Awaitable[Any]]
+"""Timeout in seconds -> the outcome."""
 
 
 async def outcomes(ask: Call) -> dict[str, Outcome]:
@@ -32,7 +37,8 @@ async def outcomes(ask: Call) -> dict[str, Outcome]:
     seen: dict[str, Outcome] = {}
     for kind in named():
         try:
-            seen[kind] = await asyncio.wait_for(ask(), WALL)
+            timeout = TIMEOUTS.get(kind, PATIENCE)
+            seen[kind] = await asyncio.wait_for(ask(timeout), WALLS.get(kind, PATIENCE))
         except (openai.OpenAIError, errors.MistralError, httpx2.HTTPError, ValueError, TimeoutError) as error:
             seen[kind] = error
     return seen
@@ -47,11 +53,18 @@ def seen() -> Seen:
     faults = Faults(first=named() * 2)
 
     async def run(openai_url: str, mistral_url: str) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
-        async with AsyncOpenAI(base_url=openai_url, api_key=KEY, max_retries=0, timeout=TIMEOUT) as client:
-            first = await outcomes(lambda: client.chat.completions.create(model="m", messages=QUESTION))
-        timeout_ms = int(TIMEOUT * 1000)
-        async with Mistral(server_url=mistral_url, api_key=KEY, timeout_ms=timeout_ms) as mistral:
-            second = await outcomes(lambda: mistral.chat.complete_async(model="m", messages=QUESTION))
+        transport = openai.DefaultAsyncHttpx2Client(limits=ONE_CALL_EACH)
+        async with AsyncOpenAI(base_url=openai_url, api_key=KEY, max_retries=0, http_client=transport) as client:
+            create = client.chat.completions.create
+            first = await outcomes(lambda seconds: create(model="m", messages=QUESTION, timeout=seconds))
+        async with (
+            httpx2.AsyncClient(limits=ONE_CALL_EACH, follow_redirects=True) as plain,
+            Mistral(server_url=mistral_url, api_key=KEY, async_client=plain) as mistral,
+        ):
+            complete = mistral.chat.complete_async
+            second = await outcomes(
+                lambda seconds: complete(model="m", messages=QUESTION, timeout_ms=int(seconds * 1000))
+            )
         return first, second
 
     with serve_in_thread(Options(faults=faults, drip=0.01)) as server:

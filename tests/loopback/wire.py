@@ -98,13 +98,16 @@ def take(buffer: bytearray) -> Request | None:
         stop = begin + int(headers.get("content-length", "0"))
         if len(buffer) < stop:
             return None
-        body = bytes(buffer[begin:stop])
+        with memoryview(buffer) as whole:
+            body = bytes(whole[begin:stop])
     del buffer[:stop]
     return Request(method, path, headers, body)
 
 
 def _take_chunks(buffer: bytearray, at: int) -> tuple[bytes, int] | None:
     """The body of a chunked request that begins at ``at`` and where it stops; None while it is incomplete."""
+    if not buffer.endswith(b"0\r\n\r\n"):  # looked at first, so that a long body is not walked for every packet
+        return None
     parts: list[bytes] = []
     while (line_end := buffer.find(b"\r\n", at)) >= 0:
         size = int(bytes(buffer[at:line_end]).split(b";")[0], 16)

@@ -1,0 +1,131 @@
+"""One batch: what was asked, what is kept of it, and where it stands at a given time."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tests.loopback.batch.files import replace
+from tests.loopback.batch.plan import Batching
+from tests.loopback.dialects import Name
+
+Phase = Literal["queued", "running", "finishing", "done", "failed", "expired", "cancelling", "cancelled", "unknown"]
+QUEUED, FINISHING, CANCELLING, HALF = 0.1, 0.9, 0.1, 0.5
+"""Shares of a batch's time: validation ends, results are gathered, a cancelled batch stops; a strange status begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a batch was refused as a whole."""
+
+    code: str
+    message: str
+    line: int | None = None
+    """Counted from 1; None where it is not about one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of a batch that has ended."""
+
+    at: float
+    """Unix time."""
+    output: str | None
+    """The id of the output file, None where there is none; the error file alike."""
+    errors: str | None
+    completed: int
+    failed: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One batch as it is kept."""
+
+    id: str
+    n: int
+    """Batches of a server are counted from 0, those of both providers together."""
+    dialect: Name
+    inputs: tuple[str, ...]
+    """File ids."""
+    endpoint: str
+    model: str | None
+    metadata: dict[str, Any] | None
+    created: float
+    """Unix time."""
+    total: int
+    """Lines."""
+    problems: tuple[Problem, ...] = ()
+    cancelled: float | None = None
+    """Unix time of the request to cancel."""
+    settled: Settled | None = None
+
+    def phase(self, plan: Batching, now: float) -> Phase:
+        """Where it stands: a pure function of the plan and the time."""
+        took = plan.duration(self.n)
+        elapsed = now - self.created
+        outcome = plan.outcome(self.n)
+        if self.cancelled is not None:
+            return "cancelled" if now >= self.cancelled + CANCELLING * took else "cancelling"
+        if elapsed < QUEUED * took:
+            return "queued"
+        if self.problems or outcome in ("failed", "token_limit"):
+            return "failed"
+        if outcome == "stuck":
+            return "running"
+        if outcome == "unknown_status" and HALF * took <= elapsed < took:
+            return "unknown"
+        if elapsed < FINISHING * took:
+            return "running"
+        if elapsed < took:
+            return "finishing"
+        return "expired" if outcome == "expired" else "done"
+
+    def share_done(self, plan: Batching) -> float:
+        """How much of it ran, 0 to 1, when it ended."""
+        if plan.outcome(self.n) == "expired":
+            return HALF
+        took = plan.duration(self.n)
+        if self.cancelled is None or took == 0:
+            return 1.0
+        return min(1.0, (self.cancelled - self.created) / took)
+
+
+class Jobs:
+    """The batches in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, job: Job) -> Job:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        replace(self._folder / f"{job.n:06d}.json", json.dumps(dataclasses.asdict(job)).encode())
+        return job
+
+    def count(self) -> int:
+        """How many there ever were."""
+        return sum(1 for _ in self._folder.glob("*.json"))
+
+    def all(self, dialect: Name) -> Iterator[Job]:
+        """Those of one provider, newest first."""
+        for path in sorted(self._folder.glob("*.json"), reverse=True):
+            job = _job(json.loads(path.read_bytes()))
+            if job.dialect == dialect:
+                yield job
+
+    def get(self, dialect: Name, id: str) -> Job | None:
+        return next((job for job in self.all(dialect) if job.id == id), None)
+
+
+def _job(kept: dict[str, Any]) -> Job:
+    settled = kept.pop("settled")
+    problems = tuple(Problem(**problem) for problem in kept.pop("problems"))
+    return Job(
+        **{**kept, "inputs": tuple(kept["inputs"])},
+        problems=problems,
+        settled=Settled(**settled) if settled else None,
+    )

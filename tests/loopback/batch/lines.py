@@ -1,0 +1,90 @@
+"""The lines of an input file: checked when the batch is made, read in any order when it runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.loopback.batch.jobs import Problem
+from tests.loopback.batch.plan import Batching
+from tests.loopback.dialects import Name
+
+REPORTED = 50
+"""The most problems that are told of one batch."""
+
+Line = dict[str, Any]
+
+
+def count(paths: Iterable[Path]) -> int:
+    """How many requests the files hold."""
+    return sum(1 for path in paths for _ in _raw(path))
+
+
+def problems(dialect: Name, paths: Iterable[Path], endpoint: str, plan: Batching) -> tuple[Problem, ...]:
+    """What is wrong with the files as a whole; line numbers run on from file to file."""
+    found: list[Problem] = []
+    seen: set[str] = set()
+    models: set[str] = set()
+    number = 0
+    for number, raw in enumerate((raw for path in paths for raw in _raw(path)), start=1):
+        line = parse(raw)
+        if line is None or not isinstance(line.get("body"), dict):
+            found.append(Problem("invalid_json_line", "This line is not parseable as valid JSON.", number))
+            continue
+        custom_id = line.get("custom_id")
+        if dialect == "openai":
+            if not isinstance(custom_id, str) or not custom_id:
+                found.append(Problem("missing_required_parameter", "Missing required parameter: 'custom_id'.", number))
+            if line.get("method") != "POST" or line.get("url") != endpoint:
+                found.append(Problem("url_mismatch", "The URL of this line is not that of the batch.", number))
+            models.add(str(line["body"].get("model")))
+        if custom_id in seen:
+            found.append(Problem("duplicate_custom_id", f"The custom_id {custom_id!r} was used before.", number))
+        seen.add(str(custom_id))
+    if number == 0:
+        found.append(Problem("empty_file", "The input file is empty."))
+    if number > plan.max_requests:
+        found.append(Problem("too_many_tasks", f"The file has {number} requests, at most {plan.max_requests} may be."))
+    if len(models) > 1:
+        found.append(Problem("model_mismatch", f"All lines must name one model; these name {sorted(models)}."))
+    return tuple(found[:REPORTED])
+
+
+def shuffled(paths: Iterable[Path], seed: str) -> Iterator[Line]:
+    """All lines in an order that only the seed decides, one in memory at a time."""
+    places: list[tuple[Path, int]] = []
+    for path in paths:
+        at = 0
+        with path.open("rb") as lines:
+            for raw in lines:
+                if raw.strip():
+                    places.append((path, at))
+                at += len(raw)
+    random.Random(seed).shuffle(places)
+    opened = {path: path.open("rb") for path, _ in places}
+    try:
+        for path, at in places:
+            opened[path].seek(at)
+            line = parse(opened[path].readline())
+            assert line is not None  # problems() has read them all
+            yield line
+    finally:
+        for file in opened.values():
+            file.close()
+
+
+def parse(raw: bytes) -> Line | None:
+    """The JSON object of a line; None where there is none."""
+    try:
+        line = json.loads(raw)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _raw(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as lines:
+        yield from (raw for raw in lines if raw.strip())

@@ -1,0 +1,42 @@
+"""The one multipart form that both SDKs send: a file with a few fields beside it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tests.loopback.wire import HEAD_END, Request
+
+
+class Upload(NamedTuple):
+    """A file as it was sent, and the other fields of the form."""
+
+    filename: str
+    content: memoryview
+    fields: dict[str, str]
+
+
+def read(request: Request) -> Upload | None:
+    """The file in a multipart request, not copied; None where there is none."""
+    boundary = re.search(r'boundary="?([^";]+)', request.headers.get("content-type", ""))
+    if boundary is None:
+        return None
+    mark = b"\r\n--" + boundary[1].encode()
+    body = request.body
+    found: tuple[str, memoryview] | None = None
+    fields: dict[str, str] = {}
+    start = body.find(mark[2:])
+    while start >= 0 and (head_end := body.find(HEAD_END, start)) >= 0:
+        begin = head_end + len(HEAD_END)
+        end = body.find(mark, begin)
+        if end < 0:
+            break
+        head = body[start:head_end].decode("utf-8", "replace")
+        name = re.search(r'\bname="([^"]*)"', head)
+        filename = re.search(r'filename="([^"]*)"', head)
+        if filename is not None:
+            found = (filename[1], memoryview(body)[begin:end])
+        elif name is not None:
+            fields[name[1]] = body[begin:end].decode("utf-8", "replace")
+        start = end
+    return None if found is None else Upload(*found, fields)
