@@ -1,0 +1,128 @@
+"""Drawing what people should label, with the probability of every draw kept beside it.
+
+An estimate from labels is only as good as the knowledge of how they were chosen, so a draw says for each item
+with what probability it was included. `prediction_powered` fits uniform and stratified draws,
+`active_estimate` any draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from claimeval.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Which items to label, and how they were chosen."""
+
+    chosen: tuple[int, ...]
+    """Positions of the chosen items, ascending."""
+    probabilities: tuple[float, ...]
+    """Per item, chosen or not: the probability of inclusion, in (0, 1]; they add up to the number chosen."""
+    design: Literal["uniform", "stratified", "uncertainty"]
+    """How they were chosen."""
+
+
+def draw_uniform(items: int, count: int, *, seed: int) -> Draw:
+    """`count` of `items` items, each with the same probability."""
+    return _systematic([1.0] * items, count, seed, "uniform")
+
+
+def draw_stratified(strata: Sequence[Hashable], count: int, *, seed: int, at_least: int = 15) -> Draw:
+    """`count` items spread over strata: proportional, but `at_least` of each stratum where it has so many.
+
+    `strata[i]` is the stratum of item i, such as the judge's label or the topic. Within a stratum every item
+    has the same probability. 15 is a rule of thumb for a stratum's own error estimate; raising it costs the
+    large strata.
+    """
+    sizes: dict[Hashable, int] = {}
+    for stratum in strata:
+        sizes[stratum] = sizes.get(stratum, 0) + 1
+    _check_count(len(strata), count)
+    shares = _allocate(list(sizes.values()), count, at_least)
+    probability = {stratum: share / sizes[stratum] for stratum, share in zip(sizes, shares, strict=True)}
+    numbered = {stratum: index for index, stratum in enumerate(sizes)}
+    return _systematic(
+        [probability[stratum] for stratum in strata], count, seed, "stratified", [numbered[s] for s in strata]
+    )
+
+
+def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int, uniform: float = 0.2) -> Draw:
+    """`count` items, likelier where the judge is less certain, mixed with a `uniform` share in (0, 1].
+
+    An uncertainty is 0 where the judge is sure: the entropy of the votes, or p (1 - p) for a probability p.
+    The uniform part keeps every item possible, which bounds the error where the judge is sure and wrong.
+    Estimate with `active_estimate`. Source: Zrnic & Candes 2024 (active inference, 2403.03208).
+    """
+    if not 0 < uniform <= 1:
+        raise UsageError(f"the uniform share must lie in (0, 1], given {uniform!r}")
+    if any(not 0 <= value < math.inf for value in uncertainties):
+        raise UsageError("uncertainties must be finite and not negative")
+    total = sum(uncertainties)
+    size = len(uncertainties)
+    return _systematic(
+        [uniform / size + (1 - uniform) * (value / total if total > 0 else 1 / size) for value in uncertainties],
+        count,
+        seed,
+        "uncertainty",
+    )
+
+
+def _allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
+    """`count` over strata in proportion to size, no less than `at_least` where possible; largest remainders."""
+    floors = [min(size, at_least) for size in sizes]
+    if sum(floors) > count:
+        floors = [min(size, count // len(sizes)) for size in sizes]
+    shares = list(floors)
+    while sum(shares) < count:
+        wanted = [count * size / sum(sizes) - share for size, share in zip(sizes, shares, strict=True)]
+        open_ = [index for index, size in enumerate(sizes) if shares[index] < size]
+        shares[max(open_, key=wanted.__getitem__)] += 1
+    return shares
+
+
+def _systematic(
+    weights: Sequence[float],
+    count: int,
+    seed: int,
+    design: Literal["uniform", "stratified", "uncertainty"],
+    order: Sequence[int] | None = None,
+) -> Draw:
+    """Exactly `count` items with probabilities proportional to `weights`, none above 1, drawn systematically.
+
+    Items stand in random order (within `order`, so that every stratum gets its number) on a line, each as
+    long as its probability; from a random start every unit step marks one.
+    """
+    import numpy as np
+
+    _check_count(len(weights), count)
+    rng = np.random.default_rng(seed)
+    probabilities = _probabilities(weights, count)
+    shuffled = rng.permutation(len(weights))
+    if order is not None:
+        shuffled = shuffled[np.argsort(np.asarray(order)[shuffled], kind="stable")]
+    ends = np.cumsum(np.asarray(probabilities)[shuffled])
+    marks = rng.random() + np.arange(count)
+    found = np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
+    return Draw(tuple(sorted(int(item) for item in shuffled[found])), tuple(probabilities), design)
+
+
+def _probabilities(weights: Sequence[float], count: int) -> list[float]:
+    """Inclusion probabilities proportional to the weights; what would exceed 1 is certain, the rest share the rest."""
+    certain: set[int] = set()
+    while True:
+        open_weight = sum(weight for index, weight in enumerate(weights) if index not in certain)
+        scale = (count - len(certain)) / open_weight if open_weight > 0 else 0.0
+        over = {i for i, weight in enumerate(weights) if i not in certain and weight * scale >= 1}
+        if not over:
+            return [1.0 if i in certain else weight * scale for i, weight in enumerate(weights)]
+        certain |= over
+
+
+def _check_count(items: int, count: int) -> None:
+    if not 0 < count <= items:
+        raise UsageError(f"cannot draw {count} of {items} items; give a number from 1 to {items}")
