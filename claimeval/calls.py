@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
 
 from claimeval.errors import ClaimevalError
 from claimeval.records import Claim, Document, Reason, Record
+from claimeval.scales import Scale
 
 KEY_VERSION = 1
 """Part of every key; raised when the meaning of a stored reply changes."""
@@ -36,6 +38,8 @@ class Judge(Record):
     """Ask the server to hold the reply to the JSON schema; replies are checked just as strictly without."""
     thinks_aloud: bool = False
     """The model's replies begin with a `<think>` block that is not part of the reply."""
+    key_variable: str | None = None
+    """The environment variable that holds the key, where it is not the provider's usual one."""
     extra: dict[str, str | int | float | bool] = Field(default_factory=dict)
     """Further body fields, sent as they are."""
 
@@ -60,7 +64,10 @@ class AssessTask(Record):
     """The typed form of an assessment, for engines that are not language models."""
 
     claims: tuple[Claim, ...]
+    """The judge sees them as c1, c2, ..."""
     documents: tuple[Document, ...]
+    """The judge sees them as d1, d2, ..."""
+    scale: Scale
 
 
 class Request(Record):
@@ -76,9 +83,14 @@ class Request(Record):
     """The JSON schema of the reply as canonical JSON text."""
     max_tokens: int
     replicate: int = 0
+    """Which sample of the same question this is; each is its own call."""
     attempt: int = 0
+    """How often the question was put before, because the reply was no use."""
+    prompt: str = ""
+    """Digest of the prompt file; the messages say all of it that matters, so it is not part of the key."""
     task: ExtractTask | AssessTask | None = None
 
+    @cached_property
     def key(self) -> str:
         """SHA-256 over provider, endpoint, model, parameters, messages, schema, replicate and attempt, as hex."""
         judge = self.judge

@@ -7,7 +7,8 @@
     │   ├── DataError         an input file or record is wrong; names file, line and field
     │   └── PromptError       a prompt is missing, names unknown variables or does not render
     ├── CallError             one call failed at the provider or on the way; becomes a Failure record (in `calls`)
-    └── StoreError            the store of replies cannot be read or written (disk full, damaged, foreign)
+    ├── StoreError            the store of replies cannot be read or written (disk full, damaged, foreign); exit code 3
+    └── StoppedEarly          the run stopped before the last sample and can be resumed; exit code 3
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class PromptError(UsageError):
 
 class StoreError(ClaimevalError):
     """The store of replies cannot be read or written; the message says which folder and what to do."""
+
+
+class StoppedEarly(ClaimevalError):
+    """The run stopped before the last sample; the same command, or call, goes on from there."""
 
 
 def unknown(kind: str, given: str, allowed: Iterable[str]) -> UsageError:

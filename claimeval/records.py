@@ -10,7 +10,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 Part = str
-"""A text or evidence set of a sample: `answer`, `reference`, `contexts`, or a name in `Sample.evidence`."""
+"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, or a name in `Sample.evidence`."""
 
 Label = Literal["supported", "contradicted", "not_found"]
 """What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
@@ -106,6 +106,10 @@ class Sample(Record):
             return self.contexts
         if part == "reference":
             return tuple(Document(id=f"reference-{i}", text=t) for i, t in enumerate(self.reference_answers, 1)) or None
+        if part == "reference_contexts":
+            texts, ids = self.reference_contexts, self.reference_context_ids
+            names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
+            return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True)) or None
         if part == "answer":
             return None if self.answer is None else (Document(id="answer", text=self.answer),)
         return self.evidence.get(part)

@@ -187,7 +187,7 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> dict[st
     unmatched: list[tuple[str, str]] = []
     for line in text.splitlines():
         said, tag, mark = line.rstrip().rpartition(_TAG)
-        if not tag or mark not in scale.words or said[-1:].isalnum():
+        if not tag or mark not in (*scale.words, ABSTAIN) or said[-1:].isalnum():
             continue
         claim_id = by_text.get(_fold(said)) or by_text.get(_fold(_BULLET.sub("", said, count=1)))
         if claim_id:

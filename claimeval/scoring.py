@@ -73,9 +73,8 @@ class MetricSummary(Record):
 class Tally:
     """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
 
-    def __init__(self, metric: str, note: str | None = None) -> None:
-        self.metric = metric
-        self.note = note
+    def __init__(self, note: str | None = None) -> None:
+        self._note = note
         self._values = array("d")
         self._low = self._high = 0.0
         self._bounded = 0
@@ -118,7 +117,7 @@ class Tally:
             unassessed=dict(sorted(self._unassessed.items())),
             ungrounded=self._ungrounded,
             failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._claims)),
-            note=self.note,
+            note=self._note,
         )
 
 

@@ -55,7 +55,7 @@ def _schema(scale: Scale) -> str:
     return json.dumps(schema, separators=(",", ":"))
 
 
-def _line(claim: Claim) -> str:
+def line(claim: Claim) -> str:
     """The claim as one line that a judge can repeat: escaped like all data, without the quotation marks."""
     return quoted(claim.text)[1:-1].replace('\\"', '"')
 
@@ -85,7 +85,7 @@ def ask(
                 for i, d in enumerate(documents, 1)
             ],
             "claims": [
-                {"id": f"c{i}", "text": quoted(claim.text), "line": _line(claim)} for i, claim in enumerate(claims, 1)
+                {"id": f"c{i}", "text": quoted(claim.text), "line": line(claim)} for i, claim in enumerate(claims, 1)
             ],
             "scale": [{"word": step.word, "meaning": step.meaning} for step in scale.steps],
         }
@@ -98,11 +98,12 @@ def ask(
         max_tokens=judge.max_tokens,
         replicate=replicate,
         attempt=attempt,
-        task=AssessTask(claims=tuple(claims), documents=tuple(documents)),
+        prompt=prompt.digest,
+        task=AssessTask(claims=tuple(claims), documents=tuple(documents), scale=scale),
     )
 
 
-def read(completion: Completion, request: Request, prompt: Prompt) -> Reading:
+def read(completion: Completion, request: Request) -> Reading:
     """The verdicts in the reply. `missing` are the claims without one; `failure` says why the reply was no use."""
     task = request.task
     assert isinstance(task, AssessTask)
@@ -112,10 +113,10 @@ def read(completion: Completion, request: Request, prompt: Prompt) -> Reading:
     by_id = {f"c{i}": claim for i, claim in enumerate(task.claims, 1)}
     try:
         if request.reply_format == "json":
-            found = replies.verdicts_json(text, tuple(by_id), _scale(prompt))
+            found = replies.verdicts_json(text, tuple(by_id), task.scale)
         else:
-            lines = {claim_id: _line(claim) for claim_id, claim in by_id.items()}
-            found = replies.verdicts_tags(text, lines, _scale(prompt))
+            lines = {claim_id: line(claim) for claim_id, claim in by_id.items()}
+            found = replies.verdicts_tags(text, lines, task.scale)
     except replies.Unparsable as error:
         return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}

@@ -79,6 +79,7 @@ def ask(
         max_tokens=judge.max_tokens,
         replicate=replicate,
         attempt=attempt,
+        prompt=prompt.digest,
         task=ExtractTask(text=text, sentences=spans),
     )
 

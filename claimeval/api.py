@@ -1,0 +1,255 @@
+"""The blocking front door over the async inside: `score`, `ascore`, `Report`."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from claimeval import judges as judging
+from claimeval import prompting
+from claimeval.calls import Judge
+from claimeval.data.reading import read_samples
+from claimeval.data.survey import Survey, survey
+from claimeval.errors import DataError, StoppedEarly, UsageError
+from claimeval.evaluation import carry_out
+from claimeval.execution.online import Limits
+from claimeval.execution.progress import Progress
+from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.pipeline import Plan
+from claimeval.records import Claim, Sample, SampleResult
+from claimeval.run import (
+    Manifest,
+    RunWriter,
+    Summary,
+    load_manifest,
+    load_summary,
+    manifest,
+    read_results,
+)
+from claimeval.store import default_folder
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+Samples = str | Path | Iterable[Sample | Mapping[str, Any]]
+"""A file that `read_samples` reads, or samples, or mappings with the fields of `Sample`."""
+
+
+class Report(NamedTuple):
+    """What an evaluation found: every sample's claims, verdicts and scores, and what they add up to."""
+
+    results: tuple[SampleResult, ...]
+    summary: Summary
+    manifest: Manifest
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Writes a run directory: manifest, results, summary."""
+        writer = RunWriter(Path(folder), self.manifest, overwrite=overwrite)
+        for result in self.results:
+            writer.add(result)
+        writer.finish(self.summary)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Report:
+        """Reads a run directory; DataError where it is none."""
+        folder = Path(folder)
+        return cls(tuple(read_results(folder)), load_summary(folder), load_manifest(folder))
+
+    @property
+    def claims(self) -> Iterator[tuple[SampleResult, Claim]]:
+        """Every claim with the result it belongs to."""
+        return ((result, claim) for result in self.results for claim in result.claims)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a sample, indexed by sample id: per metric its value (NaN where undefined) and `METRIC_because`."""
+        import pandas
+
+        table = pandas.DataFrame(
+            [
+                {"id": result.sample.id}
+                | {score.metric: score.value for score in result.scores}
+                | {f"{score.metric}_because": score.undefined_because for score in result.scores}
+                for result in self.results
+            ],
+            columns=[
+                "id",
+                *(name for m in self.manifest.metrics for name in (m.name, f"{m.name}_because")),
+            ],
+        ).set_index("id")
+        return table.astype({metric.name: "float64" for metric in self.manifest.metrics})
+
+
+def score(
+    samples: Samples,
+    *,
+    judges: Sequence[str | Judge],
+    extractor: str | Judge | None = None,
+    metrics: Sequence[str | ClaimMetric] | None = None,
+    extract_prompt: str = "atomic",
+    assess_prompt: str = "three_way",
+    concurrency: int = 16,
+    timeout: float = 300.0,
+    cache: str | Path | None = None,
+    offline: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """Takes answers apart into claims, has judges assess them, and adds the verdicts up.
+
+    `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. `extractor` takes the claims
+    from the texts, by default the first judge. `metrics` are names, `name=claims_of:against` or `ClaimMetric`; by
+    default the built-in ones that the samples can feed. `concurrency` is calls in flight per judge, `timeout` seconds
+    for an attempt. `cache` is the folder of the reply store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies
+    are used. UsageError, before any call, for what the caller can mend. Works inside a running event loop too.
+    """
+    return _blocking(
+        ascore(
+            samples,
+            judges=judges,
+            extractor=extractor,
+            metrics=metrics,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            concurrency=concurrency,
+            timeout=timeout,
+            cache=cache,
+            offline=offline,
+            progress=progress,
+        )
+    )
+
+
+async def ascore(
+    samples: Samples,
+    *,
+    judges: Sequence[str | Judge],
+    extractor: str | Judge | None = None,
+    metrics: Sequence[str | ClaimMetric] | None = None,
+    extract_prompt: str = "atomic",
+    assess_prompt: str = "three_way",
+    concurrency: int = 16,
+    timeout: float = 300.0,
+    cache: str | Path | None = None,
+    offline: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """`score` for code that is itself asynchronous."""
+    material = _samples(samples)
+    found = survey(material, rows(metrics) if metrics else tuple(METRICS.values()))
+    plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt)
+    notes = judging.notes((*plan.judges, plan.extractor))
+    results: list[SampleResult] = []
+    outline = await carry_out(
+        iter(material),
+        plan,
+        notes=notes,
+        cache=Path(cache) if cache else default_folder(),
+        limits=Limits(concurrency=concurrency, timeout=timeout),
+        progress=Progress(len(material), progress),
+        offline=offline,
+        on_result=results.append,
+    )
+    if outline.interrupted:
+        raise KeyboardInterrupt
+    if not outline.summary.complete:
+        raise StoppedEarly(why_stopped(outline.stopped))
+    return Report(
+        tuple(results),
+        outline.summary,
+        manifest(plan, notes, str(samples) if isinstance(samples, (str, Path)) else None),
+    )
+
+
+def make_plan(
+    judges: Sequence[str | Judge],
+    extractor: str | Judge | None,
+    metrics: tuple[ClaimMetric, ...],
+    extract_prompt: str,
+    assess_prompt: str,
+) -> Plan:
+    """Everything that is asked of every sample, checked; UsageError before any call can be made."""
+    panel = judging.line_up(judges)
+    taker = judging.judge(extractor) if extractor else panel[0]
+    if any(judge.name == taker.name and judge != taker for judge in panel):
+        raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
+    return Plan(
+        metrics=metrics,
+        judges=panel,
+        extractor=taker,
+        extract_prompt=prompting.load("extract", extract_prompt),
+        assess_prompt=prompting.load("assess", assess_prompt),
+    )
+
+
+def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> tuple[ClaimMetric, ...]:
+    """The metrics that were asked for, or the built-in ones that some sample can feed.
+
+    Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
+    that was asked for, or none at all; DataError where two samples have one id.
+    """
+    if found.duplicate_ids:
+        raise DataError(f"the id {found.duplicate_ids[0]!r} stands for more than one sample; ids must be unique")
+    chosen = rows(asked) if asked else tuple(m for m in METRICS.values() if found.feeds(m.name))
+    if not chosen:
+        raise UsageError(f"no sample can feed a metric: {'; '.join(incomplete(found, tuple(METRICS.values())))}")
+    for metric in chosen:
+        if not found.feeds(metric.name):
+            raise UsageError(
+                f"no sample can feed {metric.name}: {', '.join(incomplete(found, [metric]))}. Choose other --metrics, or say with --field under "
+                "which name it stands in the file"
+            )
+    return chosen
+
+
+def why_stopped(stopped: Mapping[str, str]) -> str:
+    """The judges that could not be asked any more, in one line."""
+    return "; ".join(f"{judge}: {message}" for judge, message in stopped.items())
+
+
+def incomplete(found: Survey, metrics: Sequence[ClaimMetric]) -> dict[str, list[str]]:
+    """What some samples lack, in words, and the metrics that need it."""
+    lacks: dict[str, list[str]] = {}
+    for metric in metrics:
+        for lack in found.lacks[metric.name]:
+            words = f"{lack.count} of {found.samples} samples lack {lack.field} (first: {lack.first!r})"
+            lacks.setdefault(words, []).append(metric.name)
+    return lacks
+
+
+def _samples(samples: Samples) -> list[Sample]:
+    if isinstance(samples, (str, Path)):
+        return list(read_samples(samples))
+    return [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(samples, 1)]
+
+
+def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
+    from claimeval.data.reading import sample
+    from claimeval.data.rows import Row
+
+    return sample(Row(f"sample {number}", number, dict(fields)), {})
+
+
+def _blocking(way: Coroutine[Any, Any, T]) -> T:
+    """Runs to the end: in this thread, or in one of its own where this thread already runs an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(way)
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(asyncio.run(way))
+        except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="claimeval")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return outcome[0]

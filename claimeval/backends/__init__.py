@@ -1,0 +1,75 @@
+"""Providers: one file each, one async method `complete(Request) -> Completion` or `CallError`.
+
+A backend turns one request into one completion and does nothing more: it neither retries, nor caches, nor reads what
+the judge says, nor limits how many calls run. A new provider is one file and one row in `PROVIDERS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple, Protocol
+
+from claimeval.calls import Completion, Judge, Request
+from claimeval.errors import UsageError, unknown
+
+
+class Backend(Protocol):
+    """Carries requests to one model at one endpoint."""
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply, whole and unread; CallError when there is none."""
+        ...
+
+
+class Provider(NamedTuple):
+    """One row: where the code is and how its models are called."""
+
+    module: str
+    example: str
+    costs: bool
+    """Whether calls cost money or leave this machine."""
+    note: str | None = None
+    """What must stand beside every number that comes from it."""
+
+
+PROVIDERS = {
+    "openai": Provider("claimeval.backends.openai", "openai:gpt-5-mini, openai:MODEL@http://127.0.0.1:8000/v1", True),
+    "mistral": Provider("claimeval.backends.mistral", "mistral:mistral-large-latest", True),
+    "local": Provider("claimeval.backends.local", "local:lexical", False),
+}
+
+
+def provider(model: str) -> Provider:
+    """The row for a model given as `provider:name`."""
+    name, colon, rest = model.partition(":")
+    examples = "; ".join(row.example for row in PROVIDERS.values())
+    if not colon or not rest:
+        raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples}")
+    if name not in PROVIDERS:
+        raise UsageError(f"{unknown('provider', name, PROVIDERS)}. Examples: {examples}")
+    return PROVIDERS[name]
+
+
+def resolve(judge: Judge) -> Judge:
+    """The judge with its effective endpoint and defaults filled in; checks all that can be checked without a call.
+
+    UsageError for an unknown model of a local engine, a bad URL, or a key that is absent, empty or malformed.
+    """
+    module = importlib.import_module(provider(judge.model).module)
+    resolved: Callable[[Judge], Judge] = module.resolve
+    return resolved(judge)
+
+
+def open_backend(judge: Judge) -> AbstractAsyncContextManager[Backend]:
+    """The backend for a resolved judge, to be entered inside the run that uses it."""
+    module = importlib.import_module(provider(judge.model).module)
+    opened: Callable[[Judge], AbstractAsyncContextManager[Backend]] = module.open_backend
+    return opened(judge)
+
+
+def note(judge: Judge) -> str | None:
+    """What must be said beside the numbers of this judge; None for language models."""
+    module = importlib.import_module(provider(judge.model).module)
+    return getattr(module, "NOTE", None)

@@ -1,0 +1,61 @@
+"""API keys: read from the environment, checked, and kept out of every message."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from claimeval.errors import UsageError
+
+ENDPOINT_KEY = "CLAIMEVAL_ENDPOINT_KEY"
+"""The variable for servers of one's own, so that a provider's key never goes to another server."""
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
+_LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
+
+
+def read_key(variable: str, environment: Mapping[str, str] | None = None) -> SecretStr:
+    """The key in an environment variable; UsageError where it is absent, empty, or holds what no key holds."""
+    value = (os.environ if environment is None else environment).get(variable)
+    if value is None:
+        raise UsageError(f"the environment variable {variable} is not set; put your API key there")
+    if not value.strip():
+        raise UsageError(f"the environment variable {variable} is empty; put your API key there")
+    if not _PRINTABLE.fullmatch(value):
+        kind = "a line break" if "\n" in value or "\r" in value else "a character that no key has (a space?)"
+        raise UsageError(f"the environment variable {variable} holds {kind}; set it again without it")
+    return SecretStr(value)
+
+
+def is_this_machine(url: str) -> bool:
+    """Whether the host of a URL is a loopback address."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host == "::1" or re.fullmatch(r"127(?:\.\d{1,3}){3}", host) is not None
+
+
+def key_for(endpoint: str, *, own: bool, variable: str, named: str | None) -> SecretStr:
+    """The key for an endpoint.
+
+    `own`: the endpoint is the provider's (or the one set in its environment variable), so `variable` must hold the
+    key. Any other server gets the key in `named`, or in CLAIMEVAL_ENDPOINT_KEY; a server on this machine also that in
+    `variable`; and else the word "none", since local servers ask for a key but do not look at it.
+    """
+    if named:
+        return read_key(named)
+    if own:
+        return read_key(variable)
+    for candidate in (ENDPOINT_KEY, variable if is_this_machine(endpoint) else ENDPOINT_KEY):
+        if candidate in os.environ:
+            return read_key(candidate)
+    return SecretStr("none")
+
+
+def scrub(text: str, key: SecretStr) -> str:
+    """The text without the key and without anything that looks like one."""
+    secret = key.get_secret_value()
+    plain = text.replace(secret, "[key]") if len(secret) > 4 else text
+    return _LOOKS_SECRET.sub("[key]", plain)

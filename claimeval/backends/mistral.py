@@ -1,0 +1,124 @@
+"""Mistral through the mistralai SDK.
+
+The SDK gives no access to the body of a reply and loses parts of it in its own model, so the body is taken from the
+HTTP client underneath; what the SDK then makes of it is not used.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from claimeval.backends.http_client import check_endpoint, client
+from claimeval.backends.http_errors import error_for
+from claimeval.backends.keys import key_for, scrub
+from claimeval.calls import CallError, Completion, Judge, Request
+from claimeval.wire import read_chat
+
+if TYPE_CHECKING:
+    import httpx2
+    from mistralai.client import Mistral
+    from pydantic import SecretStr
+
+OFFICIAL = "https://api.mistral.ai"
+KEY = "MISTRAL_API_KEY"
+READ_TIMEOUT_MS = 600_000
+
+_response: ContextVar[httpx2.Response | None] = ContextVar("response", default=None)
+"""The response that the current task's call received."""
+
+
+def resolve(judge: Judge) -> Judge:
+    """The judge with endpoint and temperature settled; UsageError before any call can be made."""
+    endpoint = check_endpoint(judge.endpoint or OFFICIAL, judge.name).removesuffix("/v1")
+    settled: dict[str, Any] = {"endpoint": endpoint}
+    if "temperature" not in judge.model_fields_set:
+        settled["temperature"] = 0.0
+    resolved = judge.model_copy(update=settled)
+    _key(resolved)
+    return resolved
+
+
+def _key(judge: Judge) -> SecretStr:
+    assert judge.endpoint, "the judge is resolved"
+    return key_for(judge.endpoint, own=judge.endpoint == OFFICIAL, variable=KEY, named=judge.key_variable)
+
+
+async def _keep(response: httpx2.Response) -> None:
+    await response.aread()
+    _response.set(response)
+
+
+@asynccontextmanager
+async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
+    """A backend whose connections live as long as the block."""
+    from mistralai.client import Mistral
+
+    assert judge.endpoint, "the judge is resolved"
+    key = _key(judge)
+    async with client(judge.endpoint) as http:
+        http.event_hooks = {"response": [_keep]}
+        sdk = Mistral(
+            api_key=key.get_secret_value(),
+            server_url=judge.endpoint,
+            async_client=http,
+            timeout_ms=READ_TIMEOUT_MS,
+        )
+        yield MistralBackend(sdk, key)
+
+
+def body(request: Request) -> dict[str, Any]:
+    """The body of a chat request, under Mistral's names."""
+    judge = request.judge
+    fields: dict[str, Any] = {
+        "model": judge.model.partition(":")[2],
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "max_tokens": request.max_tokens,
+        "temperature": judge.temperature,
+        "top_p": judge.top_p,
+        "random_seed": judge.seed,
+        "reasoning_effort": judge.reasoning_effort,
+        **judge.extra,
+    }
+    if request.response_schema and judge.structured:
+        schema = {"name": "reply", "strict": True, "schema": json.loads(request.response_schema)}
+        fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+class MistralBackend:
+    """Sends requests through one Mistral client."""
+
+    def __init__(self, sdk: Mistral, key: SecretStr) -> None:
+        self._sdk = sdk
+        self._key = key
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply as the server sent it, whatever the SDK thinks of it."""
+        import httpx2
+        from mistralai.client.errors import MistralError, NoResponseError
+
+        started = time.perf_counter()
+        _response.set(None)
+        try:
+            await self._sdk.chat.complete_async(**body(request))
+        except httpx2.TimeoutException as error:
+            sent = not isinstance(error, (httpx2.ConnectTimeout, httpx2.PoolTimeout))
+            raise CallError("timeout", "the server did not answer in time", possibly_paid=sent) from None
+        except httpx2.TransportError as error:
+            said = scrub(str(error) or type(error).__name__, self._key)
+            sent = not isinstance(error, httpx2.ConnectError)
+            raise CallError("provider_error", f"no connection: {said}", possibly_paid=sent) from None
+        except (MistralError, NoResponseError):
+            if _response.get() is None:
+                raise CallError("provider_error", "the server did not answer", possibly_paid=True) from None
+        response = _response.get()
+        if response is None:
+            raise CallError("provider_error", "the SDK gave a reply that was not received", possibly_paid=True)
+        if response.status_code != 200:
+            raise error_for(response.status_code, response.headers, response.text, self._key)
+        return read_chat(response.content, latency=time.perf_counter() - started)

@@ -1,0 +1,82 @@
+"""Options that several commands share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    Path,
+    typer.Argument(help="The samples: .jsonl, .json, .csv or .parquet. `claimeval doctor` explains the fields."),
+]
+Judges = Annotated[
+    list[str],
+    typer.Option(
+        "--judge",
+        "-j",
+        help="Who assesses the claims: `openai:gpt-5-mini`, `mistral:mistral-large-latest`, `local:lexical`, "
+        "`openai:MODEL@http://127.0.0.1:8000/v1` for any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+    ),
+]
+Extractor = Annotated[
+    str | None,
+    typer.Option(help="Who takes the claims from the texts; the first judge unless said.", show_default=False),
+]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        "-m",
+        help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, or your own as "
+        "`name=claims_of:against` (`on_policy=answer:policy`). Default: the built-in ones that the file can feed.",
+        show_default=False,
+    ),
+]
+ExtractPrompt = Annotated[str, typer.Option(help="Prompt for taking claims: `atomic`, `bullets`, or a .j2 file.")]
+AssessPrompt = Annotated[
+    str, typer.Option(help="Prompt for assessing them: `three_way`, `binary`, `tags`, or a .j2 file.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="The run directory. Default: `runs/DATA-SETTINGS`, the same for the same command.",
+        show_default=False,
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of other settings in the same --out.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the store of replies; `$CLAIMEVAL_CACHE` or `~/.cache/claimeval` unless said.",
+        show_default=False,
+    ),
+]
+Concurrency = Annotated[int, typer.Option(min=1, help="Calls in flight per judge.")]
+Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds an attempt may take from sending to the last byte.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N samples.", show_default=False)]
+Field = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        help="FIELD=NAME: where a field of the samples stands in the file, as in `answer=draft_llm_answer`.",
+        show_default=False,
+    ),
+]
+FailUnder = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="METRIC=VALUE: exit with 1 when the mean is lower, as in `faithfulness=0.9`.", show_default=False
+    ),
+]
+MaxMissing = Annotated[
+    float,
+    typer.Option(
+        min=0, max=1, help="Exit with 1 when a larger share of samples or claims was lost to failures of judges."
+    ),
+]
+Offline = Annotated[bool, typer.Option("--offline", help="Make no call; use stored replies only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output, for scripts.")]

@@ -1,0 +1,67 @@
+"""One line that says how far a run is: drawn in place on a terminal, now and then as a plain line elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+from claimeval.execution.progress import Progress
+
+QUIET = 2.0
+"""Seconds during which nothing is shown, so that a quick run prints no progress at all."""
+REDRAW = 0.1
+PLAIN_EVERY = 10.0
+
+
+class ProgressLine:
+    """Shows a `Progress` while the block runs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._next = time.monotonic() + QUIET
+        self._drawn = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+
+    def show(self, progress: Progress) -> None:
+        """Draws the line if it is time to."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        text = describe(progress)
+        if self._terminal:
+            self._stream.write("\r" + text.ljust(self._drawn))
+            self._drawn = len(text)
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()
+        self._next = now + (REDRAW if self._terminal else PLAIN_EVERY)
+
+
+def describe(progress: Progress) -> str:
+    """`[#####.....] 120/240 samples  480 calls  12 from cache  3 failed  16 in flight  1:05 left`."""
+    total = progress.total
+    parts = [f"{progress.done}/{total} samples" if total else f"{progress.done} samples", f"{progress.calls} calls"]
+    if total:
+        filled = 20 * progress.done // total
+        parts[0] = f"[{'#' * filled}{'.' * (20 - filled)}] {parts[0]}"
+    if progress.cached:
+        parts.append(f"{progress.cached} from cache")
+    if failures := progress.failures.total():
+        reasons = ", ".join(f"{reason} {n}" for reason, n in progress.failures.most_common(2))
+        parts.append(f"{failures} failed ({reasons})")
+    if progress.in_flight:
+        parts.append(f"{progress.in_flight} in flight")
+    if (left := progress.seconds_left()) is not None:
+        parts.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
+    return "  ".join(parts)

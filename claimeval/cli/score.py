@@ -1,0 +1,55 @@
+"""`claimeval score`: judge the answers of a data file."""
+
+from __future__ import annotations
+
+from claimeval.cli import options as o
+
+
+def score(
+    data: o.Data,
+    judge: o.Judges,
+    metrics: o.Metrics = None,
+    extractor: o.Extractor = None,
+    extract_prompt: o.ExtractPrompt = "atomic",
+    assess_prompt: o.AssessPrompt = "three_way",
+    out: o.Out = None,
+    overwrite: o.Overwrite = False,
+    cache: o.Cache = None,
+    concurrency: o.Concurrency = 16,
+    timeout: o.Timeout = 300.0,
+    limit: o.Limit = None,
+    field: o.Field = None,
+    fail_under: o.FailUnder = None,
+    max_missing: o.MaxMissing = 0.01,
+    offline: o.Offline = False,
+    json: o.Json = False,
+) -> None:
+    """Take answers apart into claims, have judges assess each one, and add the verdicts up.
+
+    Every reply is stored the moment it arrives: stop the command at any time, run it again, and nothing is paid twice.
+
+    Example: `claimeval score answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness --out runs/a`
+    """
+    from claimeval.cli.running import Settings, run_and_tell
+
+    run_and_tell(
+        Settings(
+            data=data,
+            judges=tuple(judge),
+            metrics=tuple(metrics.split(",")) if metrics else None,
+            extractor=extractor,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            out=out,
+            overwrite=overwrite,
+            cache=cache,
+            concurrency=concurrency,
+            timeout=timeout,
+            limit=limit,
+            fields=tuple(field or ()),
+            fail_under=tuple(fail_under or ()),
+            max_missing=max_missing,
+            offline=offline,
+            json=json,
+        )
+    )

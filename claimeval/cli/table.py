@@ -1,0 +1,137 @@
+"""The table at the end of a run, for a person who reads it at 80 columns."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from claimeval.records import Assessment, Claim, SampleResult
+from claimeval.run import Manifest, Summary, read_results
+from claimeval.scoring import MetricSummary
+
+WORST = 5
+
+
+def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
+    """Scores, the worst claims, and where the run lies."""
+    console = Console(highlight=False)
+    console.print(_heading(manifest, summary, total))
+    for note in summary.notes:
+        console.print(f"[bold yellow]Note:[/] these numbers are a {escape(note)}.")
+    console.print(_scores(summary))
+    for name, metric in summary.metrics.items():
+        console.print(Padding(f"[dim]{escape(name)}: {_claims(metric)}[/]", (0, 0, 0, 1)))
+    worst = heapq.nsmallest(WORST, _troubles(read_results(folder)), key=lambda trouble: trouble.rank)
+    if worst:
+        console.print("\n[bold]Worst claims[/]")
+        for trouble in worst:
+            _print_trouble(console, trouble)
+    console.print(f"\nRun: {escape(str(folder))} (results.jsonl, summary.json, manifest.json)", soft_wrap=True)
+
+
+def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
+    judges = ", ".join(judge.name for judge in manifest.judges)
+    taker = "" if manifest.extractor.name == judges else f", claims taken by {manifest.extractor.name}"
+    count = (
+        f"{summary.samples} samples" if summary.complete else f"{summary.samples} of {total} samples (stopped early)"
+    )
+    return f"\n[bold]{escape(Path(manifest.data or 'samples').name)}[/]: {count}, judged by {escape(judges + taker)}"
+
+
+def _scores(summary: Summary) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("metric", no_wrap=True)
+    for name in ("mean", "95 % interval", "n", "micro", "bounds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("without a score")
+    for name, metric in summary.metrics.items():
+        table.add_row(
+            escape(name),
+            _number(metric.mean),
+            _range(metric.ci),
+            str(metric.n),
+            _number(metric.micro),
+            _range(metric.bounds),
+            ", ".join(f"{n} {reason}" for reason, n in metric.missing.items()) or "none",
+        )
+    return table
+
+
+def _claims(metric: MetricSummary) -> str:
+    parts = [f"{metric.supported} of {metric.judged} judged claims supported"]
+    if metric.unassessed:
+        parts.append(
+            f"{sum(metric.unassessed.values())} of {metric.claims} unassessed ("
+            + ", ".join(f"{n} {reason}" for reason, n in metric.unassessed.items())
+            + ")"
+        )
+    if metric.ungrounded:
+        parts.append(f"{metric.ungrounded} ungrounded")
+    return ", ".join(parts)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _range(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+
+
+class _Trouble(NamedTuple):
+    """A claim that its evidence does not carry, worst first."""
+
+    rank: tuple[int, float, str, str]
+    result: SampleResult
+    claim: Claim
+    assessment: Assessment
+
+
+def _troubles(results: Iterator[SampleResult]) -> Iterator[_Trouble]:
+    for result in results:
+        claims = {claim.id: claim for claim in result.claims}
+        for assessment in result.assessments:
+            if assessment.label in ("supported", "unassessed") or claims[assessment.claim_id].of != "answer":
+                continue
+            likely = [v.probability for v in assessment.verdicts if v.probability is not None]
+            rank = (
+                0 if assessment.label == "contradicted" else 1,
+                sum(likely) / len(likely) if likely else 0.5,
+                result.sample.id,
+                assessment.claim_id,
+            )
+            yield _Trouble(rank, result, claims[assessment.claim_id], assessment)
+
+
+def _print_trouble(console: Console, trouble: _Trouble) -> None:
+    result, claim, assessment = trouble.result, trouble.claim, trouble.assessment
+    label = "contradicted by" if assessment.label == "contradicted" else "not found in"
+    console.print(f"\n [bold]{escape(result.sample.id)}[/]  {escape(_short(result.sample.question))}")
+    console.print(f"   claim    {escape(_short(claim.text))}")
+    console.print(f"   verdict  [red]{label} {escape(assessment.against)}[/]{escape(_why(assessment))}")
+    console.print(f"   evidence {escape(_evidence(trouble))}")
+
+
+def _why(assessment: Assessment) -> str:
+    said = next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None)
+    return f": {_short(said, 50)}" if said else ""
+
+
+def _evidence(trouble: _Trouble) -> str:
+    documents = {d.id: d for d in trouble.result.sample.documents(trouble.assessment.against) or ()}
+    named = [i for v in trouble.assessment.verdicts for i in v.evidence if i in documents]
+    if not named:
+        return f"none of {len(documents)} documents named"
+    return _short(f"[{named[0]}] {documents[named[0]].text}")
+
+
+def _short(text: str, width: int = 66) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= width else line[: width - 3] + "..."

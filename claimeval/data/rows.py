@@ -1,0 +1,154 @@
+"""A file -> rows with their places, by format. Nothing is skipped: what cannot be read is a DataError with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval.errors import DataError, UsageError
+
+FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
+
+
+class Row(NamedTuple):
+    """One record of a file as it was written."""
+
+    place: str
+    """Where it stands, for messages: `data.jsonl, line 3`."""
+    number: int
+    """Counted from 1 over the rows of the file."""
+    fields: dict[str, object]
+
+
+OnError = Callable[[DataError], None]
+
+
+def stop_at_error(error: DataError) -> None:
+    """The usual way with a bad row."""
+    raise error
+
+
+def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[Row]:
+    """The rows of a file, one after the other; JSON Lines are streamed.
+
+    DataError for a path that is no readable file and for text that cannot be taken apart into rows; a single bad row
+    goes to `on_error`, which may let the reading go on.
+    """
+    if path.is_dir():
+        raise DataError(f"{path} is a directory; give the file in it")
+    if not path.exists():
+        raise DataError(f"{path} does not exist")
+    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".csv": _csv, ".parquet": _parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path}: the ending {path.suffix or '(none)'!r} is not one of {', '.join(FORMATS)}")
+    try:
+        yield from reader(path, on_error)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _decoded(path: Path, line: int, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        hint = "it looks like UTF-16" if utf16 else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
+        raise DataError(
+            f"{path}, line {line}: not UTF-8 ({hint}); convert the file, e.g. with iconv -t UTF-8"
+        ) from error
+
+
+def _json_lines(path: Path, on_error: OnError) -> Iterator[Row]:
+    number = 0
+    with path.open("rb") as file:
+        for line, data in enumerate(file, 1):
+            if not data.strip():
+                continue
+            number += 1
+            try:
+                row = _json_line(path, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data)
+            except DataError as error:
+                on_error(error)
+                continue
+            yield row
+
+
+def _json_line(path: Path, line: int, number: int, data: bytes) -> Row:
+    place = f"{path}, line {line}"
+    text = _decoded(path, line, data)
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: not JSON: {error}") from error
+    return Row(place, number, _object(fields, place))
+
+
+def _json(path: Path, on_error: OnError) -> Iterator[Row]:
+    text = _decoded(path, 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON: {error}") from error
+    key = ""
+    if isinstance(content, dict):
+        lists = [name for name in CONTAINERS if isinstance(content.get(name), list)]
+        if not lists:
+            raise DataError(f"{path}: a JSON object without a list under one of {', '.join(CONTAINERS)}")
+        key, content = lists[0], content[lists[0]]
+    if not isinstance(content, list):
+        raise DataError(f"{path}: a list of samples was expected, not {type(content).__name__}")
+    for number, fields in enumerate(content, 1):
+        place = f"{path}, {key or 'item'} {number}"
+        yield Row(place, number, _object(fields, place))
+
+
+CONTAINERS = ("examples", "predictions", "results", "samples", "data")
+"""Where JSON files keep their rows: LabelledRagDataset and its predictions, RAGChecker, ragas, others."""
+
+
+def _csv(path: Path, on_error: OnError) -> Iterator[Row]:
+    text = _decoded(path, 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for number, fields in enumerate(reader, 1):
+            place = f"{path}, line {reader.line_num}"
+            if None in fields or None in fields.values():
+                raise DataError(f"{place}: the row does not have {len(reader.fieldnames or ())} columns")
+            yield Row(place, number, {name: _cell(value, place, name) for name, value in fields.items() if value != ""})
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
+
+
+def _cell(value: str, place: str, name: str) -> object:
+    """A cell that opens like a JSON list or object is one; anything else is text."""
+    if not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        if value.lstrip().startswith(('["', "[{", '{"')):
+            raise DataError(f"{place}, column {name!r}: looks like JSON and is not") from None
+        return value
+
+
+def _parquet(path: Path, on_error: OnError) -> Iterator[Row]:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UsageError("reading .parquet needs pyarrow: pip install 'claimeval[parquet]'") from error
+    number = 0
+    for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
+        for fields in batch.to_pylist():
+            number += 1
+            yield Row(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
+
+
+def _object(fields: object, place: str) -> dict[str, object]:
+    if not isinstance(fields, dict):
+        raise DataError(f"{place}: a JSON object was expected, not {type(fields).__name__}")
+    return fields

@@ -1,0 +1,73 @@
+"""Judges as users write them: `provider:model`, `provider:model@URL`, or a YAML file with more settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from claimeval import backends
+from claimeval.calls import Judge
+from claimeval.errors import UsageError, unknown
+
+
+def judge(spec: str | Judge) -> Judge:
+    """The judge with everything settled that can change its answers; no call is made.
+
+    UsageError for an unknown provider, an unreadable file, a bad setting, or a key that is absent or malformed.
+    """
+    if isinstance(spec, str):
+        spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
+    return backends.resolve(spec)
+
+
+def _from_text(text: str) -> Judge:
+    model, at, endpoint = text.strip().partition("@")
+    backends.provider(model)
+    if at and not endpoint:
+        raise UsageError(f"judge {text!r} has an @ without an address after it")
+    return Judge(name=text.strip(), model=model, endpoint=endpoint or None)
+
+
+def _from_file(path: Path) -> Judge:
+    try:
+        fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the judge file {str(path)!r}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the judge file {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(fields, dict) or not isinstance(fields.get("model"), str):
+        raise UsageError(f"the judge file {str(path)!r} needs at least the line `model: provider:name`")
+    if extra := set(fields) - set(Judge.model_fields):
+        raise unknown(f"setting in the judge file {str(path)!r}:", str(min(extra, key=str)), Judge.model_fields)
+    from_text = _from_text(fields["model"])
+    settings = {"name": path.stem, **fields, "model": from_text.model}
+    if from_text.endpoint:
+        settings["endpoint"] = from_text.endpoint
+    try:
+        return Judge.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(f"the judge file {str(path)!r}, {first['loc'][0]}: {first['msg']}") from error
+
+
+def line_up(specs: Sequence[str | Judge]) -> tuple[Judge, ...]:
+    """Several judges with names of their own."""
+    if not specs:
+        examples = "; ".join(row.example for row in backends.PROVIDERS.values())
+        raise UsageError(f"no judge named; claimeval never chooses a paid service by itself. Examples: {examples}")
+    judges = tuple(judge(spec) for spec in specs)
+    names = [j.name for j in judges]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"judge {twice!r} is named twice; give one of them another `name` in a YAML file")
+    return judges
+
+
+def notes(judges: Iterable[Judge]) -> tuple[str, ...]:
+    """What must stand beside the numbers of these judges, each note once."""
+    found = (backends.note(judge) for judge in judges)
+    return tuple(dict.fromkeys(note for note in found if note))

@@ -1,0 +1,223 @@
+"""The durable store of replies: bytes by key on diskcache, and nothing that could run or delete.
+
+diskcache by itself unpickles what it finds, reads and deletes files that its rows name, evicts silently, and cannot
+tell a cut value from a whole one. This store gives it none of that to do: keys are hex digests, values are bytes kept
+inside the SQLite file with their SHA-256 before them, eviction is off, the folder is ours alone (0700), and a row or
+setting that is not as this store writes it is refused.
+
+A reply is written in the same step that received it, in WAL mode: it survives the death of the process at any
+instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from claimeval.errors import StoreError
+
+if TYPE_CHECKING:
+    import diskcache
+
+FORMAT = "claimeval-replies-1"
+MARKER = "claimeval-store"
+_KEY = re.compile(r"[0-9a-f]{64}")
+_DIGEST = 32
+_RAW = 1
+_SETTINGS: dict[str, Any] = {
+    "eviction_policy": "none",
+    "cull_limit": 0,
+    "size_limit": 2**60,
+    "disk_min_file_size": 2**60,
+    "sqlite_synchronous": 1,
+    "sqlite_mmap_size": 2**28,
+    "statistics": 0,
+    "tag_index": 0,
+}
+
+
+def default_folder() -> Path:
+    """`$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else `~/.cache/claimeval`."""
+    if given := os.environ.get("CLAIMEVAL_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
+
+
+class Stored(NamedTuple):
+    key: str
+    value: bytes
+
+
+class Store:
+    """Replies by key. Several processes may hold the same folder open.
+
+    StoreError where the folder is not a store of this format, is not ours, is damaged, or cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with _explained(folder):
+            ready = _prepare(folder)
+            self._cache = _open(folder, ready)
+            if not ready:
+                _mark(folder, ready=True)
+        self._wal = folder / "cache.db-wal"
+
+    def get(self, key: str) -> bytes | None:
+        """The reply under a key, None when there is none; StoreError when it is damaged."""
+        with _explained(self.folder):
+            value = self._cache.get(key)
+        return None if value is None else _checked(self.folder, key, value)
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keeps a reply; durable against the death of this process when it returns. Replaces an older one."""
+        with _explained(self.folder):
+            self._cache.set(key, hashlib.sha256(value).digest() + value, retry=False)
+
+    def sync(self) -> None:
+        """Flushes what was put to the disk itself, so that a power cut does not take it."""
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(self._wal, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def __iter__(self) -> Iterator[Stored]:
+        """All replies, in the order they were first put."""
+        with _explained(self.folder):
+            for key in self._cache:
+                value = self._cache.get(key)
+                if value is not None:
+                    yield Stored(str(key), _checked(self.folder, str(key), value))
+
+    def __len__(self) -> int:
+        with _explained(self.folder):
+            return len(self._cache)
+
+    def close(self) -> None:
+        """Flushes and releases the file; a closed store is not used again."""
+        self.sync()
+        self._cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _checked(folder: Path, key: str, value: object) -> bytes:
+    if isinstance(value, bytes) and hashlib.sha256(value[_DIGEST:]).digest() == value[:_DIGEST]:
+        return value[_DIGEST:]
+    raise StoreError(
+        f"the store {folder} holds a damaged reply under {key[:12]}; `claimeval cache verify --repair` drops it"
+    )
+
+
+def _prepare(folder: Path) -> bool:
+    """Makes the folder, or makes sure that it is a store of this format and ours alone; True once it was in use."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    marker = folder / MARKER
+    if not marker.exists():
+        others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
+        if others and not marker.exists():
+            raise StoreError(f"{folder} is not a claimeval store (it holds {min(others)!r}); give another folder")
+        _mark(folder, ready=False)
+    form, *state = marker.read_text(encoding="utf-8").split("\n")
+    if form != FORMAT:
+        raise StoreError(f"the store {folder} has the format {form[:40]!r}; this version reads {FORMAT!r}")
+    status = folder.stat()
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        raise StoreError(f"the store {folder} belongs to another user; give a folder of your own")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        folder.chmod(0o700)
+    return "ready" in state
+
+
+def _mark(folder: Path, *, ready: bool) -> None:
+    fresh = folder / f"{MARKER}.{os.getpid()}.{threading.get_ident()}"
+    fresh.write_text(f"{FORMAT}\nready\n" if ready else f"{FORMAT}\n", encoding="utf-8")
+    fresh.replace(folder / MARKER)
+
+
+def _open(folder: Path, ready: bool) -> diskcache.Cache:
+    import diskcache
+
+    class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
+        """Keys are hex digests, values are bytes inside the database: no path leads to pickle or to a file."""
+
+        def put(self, key: object) -> tuple[object, bool]:
+            if not isinstance(key, str) or not _KEY.fullmatch(key):
+                raise StoreError(f"{str(key)[:80]!r} is not a key of this store")
+            return key, True
+
+        def get(self, key: object, raw: object) -> object:
+            return self.put(key)[0]
+
+        def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, memoryview]:
+            if read or not isinstance(value, bytes):
+                raise StoreError("the store keeps bytes only")
+            return 0, _RAW, None, memoryview(value)
+
+        def fetch(self, mode: object, filename: object, value: object, read: bool) -> object:
+            if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
+                raise StoreError(f"the store {folder} holds a row that claimeval did not write; move the folder away")
+            return value
+
+        def remove(self, file_path: object) -> None:
+            raise StoreError(f"the store {folder} holds a row that names a file; move the folder away")
+
+    database = folder / "cache.db"
+    if ready and not (database.exists() and database.stat().st_size):
+        raise StoreError(f"the store {folder} has lost its database; restore it or remove the folder to begin anew")
+    if database.exists():
+        _check_settings(folder, database)
+    old = os.umask(0o077)
+    try:
+        return diskcache.Cache(str(folder), timeout=60, disk=BytesDisk, **_SETTINGS)
+    finally:
+        os.umask(old)
+
+
+def _check_settings(folder: Path, database: Path) -> None:
+    """Refuses a database whose own settings would make diskcache evict or look elsewhere; reads it as plain SQLite."""
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=60)) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'Settings'").fetchone():
+            return  # another process is just creating it
+        found = dict(connection.execute("SELECT key, value FROM Settings"))
+    known = {"count", "size", "hits", "misses"}
+    for name, value in found.items():
+        if name in known or name.startswith(("sqlite_", "disk_pickle")):
+            continue
+        if name not in _SETTINGS or value != _SETTINGS[name]:
+            raise StoreError(
+                f"the store {folder} was opened by another program with the setting {name}={str(value)[:40]!r}, "
+                "which could delete replies. Move the folder away and import its replies"
+            )
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """SQLite's and the system's errors in words that name the folder."""
+    import diskcache
+
+    try:
+        yield
+    except diskcache.Timeout as error:
+        raise StoreError(f"the store {folder} is locked by another process for over a minute") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"the store {folder} cannot be used: {error}") from error
+    except OSError as error:
+        raise StoreError(f"the store {folder} cannot be used: {error.strerror or error}") from error
