@@ -64,7 +64,7 @@ def shuffled(paths: Iterable[Path], seed: str) -> Iterator[Line]:
                     places.append((path, at))
                 at += len(raw)
     random.Random(seed).shuffle(places)
-    opened = {path: path.open("rb") for path, _ in places}
+    opened = {path: path.open("rb") for path in {path for path, _ in places}}
     try:
         for path, at in places:
             opened[path].seek(at)

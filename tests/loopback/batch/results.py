@@ -32,6 +32,9 @@ NOT_RUN = {
     "no_response": {"code": "internal", "message": "Something went wrong."},
 }
 
+WITHIN_A_LINE = 20
+"""Bytes before the middle of a file, so that the cut does not fall between two equally long lines."""
+
 
 class Result(NamedTuple):
     """What became of one line."""
@@ -147,7 +150,7 @@ def settle(run: Run, files: Files, now: float) -> Settled:
     if outcome == "cut_output":
         path = files.path(output)
         with path.open("r+b") as half:
-            half.truncate(path.stat().st_size // 2)
+            half.truncate(path.stat().st_size // 2 - WITHIN_A_LINE)
     kept: list[str | None] = []
     for id, kind in ((output, "result"), (errors, "error")):
         if files.path(id).stat().st_size:
