@@ -1,0 +1,149 @@
+"""Many samples in, one row of scores each out; and the means of those rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from claimeval.errors import UsageError, unknown
+from claimeval.lexical.metrics import METRICS, Case, Metric, Need
+from claimeval.lexical.words import Bags, Normalisation, named
+
+Undefined = Literal["no answer", "no question", "no contexts", "no reference answers"]
+
+_ABSENT: dict[Need, Undefined] = {
+    "question": "no question",
+    "contexts": "no contexts",
+    "references": "no reference answers",
+}
+
+
+class Texts(NamedTuple):
+    """The texts of one sample."""
+
+    answer: str | None
+    """None if the system gave none; an empty text is an answer without words."""
+    question: str | None = None
+    contexts: Sequence[str] = ()
+    references: Sequence[str] = ()
+    """Reference answers; an empty one says that nothing should have been answered."""
+    id: str = ""
+
+
+class Row(NamedTuple):
+    """The scores of one sample."""
+
+    id: str
+    scores: dict[str, float | None]
+    """By metric, in the order asked for; None where undefined."""
+    undefined: dict[str, Undefined]
+    """Why, for each metric that is None."""
+
+
+class Mean(NamedTuple):
+    """One metric over many samples."""
+
+    mean: float | None
+    """Over the samples where it is defined; None if there are none."""
+    n: int
+    """Samples where it is defined."""
+    missing: dict[Undefined, int]
+    """Samples where it is not, by reason."""
+    bounds: tuple[float, float] | None
+    """The mean if every missing value were 0, and if it were 1; None for `answer_length`, which knows no best."""
+
+
+def score(samples: Iterable[Texts], metrics: Iterable[str] = METRICS, *, normalisation: str = "squad") -> Iterator[Row]:
+    """One row for every sample, in order, read and given one at a time.
+
+    A text met again (a context that several answers share) is not read again. Memory does not grow with the number of
+    samples. `answer_length` is always among the scores, last if not asked for: recall says little without it.
+
+    >>> [row] = score([Texts("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
+    >>> row.scores
+    {'token_recall': 1.0, 'token_precision': 0.3333333333333333, 'answer_length': 3.0}
+
+    Raises:
+        UsageError: a name is unknown (at once), or a text is not a string (when its sample is reached).
+    """
+    names = list(dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"]))
+    for name in names:
+        if name not in METRICS:
+            raise unknown("lexical metric", name, METRICS)
+    return _rows(samples, {name: METRICS[name] for name in names}, named(normalisation))
+
+
+def measure(
+    answer: str | None,
+    *,
+    question: str | None = None,
+    contexts: Sequence[str] = (),
+    references: Sequence[str] = (),
+    metrics: Iterable[str] = METRICS,
+    normalisation: str = "squad",
+) -> dict[str, float | None]:
+    """The scores of one sample by metric, None where it lacks what a metric needs.
+
+    >>> measure("It is Paris.", references=["Paris", "City of Paris"], metrics=["strict_recall"])
+    {'strict_recall': 1.0, 'answer_length': 3.0}
+    """
+    [row] = score([Texts(answer, question, contexts, references)], metrics, normalisation=normalisation)
+    return row.scores
+
+
+def summarise(rows: Iterable[Row]) -> dict[str, Mean]:
+    """The mean of every metric in `rows`, with what is missing and the bounds it sets; no rows give no metrics."""
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    missing: defaultdict[str, Counter[Undefined]] = defaultdict(Counter)
+    for row in rows:
+        for name, value in row.scores.items():
+            if value is None:
+                missing[name][row.undefined[name]] += 1
+            else:
+                values[name].append(value)
+    names = [name for name in METRICS if name in values or name in missing]
+    return {name: _mean(name, values[name], missing[name]) for name in names}
+
+
+def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> Mean:
+    n, total, absent = len(values), math.fsum(values), missing.total()
+    return Mean(
+        mean=total / n if n else None,
+        n=n,
+        missing=dict(missing),
+        bounds=(total / (n + absent), (total + absent) / (n + absent)) if METRICS[name].unit == "share" else None,
+    )
+
+
+def _rows(samples: Iterable[Texts], metrics: dict[str, Metric], normalisation: Normalisation) -> Iterator[Row]:
+    bags = Bags(normalisation)
+    needs = [
+        (need, reason, [name for name in metrics if need in metrics[name].needs]) for need, reason in _ABSENT.items()
+    ]
+    for number, texts in enumerate(samples, start=1):
+        _check(texts, number)
+        if texts.answer is None:
+            yield Row(texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer"))
+            continue
+        undefined = {name: reason for need, reason, names in needs if not getattr(texts, need) for name in names}
+        case = Case(texts.answer, texts.question, texts.contexts, texts.references, normalisation, bags)
+        scores = {name: None if name in undefined else metric.measure(case) for name, metric in metrics.items()}
+        yield Row(texts.id, scores, undefined)
+
+
+def _check(texts: Texts, number: int) -> None:
+    single: list[object] = [text for text in (texts.answer, texts.question) if text is not None]
+    for field, several in (("contexts", texts.contexts), ("references", texts.references)):
+        if isinstance(several, str):
+            raise UsageError(
+                f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; a list of texts is needed"
+            )
+        single.extend(several)
+    for text in single:
+        if not isinstance(text, str):
+            raise UsageError(
+                f"sample {number} {texts.id!r}: {text!r} is a {type(text).__name__}, a text is needed"
+                " (None for an answer or question that is not there)"
+            )
