@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from claimeval.errors import UsageError, unknown
-from claimeval.statistics.bootstrap import estimates_of_sums
+from claimeval.statistics.bootstrap import estimates_of_sums, quotient
 from claimeval.statistics.clusters import cluster_sums
 from claimeval.statistics.estimate import Estimate
 from claimeval.statistics.intervals import mean_interval
@@ -89,7 +89,7 @@ def cohen_kappa(
         observed = sums.reshape(-1, size, size)
         expected = observed.sum(axis=2)[:, :, None] * observed.sum(axis=1)[:, None, :]
         total = observed.sum(axis=(1, 2))
-        return 1 - _quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
+        return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
 
     return _estimate(tables, rated, kappa, "both raters use only one label", clusters, level, resamples, seed)
 
@@ -110,7 +110,7 @@ def fleiss_kappa(
 
     def kappa(agreement: Floats, shares: Floats) -> Floats:
         chance = (shares**2).sum(axis=1)
-        return _quotient(agreement - chance, 1 - chance)
+        return quotient(agreement - chance, 1 - chance)
 
     return _chance_corrected(ratings, kappa, None, clusters, level, resamples, seed)
 
@@ -133,8 +133,8 @@ def gwet_ac1(
 
     def coefficient(agreement: Floats, shares: Floats) -> Floats:
         others = (1 - shares).sum(axis=1)
-        chance = _quotient((shares * (1 - shares)).sum(axis=1), others)
-        return _quotient(agreement - chance, 1 - chance)
+        chance = quotient((shares * (1 - shares)).sum(axis=1), others)
+        return quotient(agreement - chance, 1 - chance)
 
     return _chance_corrected(ratings, coefficient, labels, clusters, level, resamples, seed)
 
@@ -184,7 +184,7 @@ def krippendorff_alpha(
         totals = observed.sum(axis=2)
         expected = totals[:, :, None] * totals[:, None, :] - np.eye(size) * totals[:, None, :]
         far = distances(totals)
-        return 1 - _quotient(
+        return 1 - quotient(
             (observed * far).sum(axis=(1, 2)) * (totals.sum(axis=1) - 1), (expected * far).sum(axis=(1, 2))
         )
 
@@ -212,7 +212,7 @@ def _chance_corrected(
     rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0])
 
     def statistic(sums: Floats) -> Floats:
-        return coefficient(_quotient(sums[:, 0], sums[:, 1]), _quotient(sums[:, 2:-1], sums[:, -1:]))
+        return coefficient(quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:]))
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
     return _estimate(rows, raters > 0, statistic, reason, clusters, level, resamples, seed, n=int((pairs > 0).sum()))
@@ -240,14 +240,6 @@ def _estimate(
         seed=seed,
     )
     return estimate
-
-
-def _quotient(numerators: Floats, denominators: Floats) -> Floats:
-    """The quotient, NaN where the denominator vanishes."""
-    import numpy as np
-
-    defined = np.abs(denominators) > 1e-12
-    return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
 
 
 def _check_pair(a: Labels, b: Labels) -> None:

@@ -76,7 +76,7 @@ def estimates_of_sums(
         if interval is None:
             estimates.append(_bare(point, n, count, level, "nothing varies between resamples"))
         else:
-            error = _jackknife_error(left_out, weights)
+            error = jackknife_error(left_out, weights)
             estimates.append(Estimate(point, *interval, n, "bca", error, count, level))
     return tuple(estimates)
 
@@ -153,11 +153,20 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return exact, exact_counts
 
 
+def quotient(numerators: Floats, denominators: Floats) -> Floats:
+    """The quotient, element by element; NaN, which a statistic uses for undefined, over 0."""
+    import numpy as np
+
+    defined = np.abs(denominators) > 1e-12
+    return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
+
+
 def _bare(value: float | None, n: int, clusters: int, level: float, reason: str) -> Estimate:
     return Estimate(value, None, None, n, "none", None, clusters, level, reason)
 
 
-def _jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
+def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
+    """The jackknife's standard error from the values with one cluster left out, each `weights[i]` times."""
     import numpy as np
 
     count = int(weights.sum())

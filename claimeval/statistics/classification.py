@@ -1,0 +1,166 @@
+"""How well a judge's yes/no labels meet the human ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claimeval.errors import UsageError
+from claimeval.statistics.agreement import cohen_kappa
+from claimeval.statistics.bootstrap import estimates_of_sums, quotient
+from claimeval.statistics.clusters import cluster_sums
+from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.intervals import ratio_interval
+from claimeval.statistics.ranking import auroc
+from claimeval.statistics.ratings import label_codes, label_scale
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryReport:
+    """A judge against human labels, yes being the positive label. Undefined numbers say why."""
+
+    accuracy: Estimate
+    """Share of items with the human label."""
+    balanced_accuracy: Estimate
+    """Mean of recall and specificity: accuracy if both labels were equally frequent."""
+    precision: Estimate
+    """Share of human yes among the judge's yes."""
+    recall: Estimate
+    """Share of the human yes that the judge finds; sensitivity."""
+    specificity: Estimate
+    """Share of the human no that the judge finds."""
+    f1: Estimate
+    """Harmonic mean of precision and recall."""
+    kappa: Estimate
+    """Cohen's kappa: agreement beyond chance."""
+    auroc: Estimate | None
+    """Chance that a human yes has the higher probability; `None` without probabilities."""
+    true_positives: int
+    """Both say yes."""
+    false_positives: int
+    """The judge says yes, the human no."""
+    false_negatives: int
+    """The judge says no, the human yes."""
+    true_negatives: int
+    """Both say no."""
+    unassessed: int
+    """Items with a human label and none of the judge: in no number above."""
+
+
+def binary_report(
+    judge: Sequence[bool | None],
+    human: Sequence[bool | None],
+    *,
+    probabilities: Sequence[float | None] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> BinaryReport:
+    """Compare a judge with human labels of the same items; items without a human label do not count.
+
+    Items that the judge left unassessed (`None`) are counted apart. `probabilities` are the judge's, of yes.
+    Intervals resample `clusters`.
+    """
+    import numpy as np
+
+    sizes = {len(judge), len(human), len(judge if probabilities is None else probabilities)}
+    sizes.add(len(judge if clusters is None else clusters))
+    if len(sizes) > 1:
+        raise UsageError(f"judge, human, probabilities and clusters must describe the same items: lengths {sizes}")
+    rated = [i for i in range(len(judge)) if judge[i] is not None and human[i] is not None]
+    said = np.array([bool(judge[i]) for i in rated], dtype=bool)
+    truth = np.array([bool(human[i]) for i in rated], dtype=bool)
+    keys = None if clusters is None else [clusters[i] for i in rated]
+    cells = np.column_stack([said & truth, said & ~truth, ~said & truth, ~said & ~truth]).astype(np.float64)
+
+    def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> Estimate:
+        return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed)
+
+    balanced, f1 = estimates_of_sums(
+        cluster_sums(cells, keys),
+        [_balanced_accuracy, _f1],
+        n=len(rated),
+        undefined_because="one of the labels never occurs",
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+    return BinaryReport(
+        accuracy=share(said == truth, np.ones_like(said)),
+        balanced_accuracy=balanced,
+        precision=share(said & truth, said),
+        recall=share(said & truth, truth),
+        specificity=share(~said & ~truth, ~truth),
+        f1=f1,
+        kappa=cohen_kappa(said.tolist(), truth.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed),
+        auroc=None if probabilities is None else _auroc(human, probabilities, clusters, level),
+        true_positives=int(cells[:, 0].sum()),
+        false_positives=int(cells[:, 1].sum()),
+        false_negatives=int(cells[:, 2].sum()),
+        true_negatives=int(cells[:, 3].sum()),
+        unassessed=sum(label is not None for label in human) - len(rated),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts of the judge's labels for every human label."""
+
+    labels: tuple[Hashable, ...]
+    """The labels, in scale order."""
+    counts: tuple[tuple[int, ...], ...]
+    """`counts[a][b]`: items that people label `labels[a]` and the judge `labels[b]`."""
+    unassessed: tuple[int, ...]
+    """Per human label: items without a label of the judge."""
+
+
+def confusion(
+    judge: Sequence[Hashable | None],
+    human: Sequence[Hashable | None],
+    *,
+    labels: Sequence[Hashable] | None = None,
+) -> Confusion:
+    """Count the judge's labels per human label; items without a human label do not count."""
+    import numpy as np
+
+    if len(judge) != len(human):
+        raise UsageError(f"judge and human must label the same items: {len(judge)} and {len(human)} labels")
+    scale = label_scale([*judge, *human], labels)
+    given, truth = label_codes(judge, scale), label_codes(human, scale)
+    table = np.zeros((len(scale), len(scale) + 1), dtype=np.int64)
+    np.add.at(table, (truth[truth >= 0], given[truth >= 0]), 1)
+    return Confusion(
+        scale, tuple(tuple(int(n) for n in row[:-1]) for row in table), tuple(int(n) for n in table[:, -1])
+    )
+
+
+def _auroc(
+    human: Sequence[bool | None],
+    probabilities: Sequence[float | None],
+    clusters: Sequence[Hashable] | None,
+    level: float,
+) -> Estimate:
+    pairs = [
+        (label, probability, index if clusters is None else clusters[index])
+        for index, (label, probability) in enumerate(zip(human, probabilities, strict=True))
+        if label is not None and probability is not None
+    ]
+    return auroc([pair[0] for pair in pairs], [pair[1] for pair in pairs], clusters=[p[2] for p in pairs], level=level)
+
+
+def _balanced_accuracy(sums: Floats) -> Floats:
+    hits, false_alarms, misses, rejections = sums.T
+    return (quotient(hits, hits + misses) + quotient(rejections, rejections + false_alarms)) / 2
+
+
+def _f1(sums: Floats) -> Floats:
+    hits, false_alarms, misses, _ = sums.T
+    return quotient(2 * hits, 2 * hits + false_alarms + misses)

@@ -1,0 +1,141 @@
+"""What several judges together say: Dawid-Skene, and the weight of a judge of known accuracy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from claimeval.errors import UsageError
+from claimeval.statistics.ratings import label_codes, label_scale
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_TIE = 1e-9
+
+
+class Vote(NamedTuple):
+    """One label of one judge for one item; a judge may vote more than once."""
+
+    item: Hashable
+    judge: Hashable
+    label: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class DawidSkene:
+    """The true labels and the error rates of the judges, estimated together."""
+
+    items: tuple[Hashable, ...]
+    """The items, in order of first vote."""
+    judges: tuple[Hashable, ...]
+    """The judges, in order of first vote."""
+    labels: tuple[Hashable, ...]
+    """The labels, in scale order."""
+    posteriors: tuple[tuple[float, ...], ...]
+    """`posteriors[i][l]`: probability that item i truly has label l. Too sure where judges share errors."""
+    prevalence: tuple[float, ...]
+    """`prevalence[l]`: share of items that truly have label l."""
+    confusion: tuple[tuple[tuple[float, ...], ...], ...]
+    """`confusion[j][l][k]`: probability that judge j says k of an item that truly has label l."""
+    iterations: int
+    """Steps of the algorithm."""
+    converged: bool
+    """Whether the posteriors stood still before the steps ran out."""
+
+    @property
+    def consensus(self) -> tuple[Hashable | None, ...]:
+        """The most probable label of each item; `None` where the two most probable are equally so."""
+        return tuple(_winner(row, self.labels) for row in self.posteriors)
+
+
+def dawid_skene(
+    votes: Iterable[Vote | tuple[Hashable, Hashable, Hashable]],
+    *,
+    labels: Sequence[Hashable] | None = None,
+    smoothing: float = 0.01,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+) -> DawidSkene:
+    """Estimate true labels from votes of judges who err each in their own way; a label `None` is no vote.
+
+    Expectation maximisation starts from the vote shares, which also decides which label is which; `smoothing`
+    pseudo-votes keep a rate from being exactly 0. Judges are assumed to err independently given the truth.
+    Language models share errors, so the posteriors are too sure: weigh the members of a panel with it, do not
+    report its certainty.
+
+    Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates using the EM
+    algorithm".
+    """
+    import numpy as np
+
+    voted_items, voters, given = _columns(votes)
+    scale = label_scale(given, labels)
+    items = {item: index for index, item in enumerate(dict.fromkeys(voted_items))}
+    judges = {judge: index for index, judge in enumerate(dict.fromkeys(voters))}
+    size, width = len(scale), len(judges) * len(scale)
+    rows = np.fromiter(map(items.__getitem__, voted_items), np.intp, len(given))
+    columns = np.fromiter(map(judges.__getitem__, voters), np.intp, len(given)) * size + label_codes(given, scale)
+    counts = np.bincount(rows * width + columns, minlength=len(items) * width).reshape(len(items), width)
+    table = counts.astype(np.float64)
+    posteriors = table.reshape(len(items), len(judges), size).sum(axis=1)
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    change, steps = math.inf, 0
+    while change >= tolerance and steps < max_iterations:
+        prevalence, rates = _rates(table, posteriors, len(judges), smoothing)
+        log_joint = table @ np.log(rates).reshape(width, size) + np.log(np.maximum(prevalence, 1e-300))
+        joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+        updated = joint / joint.sum(axis=1, keepdims=True)
+        change = float(np.abs(updated - posteriors).max())
+        posteriors, steps = updated, steps + 1
+    prevalence, rates = _rates(table, posteriors, len(judges), smoothing)
+    return DawidSkene(
+        items=tuple(items),
+        judges=tuple(judges),
+        labels=scale,
+        posteriors=tuple(map(tuple, posteriors.tolist())),
+        prevalence=tuple(prevalence.tolist()),
+        confusion=tuple(tuple(map(tuple, matrix.T.tolist())) for matrix in rates),
+        iterations=steps,
+        converged=change < tolerance,
+    )
+
+
+def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
+    """The weight of a judge's vote from its hits on human labels: log(p (K - 1) / (1 - p)), K labels.
+
+    The accuracy p is drawn towards one half, (correct + 1) / (judged + 2). A judge at chance weighs 0, a
+    worse one counts against what it says. Source: the optimal weighted majority of Nitzan & Paroush 1982.
+    """
+    if not 0 <= correct <= judged or labels < 2:
+        raise UsageError(f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged}, {labels}")
+    accuracy = (correct + 1) / (judged + 2)
+    return math.log(accuracy * (labels - 1) / (1 - accuracy))
+
+
+def _columns(
+    votes: Iterable[Vote | tuple[Hashable, Hashable, Hashable]],
+) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], tuple[Hashable, ...]]:
+    columns = tuple(zip(*(vote for vote in votes if vote[2] is not None), strict=True))
+    if len(columns) != 3:
+        raise UsageError("Dawid-Skene needs votes as (item, judge, label); none were given")
+    return columns[0], columns[1], columns[2]
+
+
+def _rates(table: Floats, posteriors: Floats, judges: int, smoothing: float) -> tuple[Floats, Floats]:
+    """Prevalence, and `rates[j, k, l]`: how often judge j says k of items that truly have label l."""
+    said = (table.T @ posteriors).reshape(judges, -1, posteriors.shape[1]) + smoothing
+    rates: Floats = said / said.sum(axis=1, keepdims=True)
+    prevalence: Floats = posteriors.mean(axis=0)
+    return prevalence, rates
+
+
+def _winner(row: Sequence[float], labels: Sequence[Hashable]) -> Hashable | None:
+    best = max(row)
+    winners = [label for label, probability in zip(labels, row, strict=True) if probability > best - _TIE]
+    return winners[0] if len(winners) == 1 else None

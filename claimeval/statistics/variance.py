@@ -1,0 +1,60 @@
+"""Variance between groups and within them: the judge's noise over repeats, the likeness of claims of one answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceComponents:
+    """Variance of group means' true values, and of values within a group. Undefined numbers are `None`."""
+
+    between: float | None
+    """Variance between groups, 0 at least."""
+    within: float | None
+    """Variance within groups: with the repeats of one judge on one item as a group, the judge's noise."""
+    groups: int
+    """Groups with a value."""
+    size: float | None
+    """Values a group, averaged so that unequal groups are accounted for."""
+    undefined_because: str | None = None
+    """Why the numbers are missing."""
+
+    @property
+    def within_share(self) -> float | None:
+        """within / (between + within): the judge's share of the variance of a single score."""
+        return self.within_share_of_mean(1)
+
+    @property
+    def intraclass_correlation(self) -> float | None:
+        """between / (between + within): 1 where claims of one answer stand or fall together, 0 where unrelated."""
+        return None if self.within_share is None else 1 - self.within_share
+
+    def within_share_of_mean(self, repeats: int) -> float | None:
+        """The same share for the mean of so many repeats: (within / r) / (between + within / r)."""
+        if self.between is None or self.within is None or self.between + self.within == 0:
+            return None
+        return self.within / repeats / (self.between + self.within / repeats)
+
+
+def variance_components(groups: Sequence[Sequence[float]]) -> VarianceComponents:
+    """Split the variance of grouped values by one-way random effects (analysis of variance, unequal groups allowed).
+
+    `groups[i]` are the repeated scores of item i, or the claims of answer i. Empty groups do not count. Needs
+    two groups and one group of two values. Source: Searle, Casella & McCulloch 1992, section 3.6.
+    """
+    filled = [[float(value) for value in group] for group in groups if len(group)]
+    count, total = len(filled), sum(map(len, filled))
+    if count < 2 or total == count:
+        reason = "needs two groups, and two values in one of them"
+        return VarianceComponents(None, None, count, None, reason)
+    means = [math.fsum(group) / len(group) for group in filled]
+    overall = math.fsum(map(math.fsum, filled)) / total
+    size = (total - sum(len(group) ** 2 for group in filled) / total) / (count - 1)
+    inside = math.fsum((x - mean) ** 2 for group, mean in zip(filled, means, strict=True) for x in group)
+    across = math.fsum(len(g) * (mean - overall) ** 2 for g, mean in zip(filled, means, strict=True))
+    within = inside / (total - count)
+    between = max(0.0, (across / (count - 1) - within) / size)
+    return VarianceComponents(between, within, count, size)
