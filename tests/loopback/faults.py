@@ -39,7 +39,7 @@ class Faults:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a server is in its schedule: what it was asked so far and how many faults each body met."""
+    """How far a server is in its schedule; counts per body only where the schedule asks for them."""
 
     asked: int = 0
     asked_of: dict[str, int] = field(default_factory=dict)
@@ -47,15 +47,17 @@ class Progress:
 
     def next(self, faults: Faults, body: str) -> str | None:
         """The fault of the request that has just come in with this body."""
-        n = self.asked_of.get(body, 0) if faults.per == "body" else self.asked
+        n = self.asked
         self.asked += 1
-        self.asked_of[body] = self.asked_of.get(body, 0) + 1
+        if faults.per == "body":
+            n = self.asked_of.get(body, 0)
+            self.asked_of[body] = n + 1
         kind = faults.at(n, body)
+        if kind is None or faults.at_most is None:
+            return kind
         met = self.met_by.get(body, 0)
-        if kind is None or (faults.at_most is not None and met >= faults.at_most):
-            return None
         self.met_by[body] = met + 1
-        return kind
+        return kind if met < faults.at_most else None
 
 
 def named(*groups: Group) -> tuple[str, ...]:

@@ -10,12 +10,13 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from mistralai.client import Mistral, errors
+from mistralai.client import errors
 from openai import AsyncOpenAI
 
 from tests.conftest import StartServer
-from tests.loopback import Exchange, Faults, Limits, Options, mixed, named, serve_in_thread
+from tests.loopback import Exchange, Faults, Handle, Limits, Options, mixed, named, serve_in_thread
 from tests.loopback.sabotage import DEPTH, HUGE, KINDS
+from tests.loopback.sdk import ONE_CALL_EACH, mistral_client, openai_client
 
 QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 KEY = "sk-CANARY"
@@ -23,8 +24,6 @@ PATIENCE = 20.0
 TIMEOUTS = {"hang": 0.2}
 WALLS = {"drip": 0.3}
 """Seconds until the SDK's own timeout, and until ours, for the faults that take for ever."""
-ONE_CALL_EACH = httpx2.Limits(max_keepalive_connections=0)
-"""A connection for every call, so that no fault touches the next call."""
 
 Outcome = Any
 """What the SDK returned, or the error it raised."""
@@ -52,15 +51,11 @@ Seen = dict[tuple[str, str], tuple[Outcome, Exchange]]
 def seen() -> Seen:
     faults = Faults(first=named() * 2)
 
-    async def run(openai_url: str, mistral_url: str) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
-        transport = openai.DefaultAsyncHttpx2Client(limits=ONE_CALL_EACH)
-        async with AsyncOpenAI(base_url=openai_url, api_key=KEY, max_retries=0, http_client=transport) as client:
+    async def run(server: Handle) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
+        async with openai_client(server, key=KEY, limits=ONE_CALL_EACH) as client:
             create = client.chat.completions.create
             first = await outcomes(lambda seconds: create(model="m", messages=QUESTION, timeout=seconds))
-        async with (
-            httpx2.AsyncClient(limits=ONE_CALL_EACH, follow_redirects=True) as plain,
-            Mistral(server_url=mistral_url, api_key=KEY, async_client=plain) as mistral,
-        ):
+        async with mistral_client(server, key=KEY, limits=ONE_CALL_EACH) as mistral:
             complete = mistral.chat.complete_async
             second = await outcomes(
                 lambda seconds: complete(model="m", messages=QUESTION, timeout_ms=int(seconds * 1000))
@@ -68,7 +63,7 @@ def seen() -> Seen:
         return first, second
 
     with serve_in_thread(Options(faults=faults, drip=0.01)) as server:
-        by_sdk = asyncio.run(run(server.url_for("openai"), server.url_for("mistral")))
+        by_sdk = asyncio.run(run(server))
         logged = [e for e in server.exchanges() if e.path.startswith(("/openai", "/mistral"))]
         assert KEY.encode() not in server.log.read_bytes()
     return {
@@ -332,8 +327,8 @@ def test_mixed_shares_the_rate_among_the_kinds_of_a_group() -> None:
     assert rates == dict.fromkeys(["reset", "eof", "cut_body", "reset_in_body", "garbage"], pytest.approx(0.04))
 
 
-async def _until_answered(url: str, bodies: int) -> None:
-    async with AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+async def _until_answered(server: Handle, bodies: int) -> None:
+    async with openai_client(server) as client:
         for number in range(bodies):
             while True:
                 try:
@@ -347,7 +342,7 @@ async def _until_answered(url: str, bodies: int) -> None:
 def test_the_server_keeps_to_the_schedule(start_server: StartServer) -> None:
     faults = Faults(seed=1, rates=mixed(0.5, named("transient")))
     server = start_server(Options(faults=faults))
-    asyncio.run(_until_answered(server.url, 20))
+    asyncio.run(_until_answered(server, 20))
     logged = server.exchanges()
     assert [e.fault for e in logged] == [faults.at(n) for n in range(len(logged))]
     assert sum(e.answered for e in logged) == 20
@@ -355,15 +350,15 @@ def test_the_server_keeps_to_the_schedule(start_server: StartServer) -> None:
 
 def test_a_body_meets_at_most_so_many_faults(start_server: StartServer) -> None:
     server = start_server(Options(faults=Faults(rates={"status_500": 1.0}, at_most=2)))
-    asyncio.run(_until_answered(server.url, 5))
+    asyncio.run(_until_answered(server, 5))
     assert [e.fault for e in server.exchanges()] == ["status_500", "status_500", None] * 5
 
 
 def test_a_running_server_can_be_given_another_schedule(start_server: StartServer) -> None:
     server = start_server()
-    asyncio.run(_until_answered(server.url, 1))
+    asyncio.run(_until_answered(server, 1))
     server.server.faults = Faults(first=("eof",))
-    asyncio.run(_until_answered(server.url, 1))
+    asyncio.run(_until_answered(server, 1))
     assert [e.fault for e in server.exchanges()] == [None, "eof", None]
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import openai
 import pytest
-from mistralai.client import Mistral, errors
-from openai import AsyncOpenAI
+from mistralai.client import errors
 
 from tests.conftest import StartServer
 from tests.loopback import Limits, Options
 from tests.loopback.dialects import DIALECTS
 from tests.loopback.limits import Bucket, Limiter, Window, duration
+from tests.loopback.sdk import mistral_client, openai_client
 
 OPENAI = DIALECTS["openai"]
 
@@ -96,7 +96,7 @@ def test_openai_is_told_the_state_and_then_refused(start_server: StartServer) ->
     server = start_server(Options(limits=Limits(requests=1, tokens=100)))
 
     async def ask() -> Any:
-        async with AsyncOpenAI(base_url=server.url, api_key="sk-test", max_retries=0) as client:
+        async with openai_client(server) as client:
             first = await client.chat.completions.with_raw_response.create(model="m", messages=QUESTION)
             other = await client.chat.completions.with_raw_response.create(model="other", messages=QUESTION)
             with pytest.raises(openai.RateLimitError) as refused:
@@ -127,7 +127,7 @@ def test_mistral_is_told_in_its_own_words(start_server: StartServer) -> None:
     server = start_server(Options(limits=Limits(requests=1)), dialect="mistral")
 
     async def ask() -> None:
-        async with Mistral(server_url=server.url, api_key="key-test") as client:
+        async with mistral_client(server) as client:
             for _ in range(2):
                 await client.chat.complete_async(model="m", messages=QUESTION)
 

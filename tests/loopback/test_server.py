@@ -5,29 +5,38 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
-from mistralai.client import Mistral, errors
+from mistralai.client import errors
 from openai import AsyncOpenAI
 
 from tests.loopback import EchoJudge, Handle, Latency, Options, Reply, ScriptedJudge, ThreadHandle, serve
+from tests.loopback.process import ROOT
+from tests.loopback.sdk import mistral_client, openai_client
 
 QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 
 
 async def ask_openai(server: Handle, **changes: Any) -> Any:
     asked = {"model": "gpt-test", "messages": QUESTION, **changes}
-    async with AsyncOpenAI(base_url=server.url_for("openai"), api_key="sk-test", max_retries=0, timeout=5) as client:
+    async with openai_client(server) as client:
         return await client.chat.completions.create(**asked)
 
 
 async def ask_mistral(server: Handle, **changes: Any) -> Any:
     asked = {"model": "mistral-test", "messages": QUESTION, **changes}
-    async with Mistral(server_url=server.url_for("mistral"), api_key="key-test", timeout_ms=5000) as client:
+    async with mistral_client(server) as client:
         return await client.chat.complete_async(**asked)
 
 
@@ -143,7 +152,7 @@ def test_an_echo_can_be_given_a_size() -> None:
 
 def test_many_calls_at_once_are_all_answered_and_logged(openai_server: ThreadHandle) -> None:
     async def ask_all() -> list[Any]:
-        async with AsyncOpenAI(base_url=openai_server.url, api_key="sk-test", max_retries=0) as client:
+        async with openai_client(openai_server) as client:
             create = client.chat.completions.create
             return await asyncio.gather(
                 *(create(model="m", messages=[{"role": "user", "content": str(i)}]) for i in range(100))
@@ -186,8 +195,36 @@ def test_a_server_in_its_own_process_answers_and_ends() -> None:
         assert len(server.exchanges()) == 1  # the log stays readable
 
 
+def test_a_server_dies_with_its_parent(tmp_path: Path) -> None:
+    program = """
+import os, signal
+from tests.loopback import serve
+with serve() as server:
+    print(server.port, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    parent = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        timeout=30,
+    )
+    assert parent.returncode == -signal.SIGKILL
+    port = int(parent.stdout)
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            return
+        time.sleep(0.01)
+    pytest.fail("the server outlived its parent")
+
+
 def test_a_killed_server_leaves_a_readable_log() -> None:
     with serve() as server:
         asyncio.run(ask_openai(server))
+        assert len(server.exchanges()) == 1  # the server has logged the end of it, too
         server.kill()
         assert [e.answered for e in server.exchanges()] == [True]

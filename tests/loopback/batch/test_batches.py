@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import openai
@@ -14,65 +13,19 @@ from mistralai.client.models import File
 from openai import AsyncOpenAI
 
 from tests.conftest import StartServer
-from tests.loopback import Batching, Handle, Options, ScriptedJudge, serve
-from tests.loopback.batch.plan import LINES, ONLY_LINES
+from tests.loopback import Batching, Options, ScriptedJudge, serve
+from tests.loopback.batch.submit import (
+    TEN,
+    Json,
+    jsonl,
+    question,
+    results,
+    run_openai,
+    submit,
+    with_mistral,
+    with_openai,
+)
 from tests.loopback.process import ThreadHandle
-from tests.loopback.sabotage import KINDS
-
-Json = dict[str, Any]
-
-
-def question(custom_id: str, **changes: Any) -> Json:
-    body = {"model": "gpt-test", "messages": [{"role": "user", "content": f"question {custom_id}"}]}
-    return {"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body, **changes}
-
-
-def jsonl(*lines: Json) -> bytes:
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-
-
-TEN = jsonl(*(question(f"c{number}") for number in range(10)))
-
-
-def with_openai(server: Handle, then: Callable[[AsyncOpenAI], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        async with AsyncOpenAI(base_url=server.url_for("openai"), api_key="sk-test", max_retries=0) as client:
-            return await then(client)
-
-    return asyncio.run(run())
-
-
-def with_mistral(server: Handle, then: Callable[[Mistral], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        async with Mistral(server_url=server.url_for("mistral"), api_key="key-test") as client:
-            return await then(client)
-
-    return asyncio.run(run())
-
-
-async def submit(client: AsyncOpenAI, content: bytes = TEN, **metadata: str) -> Any:
-    uploaded = await client.files.create(file=("in.jsonl", content), purpose="batch")
-    return await client.batches.create(
-        input_file_id=uploaded.id, endpoint="/v1/chat/completions", completion_window="24h", metadata=metadata
-    )
-
-
-async def results(client: AsyncOpenAI, file_id: str | None) -> list[Json]:
-    if not file_id:
-        return []
-    content = await client.files.content(file_id)
-    return [json.loads(line) for line in content.text.splitlines()]
-
-
-def run_openai(server: Handle, content: bytes = TEN) -> tuple[Any, list[Json], list[Json]]:
-    """(the batch when it is over, the lines of its output file, those of its error file)"""
-
-    async def run(client: AsyncOpenAI) -> Any:
-        batch = await client.batches.retrieve((await submit(client, content)).id)
-        return batch, await results(client, batch.output_file_id), await results(client, batch.error_file_id)
-
-    outcome: tuple[Any, list[Json], list[Json]] = with_openai(server, run)
-    return outcome
 
 
 def test_an_openai_batch_runs_and_answers_in_any_order(openai_server: ThreadHandle) -> None:
@@ -293,68 +246,6 @@ def test_a_batch_may_be_made_without_the_client_hearing_of_it(
 
     listed = with_openai(server, run)
     assert [batch.metadata for batch in listed] == [{"intent": "mine"}] * made
-
-
-def _lines_with(start_server: StartServer, kind: str) -> tuple[ThreadHandle, bytes, bytes]:
-    """A batch of one line that this fault befalls: the server, the output file and the error file as bytes."""
-    server = start_server(Options(batching=Batching(lines={kind: 1.0})))
-
-    async def run(client: AsyncOpenAI) -> tuple[bytes, bytes]:
-        batch = await client.batches.retrieve((await submit(client, jsonl(question("a")))).id)
-        ids = (batch.output_file_id, batch.error_file_id)
-        output, failed = [(await client.files.content(id)).content if id else b"" for id in ids]
-        return output, failed
-
-    return server, *with_openai(server, run)
-
-
-@pytest.mark.parametrize("kind", LINES)
-def test_every_line_fault_is_logged_with_what_it_cost(start_server: StartServer, kind: str) -> None:
-    server, output, failed = _lines_with(start_server, kind)
-    (line,) = server.batch_lines()
-    assert line.fault == kind
-    assert line.paid == (
-        kind in ("duplicate", "conflict", "garbled", "stranger") or (kind in KINDS and KINDS[kind].paid)
-    )
-    in_neither = kind == "missing"
-    assert bool(output) + bool(failed) == (not in_neither)
-    good = kind in ("duplicate", "conflict", "garbled", "stranger", "rate_limited_in_output", "error_body")
-    assert bool(output) == (good or (kind in KINDS and KINDS[kind].paid))
-
-
-@pytest.mark.parametrize("kind", ONLY_LINES)
-def test_the_faults_of_lines(start_server: StartServer, kind: str) -> None:
-    _, output, failed = _lines_with(start_server, kind)
-    if kind == "garbled":
-        with pytest.raises(json.JSONDecodeError):
-            json.loads(output)
-        return
-    shown = [json.loads(line) for line in (output + failed).splitlines()]
-    seen = [
-        (line["custom_id"], (line["response"] or {}).get("status_code"), (line["error"] or {}).get("code"))
-        for line in shown
-    ]
-    assert (
-        seen
-        == {
-            "missing": [],
-            "expired": [("a", None, "batch_expired")],
-            "no_response": [("a", None, "internal")],
-            "duplicate": [("a", 200, None), ("a", 200, None)],
-            "conflict": [("a", 200, None), ("a", 200, None)],
-            "stranger": [("a", 200, None), ("stranger-a", 200, None)],
-            "rate_limited_in_output": [("a", 429, None)],
-        }[kind]
-    )
-    if kind in ("duplicate", "conflict"):
-        bodies = [line["response"]["body"]["choices"][0]["message"]["content"] for line in shown]
-        assert (bodies[0] == bodies[1]) == (kind == "duplicate")
-
-
-def test_only_the_first_batches_have_faults_when_the_plan_says_so(start_server: StartServer) -> None:
-    server = start_server(Options(batching=Batching(lines={"missing": 1.0}, faulty_batches=1)))
-    assert len(run_openai(server)[1]) == 0
-    assert len(run_openai(server)[1]) == 10
 
 
 def test_batches_outlive_their_server(tmp_path: Any) -> None:
