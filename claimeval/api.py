@@ -194,12 +194,14 @@ def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> 
         raise DataError(f"the id {found.duplicate_ids[0]!r} stands for more than one sample; ids must be unique")
     chosen = rows(asked) if asked else tuple(m for m in METRICS.values() if found.feeds(m.name))
     if not chosen:
-        raise UsageError(f"no sample can feed a metric: {'; '.join(incomplete(found, tuple(METRICS.values())))}")
+        needs = "; ".join(incomplete(found, tuple(METRICS.values())))
+        raise UsageError(f"no sample can feed a metric: {needs}")
     for metric in chosen:
         if not found.feeds(metric.name):
+            lacks = ", ".join(incomplete(found, [metric]))
             raise UsageError(
-                f"no sample can feed {metric.name}: {', '.join(incomplete(found, [metric]))}. Choose other --metrics, or say with --field under "
-                "which name it stands in the file"
+                f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or say with --field under which "
+                "name it stands in the file"
             )
     return chosen
 

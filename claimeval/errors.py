@@ -41,9 +41,9 @@ class StoppedEarly(ClaimevalError):
     """The run stopped before the last sample; the same command, or call, goes on from there."""
 
 
-def unknown(kind: str, given: str, allowed: Iterable[str]) -> UsageError:
+def unknown(kind: str, given: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:
     """The error for a name that is not in a closed list: closest match first, then all that is allowed."""
     names = sorted(allowed)
     close = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return UsageError(f"unknown {kind} {given!r}.{hint} Known: {', '.join(names) or 'none'}")
+    return error(f"unknown {kind} {given!r}.{hint} Known: {', '.join(names) or 'none'}")

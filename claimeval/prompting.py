@@ -101,17 +101,19 @@ def _header(name: str, source: str) -> _Header:
     if not match:
         raise PromptError(f"prompt {name} has no header comment {{# purpose: ... reply: ... #}} at its start")
     try:
-        fields = yaml.safe_load(match.group(1))
+        fields = yaml.safe_load("\n".join(line.strip() for line in match.group(1).splitlines()))
     except yaml.YAMLError as error:
         raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(fields, dict) or not {"purpose", "reply"} <= set(fields):
         raise PromptError(f"prompt {name}: the header must have the fields purpose and reply")
     if extra := set(fields) - set(_Header.model_fields):
-        raise unknown(f"field in the header of prompt {name}:", str(min(extra, key=str)), _Header.model_fields)
+        raise unknown(
+            f"field in the header of prompt {name}:", str(min(extra, key=str)), _Header.model_fields, PromptError
+        )
     if fields["reply"] not in get_args(ReplyFormat):
-        raise unknown(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat))
+        raise unknown(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat), PromptError)
     if fields.get("scale") and fields["scale"] not in SCALES:
-        raise unknown(f"scale in prompt {name}:", str(fields["scale"]), SCALES)
+        raise unknown(f"scale in prompt {name}:", str(fields["scale"]), SCALES, PromptError)
     return _Header.model_validate({field: str(value) for field, value in fields.items() if value is not None})
 
 
@@ -147,7 +149,7 @@ def _compile(name: str, step: str, source: str) -> jinja2.Template:
         line = getattr(error, "lineno", None)
         raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error}") from error
     if extra := names - VARIABLES[step]:
-        raise unknown(f"variable in prompt {name}:", min(extra), VARIABLES[step])
+        raise unknown(f"variable in prompt {name}:", min(extra), VARIABLES[step], PromptError)
     if missing := {"system", "user"} - set(template.blocks):
         raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
     return template

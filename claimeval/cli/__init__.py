@@ -1,6 +1,6 @@
 """The command line. Commands are one file each without logic of their own; errors are one line and a code.
 
-Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 interrupted.
+Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 Ctrl-C.
 """
 
 from __future__ import annotations

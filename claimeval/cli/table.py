@@ -17,6 +17,8 @@ from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
 
 WORST = 5
+WIDTH = 66
+"""Characters of a text that fit on a line beside its name."""
 
 
 def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
@@ -30,9 +32,9 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
         console.print(Padding(f"[dim]{escape(name)}: {_claims(metric)}[/]", (0, 0, 0, 1)))
     worst = heapq.nsmallest(WORST, _troubles(read_results(folder)), key=lambda trouble: trouble.rank)
     if worst:
-        console.print("\n[bold]Worst claims[/]")
-        for trouble in worst:
-            _print_trouble(console, trouble)
+        console.print("\n[bold]Worst claims[/], one a sample")
+    for trouble in worst:
+        _print_trouble(console, trouble)
     console.print(f"\nRun: {escape(str(folder))} (results.jsonl, summary.json, manifest.json)", soft_wrap=True)
 
 
@@ -95,33 +97,45 @@ class _Trouble(NamedTuple):
 
 
 def _troubles(results: Iterator[SampleResult]) -> Iterator[_Trouble]:
+    """The worst claim of every sample that has one."""
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
-        for assessment in result.assessments:
-            if assessment.label in ("supported", "unassessed") or claims[assessment.claim_id].of != "answer":
-                continue
-            likely = [v.probability for v in assessment.verdicts if v.probability is not None]
-            rank = (
-                0 if assessment.label == "contradicted" else 1,
-                sum(likely) / len(likely) if likely else 0.5,
-                result.sample.id,
-                assessment.claim_id,
-            )
-            yield _Trouble(rank, result, claims[assessment.claim_id], assessment)
+        troubles = [
+            _Trouble(_rank(result, assessment), result, claims[assessment.claim_id], assessment)
+            for assessment in result.assessments
+            if assessment.label in ("contradicted", "not_found") and claims[assessment.claim_id].of == "answer"
+        ]
+        if troubles:
+            yield min(troubles, key=lambda trouble: trouble.rank)
+
+
+def _rank(result: SampleResult, assessment: Assessment) -> tuple[int, float, str, str]:
+    likely = [v.probability for v in assessment.verdicts if v.probability is not None]
+    mean = sum(likely) / len(likely) if likely else 0.5
+    return 0 if assessment.label == "contradicted" else 1, mean, result.sample.id, assessment.claim_id
 
 
 def _print_trouble(console: Console, trouble: _Trouble) -> None:
     result, claim, assessment = trouble.result, trouble.claim, trouble.assessment
     label = "contradicted by" if assessment.label == "contradicted" else "not found in"
-    console.print(f"\n [bold]{escape(result.sample.id)}[/]  {escape(_short(result.sample.question))}")
-    console.print(f"   claim    {escape(_short(claim.text))}")
-    console.print(f"   verdict  [red]{label} {escape(assessment.against)}[/]{escape(_why(assessment))}")
-    console.print(f"   evidence {escape(_evidence(trouble))}")
+    lines = {
+        "question": escape(_short(result.sample.question, 2 * WIDTH)),
+        "claim": escape(_short(claim.text, 2 * WIDTH)),
+        "verdict": f"[red]{label} the {escape(assessment.against)}[/]{escape(_why(assessment))}",
+        "evidence": escape(_evidence(trouble)),
+    }
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in lines.items():
+        grid.add_row(name, text)
+    console.print(f"\n [bold]{escape(result.sample.id)}[/]")
+    console.print(Padding(grid, (0, 0, 0, 3)))
 
 
 def _why(assessment: Assessment) -> str:
     said = next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None)
-    return f": {_short(said, 50)}" if said else ""
+    return f": {_short(said)}" if said else ""
 
 
 def _evidence(trouble: _Trouble) -> str:
@@ -129,9 +143,9 @@ def _evidence(trouble: _Trouble) -> str:
     named = [i for v in trouble.assessment.verdicts for i in v.evidence if i in documents]
     if not named:
         return f"none of {len(documents)} documents named"
-    return _short(f"[{named[0]}] {documents[named[0]].text}")
+    return _short(f"[{named[0]}] {documents[named[0]].text}", 2 * WIDTH)
 
 
-def _short(text: str, width: int = 66) -> str:
+def _short(text: str, width: int = WIDTH) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= width else line[: width - 3] + "..."

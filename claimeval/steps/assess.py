@@ -95,7 +95,7 @@ def ask(
         messages=messages,
         reply_format=prompt.reply,
         response_schema=_schema(scale) if prompt.reply == "json" else None,
-        max_tokens=judge.max_tokens,
+        max_tokens=judge.max_tokens * (2 if attempt else 1),
         replicate=replicate,
         attempt=attempt,
         prompt=prompt.digest,

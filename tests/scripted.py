@@ -1,0 +1,73 @@
+"""A judge with given replies, for tests of logic: answers from a list and remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+from claimeval import prompting
+from claimeval.calls import Completion, ExtractTask, Failure, Judge, Outcome, Request
+from claimeval.metrics import rows
+from claimeval.pipeline import Plan
+from claimeval.wire import read_chat, write_chat
+
+Answer = str | Outcome | Callable[[Request], str | Outcome]
+
+
+def completion(text: str, finish_reason: str = "stop") -> Completion:
+    """A completion as a server would send it."""
+    done = read_chat(write_chat(text, "scripted"))
+    return done.model_copy(update={"finish_reason": finish_reason})
+
+
+def claims_reply(*claims: str) -> str:
+    """An extraction reply in the `json` format."""
+    return json.dumps({"claims": [{"claim": c, "sentences": [1], "quote": c} for c in claims]})
+
+
+def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
+    """An assessment reply in the `json` format for c1, c2, ... in order."""
+    return json.dumps({"verdicts": [{"id": f"c{i}", "label": label, **fields} for i, label in enumerate(labels, 1)]})
+
+
+class Scripted:
+    """Gives the answers in order, separately for extraction and assessment; each may look at its request."""
+
+    def __init__(self, extract: Sequence[Answer] = (), assess: Sequence[Answer] = ()) -> None:
+        self.requests: list[Request] = []
+        self._extract = list(extract)
+        self._assess = list(assess)
+
+    async def ask(self, request: Request) -> Outcome:
+        self.requests.append(request)
+        answers = self._extract if isinstance(request.task, ExtractTask) else self._assess
+        answer = answers.pop(0)
+        if callable(answer):
+            answer = answer(request)
+        return completion(answer) if isinstance(answer, str) else answer
+
+    @property
+    def left(self) -> int:
+        """Answers that nobody asked for."""
+        return len(self._extract) + len(self._assess)
+
+
+def judge(name: str = "judge", **settings: object) -> Judge:
+    """A judge that no backend knows."""
+    return Judge.model_validate({"name": name, "model": f"scripted:{name}", **settings})
+
+
+def plan(
+    *metrics: str, judges: Sequence[Judge] = (), extract_prompt: str = "atomic", assess_prompt: str = "three_way"
+) -> Plan:
+    """A plan over scripted judges; the extractor is called `extractor`."""
+    return Plan(
+        metrics=rows(metrics),
+        judges=tuple(judges) or (judge(),),
+        extractor=judge("extractor"),
+        extract_prompt=prompting.load("extract", extract_prompt),
+        assess_prompt=prompting.load("assess", assess_prompt),
+    )
+
+
+FAILED = Failure(reason="provider_error", message="status 503: overloaded")

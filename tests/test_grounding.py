@@ -1,0 +1,60 @@
+"""Where a claim stands in its source text."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.grounding import numbers, place
+
+TEXT = "The café opened in 1901.\nIt has  nine rooms and\u00a0340 clocks. Entry costs €1,200.50 a year."
+SENTENCES = [(0, 24), (25, 61), (62, len(TEXT))]
+
+
+def ground(claim: str, quote: str | None = None, ids: tuple[int, ...] = ()) -> tuple[str, str | None]:
+    where = place(claim, quote, ids, TEXT, SENTENCES, "What about 2024?")
+    return where.grounding, TEXT[slice(*where.span)] if where.span else None
+
+
+def test_a_verbatim_quote_is_exact_and_has_its_place() -> None:
+    assert ground("It opened.", "opened in 1901") == ("exact", "opened in 1901")
+
+
+def test_white_space_and_compatibility_forms_do_not_matter() -> None:
+    assert ground("Rooms.", "has nine rooms and 340 clocks") == ("exact", "has  nine rooms and\u00a0340 clocks")
+    assert ground("Cafe.", "The cafe\u0301 opened".replace("e\u0301", "é")) == ("exact", "The café opened")
+
+
+def test_a_near_quote_is_fuzzy() -> None:
+    assert ground("It opened.", "The cafe opened in 1901") == ("fuzzy", "The café opened in 1901")
+
+
+def test_valid_sentence_ids_alone_are_ids_only() -> None:
+    assert ground("Something reworded entirely.", "not in the text at all, anywhere", (2, 3)) == ("ids_only", TEXT[25:])
+
+
+def test_nothing_at_all_is_ungrounded() -> None:
+    assert ground("Something reworded entirely.", None, (0, 9)) == ("ungrounded", None)
+
+
+def test_a_number_that_is_nowhere_makes_a_claim_ungrounded_but_keeps_its_place() -> None:
+    where = place("It opened in 1910.", "opened in 1901", (1,), TEXT, SENTENCES, "")
+    assert (where.grounding, where.missing_numbers) == ("ungrounded", ("1910",))
+    assert where.span == (9, 23)
+
+
+def test_a_number_of_the_question_may_be_used() -> None:
+    assert ground("In 2024 it had rooms.", "nine rooms")[0] == "exact"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("1,200.50", "1200.5"), ("1200.5", "1200.5"), ("10", "10"), ("3.0", "3"), ("１２", "12"), ("1,2", "1,2")],
+)
+def test_numbers_are_compared_by_value_as_far_as_the_form_tells(text: str, found: str) -> None:
+    assert numbers(text) == {found}
+
+
+def test_a_long_text_and_quote_stay_quick_and_correct() -> None:
+    text = "word " * 100_000
+    where = place("x", "gone " * 1000, (1,), text, [(0, len(text))], "")
+    assert where.grounding == "ids_only"
