@@ -1,30 +1,208 @@
 """Intervals, paired comparison, agreement and correction by human labels; knows nothing of judges.
 
-Importing loads neither numpy nor scipy. An undefined number is `None` with a reason, never NaN, and every
-seed is an argument.
+Every name is loaded when it is first used, and numpy and scipy not before a function needs them. An undefined number
+is `None` with a reason, never NaN, and every seed is an argument.
 """
 
-from claimeval.statistics.estimate import Estimate
-from claimeval.statistics.intervals import mean_interval, ratio_interval
-from claimeval.statistics.paired import (
-    PairedComparison,
-    SignFlipTest,
-    holm,
-    mcnemar_exact,
-    paired_difference,
-    sign_flip_test,
-)
-from claimeval.statistics.sparse import wilson_interval
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from claimeval.statistics.active import active_estimate
+    from claimeval.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
+    from claimeval.statistics.calibration import Bin, brier_score, calibration_error, reliability
+    from claimeval.statistics.calibrators import Calibrator, HeldOutCalibration, calibrate_held_out, fit_calibrator
+    from claimeval.statistics.classification import BinaryReport, Confusion, binary_report, confusion
+    from claimeval.statistics.correction import Correction
+    from claimeval.statistics.error_rates import Rate, rogan_gladen, rogan_gladen_rate
+    from claimeval.statistics.estimate import Estimate
+    from claimeval.statistics.intervals import mean_interval, ratio_interval
+    from claimeval.statistics.paired import (
+        PairedComparison,
+        SignFlipTest,
+        holm,
+        mcnemar_exact,
+        paired_difference,
+        sign_flip_test,
+    )
+    from claimeval.statistics.panels import preference_given_human, self_preference, vote_entropy, vote_shares
+    from claimeval.statistics.planning import design_effect, detectable_difference, samples_needed
+    from claimeval.statistics.ppi import prediction_powered
+    from claimeval.statistics.ranking import auroc, correlation
+    from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
+    from claimeval.statistics.sparse import wilson_interval
+    from claimeval.statistics.splits import in_first_half
+    from claimeval.statistics.truth_inference import DawidSkene, Vote, dawid_skene, vote_weight
+    from claimeval.statistics.validity import (
+        AlternativeAnnotatorTest,
+        AnnotatorComparison,
+        PairAgreement,
+        alternative_annotator_test,
+        pairwise_agreement,
+    )
+    from claimeval.statistics.variance import VarianceComponents, variance_components
+
+_HOMES = {
+    "active": ("active_estimate",),
+    "agreement": (
+        "cohen_kappa",
+        "fleiss_kappa",
+        "gwet_ac1",
+        "krippendorff_alpha",
+        "raw_agreement",
+    ),
+    "calibration": (
+        "Bin",
+        "brier_score",
+        "calibration_error",
+        "reliability",
+    ),
+    "calibrators": (
+        "Calibrator",
+        "HeldOutCalibration",
+        "calibrate_held_out",
+        "fit_calibrator",
+    ),
+    "classification": (
+        "BinaryReport",
+        "Confusion",
+        "binary_report",
+        "confusion",
+    ),
+    "correction": ("Correction",),
+    "error_rates": (
+        "Rate",
+        "rogan_gladen",
+        "rogan_gladen_rate",
+    ),
+    "estimate": ("Estimate",),
+    "intervals": (
+        "mean_interval",
+        "ratio_interval",
+    ),
+    "paired": (
+        "PairedComparison",
+        "SignFlipTest",
+        "holm",
+        "mcnemar_exact",
+        "paired_difference",
+        "sign_flip_test",
+    ),
+    "panels": (
+        "preference_given_human",
+        "self_preference",
+        "vote_entropy",
+        "vote_shares",
+    ),
+    "planning": (
+        "design_effect",
+        "detectable_difference",
+        "samples_needed",
+    ),
+    "ppi": ("prediction_powered",),
+    "ranking": (
+        "auroc",
+        "correlation",
+    ),
+    "sampling": (
+        "Draw",
+        "draw_by_uncertainty",
+        "draw_stratified",
+        "draw_uniform",
+    ),
+    "sparse": ("wilson_interval",),
+    "splits": ("in_first_half",),
+    "truth_inference": (
+        "DawidSkene",
+        "Vote",
+        "dawid_skene",
+        "vote_weight",
+    ),
+    "validity": (
+        "AlternativeAnnotatorTest",
+        "AnnotatorComparison",
+        "PairAgreement",
+        "alternative_annotator_test",
+        "pairwise_agreement",
+    ),
+    "variance": (
+        "VarianceComponents",
+        "variance_components",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AlternativeAnnotatorTest",
+    "AnnotatorComparison",
+    "Bin",
+    "BinaryReport",
+    "Calibrator",
+    "Confusion",
+    "Correction",
+    "DawidSkene",
+    "Draw",
     "Estimate",
+    "HeldOutCalibration",
+    "PairAgreement",
     "PairedComparison",
+    "Rate",
     "SignFlipTest",
+    "VarianceComponents",
+    "Vote",
+    "active_estimate",
+    "alternative_annotator_test",
+    "auroc",
+    "binary_report",
+    "brier_score",
+    "calibrate_held_out",
+    "calibration_error",
+    "cohen_kappa",
+    "confusion",
+    "correlation",
+    "dawid_skene",
+    "design_effect",
+    "detectable_difference",
+    "draw_by_uncertainty",
+    "draw_stratified",
+    "draw_uniform",
+    "fit_calibrator",
+    "fleiss_kappa",
+    "gwet_ac1",
     "holm",
+    "in_first_half",
+    "krippendorff_alpha",
     "mcnemar_exact",
     "mean_interval",
     "paired_difference",
+    "pairwise_agreement",
+    "prediction_powered",
+    "preference_given_human",
     "ratio_interval",
+    "raw_agreement",
+    "reliability",
+    "rogan_gladen",
+    "rogan_gladen_rate",
+    "samples_needed",
+    "self_preference",
     "sign_flip_test",
+    "variance_components",
+    "vote_entropy",
+    "vote_shares",
+    "vote_weight",
     "wilson_interval",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

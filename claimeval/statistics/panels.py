@@ -47,35 +47,93 @@ def self_preference(
 
         SP_f = mean(d over items that f wrote) - mean(d over items that others wrote)
 
-    What makes f strict or its answers good cancels out; 0 is no preference. Items without a score of f and of
-    another family do not count. Undefined without items of both kinds. The interval resamples `clusters`,
-    such as questions that all generators answered.
+    A strict judge and a good generator cancel out; 0 is no preference. With two families of judges and of
+    generators both get the same number: which of the two is biased takes a third family, or
+    `preference_given_human`. Items without a score of f and of another family do not count. The interval
+    resamples `clusters`, such as questions that all generators answered.
     """
+    import numpy as np
+
+    table = _table(scores, generators)
+    estimates = {}
+    for row, family in enumerate(scores):
+        others = np.delete(table, row, axis=0)
+        counts = np.isfinite(others).sum(axis=0)
+        lead = table[row] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
+        own = np.array([generator == family for generator in generators], dtype=bool)
+        estimates[family] = _contrast(lead, own, clusters, level, resamples, seed)
+    return estimates
+
+
+def preference_given_human(
+    scores: Mapping[str, Sequence[float | None]],
+    generators: Sequence[str],
+    human: Sequence[Hashable | None],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, dict[Hashable, Estimate]]:
+    """Per judge family and human label: mean score of its own family's items minus that of the others' items.
+
+    Answers that people label alike should be scored alike, whoever wrote them: 0 is no preference. Arguments
+    as for `self_preference`; items without a human label do not count.
+    """
+    import numpy as np
+
+    table = _table(scores, generators)
+    if len(human) != len(generators):
+        raise UsageError(f"human must label the same items: {len(human)} labels, {len(generators)} items")
+    labels = sorted({label for label in human if label is not None}, key=repr)
+    estimates: dict[str, dict[Hashable, Estimate]] = {}
+    for row, family in enumerate(scores):
+        own = np.array([generator == family for generator in generators], dtype=bool)
+        estimates[family] = {
+            label: _contrast(
+                np.where([given == label for given in human], table[row], np.nan),
+                own,
+                clusters,
+                level,
+                resamples,
+                seed,
+            )
+            for label in labels
+        }
+    return estimates
+
+
+def _table(scores: Mapping[str, Sequence[float | None]], generators: Sequence[str]) -> Floats:
     import numpy as np
 
     lengths = {len(given) for given in scores.values()} | {len(generators)}
     if len(lengths) > 1:
         raise UsageError(f"scores and generators must describe the same items: lengths {sorted(lengths)}")
-    table = np.array([[math.nan if s is None else s for s in given] for given in scores.values()], dtype=np.float64)
-    wrote = np.array(generators, dtype=object)
-    estimates = {}
-    for row, family in enumerate(scores):
-        others = np.delete(table, row, axis=0)
-        known = np.isfinite(table[row]) & np.isfinite(others).any(axis=0)
-        rest = np.nansum(others, axis=0)[known] / np.isfinite(others).sum(axis=0)[known]
-        lead, own = table[row][known] - rest, wrote[known] == family
-        keys = None if clusters is None else [key for key, used in zip(clusters, known, strict=True) if used]
-        (estimates[family],) = estimates_of_sums(
-            cluster_sums(np.column_stack([lead * own, own, lead * ~own, ~own]), keys),
-            [_difference_of_means],
-            n=int(known.sum()),
-            undefined_because="needs items of this family and of another, scored by this family and by another",
-            level=level,
-            resamples=resamples,
-            seed=seed,
-        )
-    return estimates
+    rows = [[math.nan if score is None else score for score in given] for given in scores.values()]
+    return np.array(rows, dtype=np.float64)
 
 
-def _difference_of_means(sums: Floats) -> Floats:
-    return quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])
+def _contrast(
+    values: Floats,
+    own: NDArray[np.bool_],
+    clusters: Sequence[Hashable] | None,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> Estimate:
+    """Mean of the known values over own items minus that over the others."""
+    import numpy as np
+
+    known = np.isfinite(values)
+    values, own = values[known], own[known]
+    keys = None if clusters is None else [key for key, used in zip(clusters, known, strict=True) if used]
+    (estimate,) = estimates_of_sums(
+        cluster_sums(np.column_stack([values * own, own, values * ~own, ~own]), keys),
+        [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],
+        n=len(values),
+        undefined_because="needs scored items of this family and of another",
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+    return estimate
