@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from claimeval.records import Assessment, Claim, SampleResult
+from claimeval.records import Assessment, Claim, Part, Reason, SampleResult
 from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
 
@@ -29,8 +29,9 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
         console.print(f"[bold yellow]Note:[/] these numbers are a {escape(note)}.")
     console.print(_scores(summary))
     for name, metric in summary.metrics.items():
-        console.print(Padding(f"[dim]{escape(name)}: {_claims(metric)}[/]", (0, 0, 0, 1)))
-    worst = heapq.nsmallest(WORST, _troubles(read_results(folder)), key=lambda trouble: trouble.rank)
+        console.print(Padding(f"[dim]{escape(name)}: {_details(metric)}[/]", (0, 0, 0, 1)))
+    order = [metric.against for metric in manifest.metrics]
+    worst = heapq.nsmallest(WORST, _troubles(read_results(folder), order), key=lambda trouble: trouble.rank)
     if worst:
         console.print("\n[bold]Worst claims[/], one a sample")
     for trouble in worst:
@@ -50,33 +51,34 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
 def _scores(summary: Summary) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("metric", no_wrap=True)
-    for name in ("mean", "95 % interval", "n", "micro", "bounds"):
+    for name in ("mean", "95 % interval", "n", "missing", "micro", "bounds"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("without a score")
     for name, metric in summary.metrics.items():
         table.add_row(
             escape(name),
             _number(metric.mean),
             _range(metric.ci),
             str(metric.n),
+            str(sum(metric.missing.values())),
             _number(metric.micro),
             _range(metric.bounds),
-            ", ".join(f"{n} {reason}" for reason, n in metric.missing.items()) or "none",
         )
     return table
 
 
-def _claims(metric: MetricSummary) -> str:
+def _details(metric: MetricSummary) -> str:
     parts = [f"{metric.supported} of {metric.judged} judged claims supported"]
     if metric.unassessed:
-        parts.append(
-            f"{sum(metric.unassessed.values())} of {metric.claims} unassessed ("
-            + ", ".join(f"{n} {reason}" for reason, n in metric.unassessed.items())
-            + ")"
-        )
+        parts.append(f"{sum(metric.unassessed.values())} more unassessed ({_reasons(metric.unassessed)})")
     if metric.ungrounded:
         parts.append(f"{metric.ungrounded} ungrounded")
-    return ", ".join(parts)
+    if metric.missing:
+        parts.append(f"samples without a score: {_reasons(metric.missing)}")
+    return "; ".join(parts)
+
+
+def _reasons(counts: dict[Reason, int]) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in counts.items())
 
 
 def _number(value: float | None) -> str:
@@ -90,18 +92,18 @@ def _range(ends: tuple[float, float] | None) -> str:
 class _Trouble(NamedTuple):
     """A claim that its evidence does not carry, worst first."""
 
-    rank: tuple[int, float, str, str]
+    rank: tuple[int, int, float, str]
     result: SampleResult
     claim: Claim
     assessment: Assessment
 
 
-def _troubles(results: Iterator[SampleResult]) -> Iterator[_Trouble]:
-    """The worst claim of every sample that has one."""
+def _troubles(results: Iterator[SampleResult], order: list[Part]) -> Iterator[_Trouble]:
+    """The worst claim of every sample that has one: contradicted before not found, earlier metrics before later."""
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         troubles = [
-            _Trouble(_rank(result, assessment), result, claims[assessment.claim_id], assessment)
+            _Trouble(_rank(result, assessment, order), result, claims[assessment.claim_id], assessment)
             for assessment in result.assessments
             if assessment.label in ("contradicted", "not_found") and claims[assessment.claim_id].of == "answer"
         ]
@@ -109,10 +111,10 @@ def _troubles(results: Iterator[SampleResult]) -> Iterator[_Trouble]:
             yield min(troubles, key=lambda trouble: trouble.rank)
 
 
-def _rank(result: SampleResult, assessment: Assessment) -> tuple[int, float, str, str]:
+def _rank(result: SampleResult, assessment: Assessment, order: list[Part]) -> tuple[int, int, float, str]:
     likely = [v.probability for v in assessment.verdicts if v.probability is not None]
     mean = sum(likely) / len(likely) if likely else 0.5
-    return 0 if assessment.label == "contradicted" else 1, mean, result.sample.id, assessment.claim_id
+    return 0 if assessment.label == "contradicted" else 1, order.index(assessment.against), mean, result.sample.id
 
 
 def _print_trouble(console: Console, trouble: _Trouble) -> None:

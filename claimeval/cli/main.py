@@ -1,0 +1,50 @@
+"""The command line. Commands are one file each without logic of their own; errors are one line and a code.
+
+Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from claimeval.cli.demo import demo
+from claimeval.cli.doctor import doctor
+from claimeval.cli.score import score
+from claimeval.errors import ClaimevalError, UsageError
+
+app = typer.Typer(
+    name="claimeval",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How far can the answers of a question-answering system be trusted? claimeval takes them apart into claims "
+    "and has judges assess each one.\n\nBegin with `claimeval demo`; then `claimeval doctor DATA` says what your own "
+    "file can feed, and `claimeval score DATA --judge PROVIDER:MODEL` judges it.",
+)
+for command in (demo, doctor, score):
+    app.command()(command)
+
+
+def main() -> None:
+    """Runs the command line; the console script."""
+    try:
+        app()
+    except UsageError as error:
+        fail(str(error), 2)
+    except ClaimevalError as error:
+        fail(str(error), 3)
+    except KeyboardInterrupt:
+        fail("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(0) from None
+
+
+def fail(message: str, code: int) -> None:
+    """One line on standard error, and the end."""
+    print(f"claimeval: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(code)
