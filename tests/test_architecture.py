@@ -49,6 +49,9 @@ def name(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
+MODULES = {name(path) for path in FILES}
+
+
 @cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Every module that a file imports, and whether it does so as soon as it is imported itself."""
@@ -63,9 +66,11 @@ def imports(path: Path) -> list[tuple[str, bool]]:
             found.extend((alias.name, at_once) for alias in node.names)
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} imports relatively"
-            found.append((node.module or "", at_once))
-            if node.module in ("claimeval", "claimeval.backends"):
-                found.extend((f"{node.module}.{alias.name}", at_once) for alias in node.names)
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            submodules = [module for module in named if module in MODULES]
+            found.extend((module, at_once) for module in submodules)
+            if len(submodules) < len(named):
+                found.append((node.module or "", at_once))
         for child in ast.iter_child_nodes(node):
             visit(child, at_once)
 
