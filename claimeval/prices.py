@@ -1,0 +1,101 @@
+"""What a call costs: a dated table of prices in the package, and files of the user's own over it.
+
+A price is stated by somebody or it is not known; nothing is guessed from a name that looks alike.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from pydantic import Field, ValidationError
+
+from claimeval import backends
+from claimeval.errors import UsageError
+from claimeval.records import Record
+
+VARIABLE = "CLAIMEVAL_PRICES"
+"""The environment variable that names a file of prices."""
+
+TABLE = Path(__file__).with_name("prices.yaml")
+
+
+class Price(NamedTuple):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None
+    """For prompt tokens that the provider had in its own cache; None when it states none, then `input` holds."""
+    as_of: date | None
+    """The day for which the price is stated; None where no date is given."""
+
+
+FREE = Price(0.0, 0.0, 0.0, None)
+
+
+class _Row(Record):
+    input: float = Field(ge=0, allow_inf_nan=False, strict=True)
+    output: float = Field(ge=0, allow_inf_nan=False, strict=True)
+    cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    as_of: date | None = None
+    source: str | None = None
+
+
+def price(model: str, endpoint: str | None, file: Path | None = None) -> Price | None:
+    """The price of `provider:name` at an endpoint; None where nobody stated one.
+
+    The first of these that names the model: `file`, the file in $CLAIMEVAL_PRICES, the table in the package. Files are
+    YAML, a row a model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`. With
+    `@URL` after the name a row holds at that endpoint alone; without, at every endpoint that has no row of its own in
+    the same file. The package's rows hold at the providers' own endpoints, which is also where `endpoint` None is.
+    Local engines cost nothing. UsageError for a file that cannot be read. Files are read once in a process.
+    """
+    place = _place(endpoint) if endpoint else None
+    for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
+        row = rows.get((model, place)) or rows.get((model, None))
+        if row is None and place is None:
+            row = next((row for (name, _), row in rows.items() if name == model), None)
+        if row is not None:
+            return Price(row.input, row.output, row.cached_input, row.as_of)
+    return None if backends.provider(model).costs else FREE
+
+
+def _place(endpoint: str) -> str:
+    """The endpoint as rows name it: with and without a closing `/v1` it is the same place."""
+    return endpoint.rstrip("/").removesuffix("/v1")
+
+
+def _files(file: Path | None) -> list[Path]:
+    named = os.environ.get(VARIABLE)
+    return ([file] if file else []) + ([Path(named)] if named else [])
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path) -> dict[tuple[str, str | None], _Row]:
+    """The rows of a file by model and endpoint."""
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the file of prices {str(path)!r}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the file of prices {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"the file of prices {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
+    rows = {}
+    for key, fields in content.items():
+        model, _, endpoint = str(key).partition("@")
+        try:
+            backends.provider(model)
+            rows[model, _place(endpoint) or None] = _Row.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"])) or "the row"
+            raise UsageError(f"the file of prices {str(path)!r}, {key}, {field}: {first['msg']}") from error
+        except UsageError as error:
+            raise UsageError(f"the file of prices {str(path)!r}, row {str(key)!r}: {error}") from error
+    return rows

@@ -1,0 +1,128 @@
+"""Prices are stated by somebody or unknown: the package's table, the user's files over it, and nothing guessed."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+
+from claimeval import judges
+from claimeval.backends import mistral, openai
+from claimeval.errors import UsageError
+from claimeval.prices import TABLE, Price, price
+
+TODAY = date(2026, 11, 20)
+OPENAI, MISTRAL = openai.OFFICIAL, mistral.OFFICIAL
+
+
+def write(folder: Path, text: str, name: str = "prices.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("key", yaml.safe_load(TABLE.read_text(encoding="utf-8")))
+def test_every_row_of_the_package_has_a_date_a_source_and_the_providers_own_endpoint(key: str) -> None:
+    row = yaml.safe_load(TABLE.read_text(encoding="utf-8"))[key]
+    model, _, endpoint = key.partition("@")
+    provider = model.partition(":")[0]
+
+    assert date(2026, 1, 1) <= row["as_of"] <= TODAY
+    assert "http" in row["source"]
+    assert 0 < row["input"] <= row["output"]
+    assert endpoint == {"openai": OPENAI, "mistral": MISTRAL}[provider]
+    found = price(model, endpoint)
+    assert found == price(model, None) == Price(row["input"], row["output"], row.get("cached_input"), row["as_of"])
+    assert found.cached_input is None or found.cached_input < found.input
+
+
+def test_the_examples_of_the_documentation_have_a_price() -> None:
+    # gpt-5-mini: 0.25 in, 0.025 cached, 2.00 out, OpenAI's pricing page as read on 2026-09-05.
+    assert price("openai:gpt-5-mini", OPENAI) == Price(0.25, 2.0, 0.025, date(2026, 9, 5))
+    # Mistral Large 3: 0.50 in, 1.50 out, Mistral's pricing page as read on 2026-06-17.
+    assert price("mistral:mistral-large-latest", MISTRAL) == Price(0.5, 1.5, None, date(2026, 6, 17))
+
+
+def test_a_judge_as_it_is_resolved_finds_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
+    judge = judges.judge("openai:gpt-5-mini")
+
+    assert price(judge.model, judge.endpoint) is not None
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-4", "openai:gpt-4.1-2025-04-14", "openai:gpt-5-minimal", "mistral:x"])
+def test_a_name_that_only_looks_like_a_known_one_has_no_price(model: str) -> None:
+    assert price(model, None) is None
+
+
+def test_a_known_model_at_another_endpoint_has_no_price() -> None:
+    assert price("openai:gpt-5-mini", "http://127.0.0.1:8000/v1") is None
+    assert price("openai:gpt-5-mini", "https://eu.api.openai.com/v1") is None
+
+
+def test_local_engines_cost_nothing() -> None:
+    assert price("local:lexical", "lexical-1/0123") == Price(0.0, 0.0, 0.0, None)
+
+
+def test_a_users_row_with_a_url_holds_there_alone(tmp_path: Path) -> None:
+    file = write(tmp_path, "openai:llama@http://gpu:8000/v1: {input: 0, output: 0.5}")
+
+    assert price("openai:llama", "http://gpu:8000/v1", file) == Price(0.0, 0.5, None, None)
+    assert price("openai:llama", "http://gpu:8000", file) == Price(0.0, 0.5, None, None)
+    assert price("openai:llama", "http://gpu:9000/v1", file) is None
+
+
+def test_a_users_row_without_a_url_holds_everywhere_and_before_the_packages(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "openai:gpt-5-mini: {input: 1, output: 4, cached_input: 0.5, as_of: 2026-11-01}\n"
+        "openai:gpt-5-mini@http://proxy: {input: 2, output: 8}\n",
+    )
+
+    assert price("openai:gpt-5-mini", OPENAI, file) == Price(1.0, 4.0, 0.5, date(2026, 11, 1))
+    assert price("openai:gpt-5-mini", "http://elsewhere", file) == Price(1.0, 4.0, 0.5, date(2026, 11, 1))
+    assert price("openai:gpt-5-mini", "http://proxy", file) == Price(2.0, 8.0, None, None)
+    assert price("openai:gpt-5", OPENAI, file) == price("openai:gpt-5", OPENAI)
+
+
+def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "CLAIMEVAL_PRICES", str(write(tmp_path, "openai:a: {input: 1, output: 1}\nopenai:b: {input: 2, output: 2}"))
+    )
+    file = write(tmp_path, "openai:a: {input: 3, output: 3}", "other.yaml")
+
+    assert price("openai:a", None) == Price(1.0, 1.0, None, None)
+    assert price("openai:a", None, file) == Price(3.0, 3.0, None, None)
+    assert price("openai:b", None, file) == Price(2.0, 2.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("openai:a: {input: -1, output: 2}", "openai:a, input: Input should be greater than or equal to 0"),
+        ("openai:a: {input: .nan, output: 2}", "openai:a, input: Input should be a finite number"),
+        ("openai:a: {input: '1', output: 2}", "openai:a, input: Input should be a valid number"),
+        ("openai:a: {input: 1}", "openai:a, output: Field required"),
+        ("openai:a: {input: 1, output: 2, outptu: 3}", "openai:a, outptu: Extra inputs are not permitted"),
+        ("openai:a: 3", "openai:a, the row: "),
+        ("gpt-5: {input: 1, output: 2}", "row 'gpt-5': judge 'gpt-5' is not of the form provider:model"),
+        ("- openai:a", "needs rows such as"),
+        ("{", "is not YAML"),
+    ],
+)
+def test_a_bad_file_is_the_callers_mistake_and_says_where(tmp_path: Path, text: str, said: str) -> None:
+    file = write(tmp_path, text)
+
+    with pytest.raises(UsageError) as caught:
+        price("openai:a", None, file)
+    assert said in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read the file of prices"):
+        price("openai:a", None, tmp_path / "absent.yaml")
