@@ -1,0 +1,110 @@
+"""Labels to scores, scores to summaries; every number worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval import panel
+from claimeval.metrics import metric
+from claimeval.records import Assessment, Claim, Extraction, Reason, Score, Verdict
+from claimeval.scoring import Tally, score
+
+METRIC = metric("faithfulness")
+
+
+def verdict(label: str, judge: str = "one", reason: Reason | None = None) -> Verdict:
+    return Verdict.model_validate(
+        {"claim_id": "answer-1", "judge": judge, "label": label, "unassessed_because": reason}
+    )
+
+
+def extraction(n: int) -> Extraction:
+    return Extraction(of="answer", claims=tuple(Claim(id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)))
+
+
+def labelled(*labels: str) -> list[Assessment]:
+    reasons = {"unsure", "incomplete", "refused"}
+    return [
+        Assessment.model_validate(
+            {
+                "claim_id": f"answer-{i}",
+                "against": "contexts",
+                "verdicts": (),
+                "label": "unassessed" if label in reasons else label,
+                "unassessed_because": label if label in reasons else None,
+            }
+        )
+        for i, label in enumerate(labels)
+    ]
+
+
+def test_contradicted_and_not_found_both_count_as_unsupported() -> None:
+    found = score(METRIC, extraction(4), labelled("supported", "contradicted", "not_found", "supported"))
+    assert (found.value, found.hits, found.judged, found.total) == (0.5, 2, 4, 4)
+
+
+def test_the_score_is_over_the_judged_claims_and_the_bounds_over_all() -> None:
+    found = score(METRIC, extraction(4), labelled("supported", "unsure", "not_found", "incomplete"))
+    assert (found.value, found.judged, found.total) == (0.5, 2, 4)
+    assert found.bounds == (0.25, 0.75)
+
+
+def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
+    found = score(METRIC, extraction(3), labelled("unsure", "refused", "refused"))
+    assert (found.value, found.undefined_because, found.total) == (None, "refused", 3)
+
+
+def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
+    with pytest.raises(ValueError, match="exactly when"):
+        verdict("unassessed")
+    with pytest.raises(ValueError, match="exactly when"):
+        verdict("supported", reason="unsure")
+
+
+def test_one_judges_label_stands_as_it_is() -> None:
+    found = panel.vote("answer-1", "contexts", [verdict("contradicted")])
+    assert (found.label, found.agreement) == ("contradicted", None)
+
+
+def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Tally:
+    tally = Tally()
+    for value, hits, judged, total, reason in scores:
+        unassessed: list[Reason] = ["incomplete"] * (total - judged)
+        found = Score(metric="m", value=value, hits=hits, judged=judged, total=total, undefined_because=reason)
+        tally.add(found, unassessed, ungrounded=0)
+    return tally
+
+
+def test_macro_micro_bounds_and_counts_by_hand() -> None:
+    found = summary_of(
+        (1.0, 4, 4, 4, None),
+        (0.5, 1, 2, 4, None),
+        (None, 0, 0, 2, "incomplete"),
+        (None, 0, 0, 0, "no_claims"),
+    ).summary()
+    assert found.mean == 0.75
+    assert found.n == 2
+    assert found.micro == 5 / 6
+    assert found.missing == {"incomplete": 1, "no_claims": 1}
+    assert found.unassessed == {"incomplete": 4}
+    assert found.bounds == pytest.approx(((1 + 1 / 4 + 0) / 3, (1 + 3 / 4 + 1) / 3))
+    assert found.failure_rate == 4 / 10
+
+
+def test_nothing_scored_is_none_and_not_zero() -> None:
+    found = summary_of((None, 0, 0, 0, "no_claims")).summary()
+    assert (found.mean, found.ci, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
+    assert found.failure_rate == 0.0
+
+
+def test_a_failed_extraction_may_be_anything_between_no_and_all() -> None:
+    found = summary_of((1.0, 1, 1, 1, None), (None, 0, 0, 0, "provider_error")).summary()
+    assert found.bounds == (0.5, 1.0)
+    assert found.failure_rate == 0.5
+
+
+def test_abstentions_are_no_failures() -> None:
+    tally = Tally()
+    tally.add(Score(metric="m", total=2, undefined_because="unsure"), ["unsure", "unsure"], ungrounded=1)
+    found = tally.summary()
+    assert (found.failure_rate, found.ungrounded) == (0.0, 1)
