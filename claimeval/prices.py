@@ -15,6 +15,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from claimeval import backends
+from claimeval.calls import Request
 from claimeval.errors import UsageError
 from claimeval.records import Record
 
@@ -36,6 +37,10 @@ class Price(NamedTuple):
 
 
 FREE = Price(0.0, 0.0, 0.0, None)
+
+
+MESSAGE_TOKENS = 16
+"""More than any chat format adds around one message (OpenAI's adds 3, and 3 to the whole)."""
 
 
 class _Row(Record):
@@ -63,6 +68,22 @@ def price(model: str, endpoint: str | None, file: Path | None = None) -> Price |
         if row is not None:
             return Price(row.input, row.output, row.cached_input, row.as_of)
     return None if backends.provider(model).costs else FREE
+
+
+def prompt_bytes(request: Request) -> int:
+    """The UTF-8 length of all that the model is given to read: the messages, and the schema where one is sent."""
+    schema = request.response_schema if request.judge.structured else None
+    texts = [message.content for message in request.messages] + ([schema] if schema else [])
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def worst_case(request: Request, price: Price) -> float:
+    """The most that one call can cost in US dollars: each byte of its prompt a token, and a reply up to its limit.
+
+    Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
+    """
+    tokens = prompt_bytes(request) + MESSAGE_TOKENS * (len(request.messages) + 1)
+    return (tokens * price.input + request.max_tokens * price.output) / 1e6
 
 
 def _place(endpoint: str) -> str:

@@ -10,8 +10,9 @@ import yaml
 
 from claimeval import judges
 from claimeval.backends import mistral, openai
+from claimeval.calls import Judge, Message, Request
 from claimeval.errors import UsageError
-from claimeval.prices import TABLE, Price, price
+from claimeval.prices import TABLE, Price, price, prompt_bytes, worst_case
 
 TODAY = date(2026, 11, 20)
 OPENAI, MISTRAL = openai.OFFICIAL, mistral.OFFICIAL
@@ -126,3 +127,23 @@ def test_a_bad_file_is_the_callers_mistake_and_says_where(tmp_path: Path, text: 
 def test_a_file_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the file of prices"):
         price("openai:a", None, tmp_path / "absent.yaml")
+
+
+def request(*texts: str, schema: str | None = None, structured: bool = True, max_tokens: int = 100) -> Request:
+    judge = Judge(name="j", model="openai:m", structured=structured)
+    messages = tuple(Message(role="user", content=text) for text in texts)
+    return Request(judge=judge, messages=messages, reply_format="json", response_schema=schema, max_tokens=max_tokens)
+
+
+def test_the_bytes_of_a_prompt_are_those_of_its_messages_and_of_the_schema_that_is_sent() -> None:
+    # "née" has 4 bytes in UTF-8, a lone surrogate 3, "{}" 2.
+    assert prompt_bytes(request("née", "ab")) == 6
+    assert prompt_bytes(request("\ud800")) == 3
+    assert prompt_bytes(request("ab", schema="{}")) == 4
+    assert prompt_bytes(request("ab", schema="{}", structured=False)) == 2
+
+
+def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -> None:
+    # 4 + 2 bytes and 3 x 16 tokens for two messages and the whole: 54 tokens at 2 $, 100 at 10 $ a million.
+    assert worst_case(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx((54 * 2 + 100 * 10) / 1e6)
+    assert worst_case(request("ab"), Price(0.0, 0.0, None, None)) == 0
