@@ -48,7 +48,7 @@ class Case:
 
     @cached_property
     def new_words(self) -> Bag:
-        """The words of the answer that do not occur in the question, where there is one."""
+        """The words of the answer that do not occur in the question."""
         asked = self._bags[self._question or ""].counts
         counts = {word: count for word, count in self.answer.counts.items() if word not in asked}
         return Bag(counts, sum(counts.values()))

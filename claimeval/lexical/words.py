@@ -92,7 +92,7 @@ class Normalisation:
 class Bags(dict[str, Bag]):
     """The bags of the texts read so far, so that a context shared by many answers is read once.
 
-    When it has read more than `LIMIT` characters it forgets everything, so memory stays bounded (about 20 MB).
+    When it has read more than `LIMIT` characters it forgets everything, so memory stays bounded (about 2 MB).
     """
 
     LIMIT = 200_000
