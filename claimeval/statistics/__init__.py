@@ -1,7 +1,7 @@
 """Intervals, paired comparison, agreement and correction by human labels; knows nothing of judges.
 
-Every name is loaded when it is first used, and numpy and scipy not before a function needs them. An undefined number
-is `None` with a reason, never NaN, and every seed is an argument.
+Every name is loaded when it is first used, and numpy and scipy not before a function needs them. An undefined
+number is `None` with a reason, never NaN, and every seed is an argument.
 """
 
 from __future__ import annotations

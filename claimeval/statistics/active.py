@@ -19,6 +19,7 @@ def active_estimate(
     *,
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
+    resamples: int = 2000,
     seed: int = 0,
 ) -> Correction:
     """The mean of what people would say: mean of F + (Y - F) / pi over labelled items, F elsewhere.
@@ -57,7 +58,7 @@ def active_estimate(
 
     return Correction(
         corrected=estimate(scores),
-        judge=mean_interval(scores.tolist(), clusters=clusters, level=level, seed=seed),
+        judge=mean_interval(scores.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed),
         human=estimate(np.zeros_like(scores)),
         labelled=count,
         unlabelled=len(judge) - count,

@@ -27,6 +27,7 @@ def rogan_gladen(
     *,
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
+    resamples: int = 2000,
     seed: int = 0,
 ) -> Correction:
     """The yes-rate people would give the unlabelled items, from the judge's error rates on the labelled ones.
@@ -57,9 +58,15 @@ def rogan_gladen(
         corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=level)
     return Correction(
         corrected=corrected,
-        judge=mean_interval([float(answer) for answer in judge], clusters=clusters, level=level, seed=seed),
+        judge=mean_interval(
+            [float(answer) for answer in judge], clusters=clusters, level=level, resamples=resamples, seed=seed
+        ),
         human=mean_interval(
-            [float(bool(human[i])) for i in labelled], clusters=[keys[i] for i in labelled], level=level, seed=seed
+            [float(bool(human[i])) for i in labelled],
+            clusters=[keys[i] for i in labelled],
+            level=level,
+            resamples=resamples,
+            seed=seed,
         ),
         labelled=len(labelled),
         unlabelled=len(judge) - len(labelled),

@@ -43,6 +43,7 @@ def prediction_powered(
     strata: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
+    resamples: int = 2000,
     seed: int = 0,
 ) -> Correction:
     """The mean of what people would say, from a judge on all items and people on a random sample of them.
@@ -60,7 +61,7 @@ def prediction_powered(
 
     Shares in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one
     more labelled cluster on which the judge errs: a judge that happened to agree with every label is not
-    perfect. Other values get Student's t.
+    perfect. Other values get Student's t. `resamples` and `seed` are those of the judge's own interval.
 
     Sources: PPI 2301.09633, PPI++ 2311.01453, StratPPI 2406.04291. Value and lambda equal
     `ppi_py.ppi_mean_pointestimate`; its variances divide by n where these divide by n - 1.
@@ -80,7 +81,7 @@ def prediction_powered(
         raise UsageError("values must be finite; leave items that the judge did not assess out")
     groups = np.zeros(len(judge), np.intp) if strata is None else cluster_codes(strata, len(judge))
     parts = [_stratum(items, labelled, groups == group) for group in np.unique(groups)]
-    judged = mean_interval(items.judge.tolist(), clusters=clusters, level=level, seed=seed)
+    judged = mean_interval(items.judge.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed)
     count = int(labelled.sum())
     corrected = _estimate(items, parts, level)
     weight = None if corrected.value is None else sum(part.weight * part.judge_weight for part in parts)

@@ -113,8 +113,8 @@ def alternative_annotator_test(
     an item is won by whoever is closer to the remaining annotators (`match`: mean agreement; `rmse`: negative
     root mean square error, for numbers); both win a tie. A one-sided t-test asks whether the annotator's lead
     is below `epsilon`, what labels of a person are worth more: 0.2 for experts, 0.15 for skilled annotators,
-    0.1 for crowd workers. Needs two annotators; use 50 to 100 items. Reproduces the authors' published
-    results.
+    0.1 for crowd workers. Needs two annotators; use 50 to 100 items. Gives what the authors' published
+    code gives.
     """
     wrong = [name for name, labels in annotators.items() if len(labels) != len(judge)]
     if wrong:

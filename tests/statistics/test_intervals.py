@@ -80,6 +80,35 @@ def test_other_constants_move_towards_both_ends_of_their_support() -> None:
     assert mean_interval([3.0] * 20, support=(1, 5)).high == pytest.approx(3 + 2 * 0.1391, abs=1e-4)
 
 
+def test_few_failures_get_wilson_on_clusters_drawn_towards_full_variance() -> None:
+    """2 of 50 answers score 0: share .04 away from the common 1, design effect (2 * d + 1) / 3 with d = 1 * 50/49.
+
+    d is capped at 1, so the effective number is 50 / (t/z)^2 with t of 49 degrees of freedom.
+    """
+    estimate = mean_interval([1.0] * 48 + [0.0] * 2)
+    number = 50 / (critical_value(0.95, 49) / critical_value(0.95)) ** 2
+    low, high = wilson_interval(0.96, number)
+    assert estimate.method == "wilson"
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_half_failures_are_less_sure_than_their_own_spread_says() -> None:
+    """Two answers at .5: d = variance .0098 / (.98 * .02) / (49/50) = .51, drawn to (2 * .51 + 1) / 3 = .67."""
+    estimate = mean_interval([1.0] * 48 + [0.5] * 2)
+    effect = (2 * (0.02 * 0.48 / (0.98 * 0.02) * 50 / 49) + 1) / 3
+    number = 50 / (effect * (critical_value(0.95, 49) / critical_value(0.95)) ** 2)
+    assert (estimate.low, estimate.high) == pytest.approx(wilson_interval(0.98, number), abs=1e-12)
+
+
+def test_two_arms_that_differ_on_few_items_are_bounded_on_both_sides() -> None:
+    """One of 40 differences is 1, none is -1: below 0 there is still room for an unseen one."""
+    estimate = mean_interval([0.0] * 39 + [1.0], support=(-1, 1))
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert -0.1 < estimate.low < -0.05
+    assert 0.1 < estimate.high < 0.16
+
+
 def test_wilson_equals_scipy() -> None:
     theirs = stats.binomtest(47, 50).proportion_ci(0.9, method="wilson")
     assert wilson_interval(47 / 50, 50, level=0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-12)

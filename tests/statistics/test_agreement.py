@@ -1,0 +1,125 @@
+"""Agreement coefficients on published examples."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.errors import UsageError
+from claimeval.statistics import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
+
+NONE = None
+# Krippendorff 2011, "Computing Krippendorff's alpha-reliability", example C: 4 observers, 12 units.
+KRIPPENDORFF = list(
+    zip(
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+        [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+        strict=True,
+    )
+)
+# Fleiss 1971 as printed in Wikipedia's "Fleiss' kappa": 10 subjects, 14 raters, how many chose categories 1 to 5.
+FLEISS = [
+    (0, 0, 0, 0, 14),
+    (0, 2, 6, 4, 2),
+    (0, 0, 3, 5, 6),
+    (0, 3, 9, 2, 0),
+    (2, 2, 8, 1, 1),
+    (7, 7, 0, 0, 0),
+    (3, 2, 6, 3, 0),
+    (2, 5, 3, 2, 2),
+    (6, 5, 2, 1, 0),
+    (0, 2, 2, 3, 7),
+]
+
+
+@pytest.mark.parametrize(("scale", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_the_canonical_example_with_missing_labels(scale: str, published: float) -> None:
+    estimate = krippendorff_alpha(KRIPPENDORFF, scale=scale)  # type: ignore[arg-type]  # parametrised literal
+    assert estimate.value == pytest.approx(published, abs=0.0005)
+    assert (estimate.n, estimate.clusters) == (11, 11)
+
+
+def test_fleiss_kappa_of_the_wikipedia_example() -> None:
+    ratings = [[label for label, count in enumerate(row) for _ in range(count)] for row in FLEISS]
+    assert fleiss_kappa(ratings).value == pytest.approx(0.210, abs=0.0005)
+
+
+def test_fleiss_and_ac1_with_missing_labels() -> None:
+    """Values of the R package irrCAC on Krippendorff's example."""
+    assert fleiss_kappa(KRIPPENDORFF).value == pytest.approx(0.76117, abs=5e-6)
+    assert gwet_ac1(KRIPPENDORFF).value == pytest.approx(0.77544, abs=5e-6)
+
+
+def test_cohen_kappa_worked_by_hand() -> None:
+    """20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: po = .7, pe = .5 * .6 + .5 * .4 = .5, kappa = .4."""
+    a = ["y"] * 25 + ["n"] * 25
+    b = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
+    assert cohen_kappa(a, b).value == pytest.approx(0.4)
+    assert raw_agreement(a, b).value == pytest.approx(0.7)
+
+
+def test_weighted_kappa_worked_by_hand() -> None:
+    """Labels 0 1 2; pairs 00 11 22 02: observed |i-j| sums to 2, squares to 4.
+
+    Row sums 2 1 1, column sums 1 1 2, expected counts row * column / 4: linear sum (2*1 + 2*2*2 + 1*1 + 1*2 + 1*1*2 +
+    1*1) / 4 = 4, quadratic (2*1 + 2*2*4 + 1*1 + 1*2 + 1*1*4 + 1*1) / 4 = 6.5.
+    """
+    a, b = [0, 1, 2, 0], [0, 1, 2, 2]
+    assert cohen_kappa(a, b, weights="linear").value == pytest.approx(1 - 2 / 4)
+    assert cohen_kappa(a, b, weights="quadratic").value == pytest.approx(1 - 4 / 6.5)
+
+
+def test_the_order_of_the_scale_decides_the_weights() -> None:
+    a, b = ["low", "mid", "high", "low"], ["low", "mid", "high", "high"]
+    ordered = cohen_kappa(a, b, weights="linear", labels=["low", "mid", "high"])
+    assert ordered.value == pytest.approx(1 - 2 / 4)
+
+
+def test_prevalence_lowers_kappa_but_not_ac1() -> None:
+    """90 yes/yes and 5 of either disagreement: po = .9, pe = .95^2 + .05^2 = .905, AC1 pe = 2 * .95 * .05."""
+    a = ["y"] * 95 + ["n"] * 5
+    b = ["y"] * 90 + ["n"] * 5 + ["y"] * 5
+    assert cohen_kappa(a, b).value == pytest.approx((0.9 - 0.905) / 0.095)
+    assert gwet_ac1(list(zip(a, b, strict=True))).value == pytest.approx((0.9 - 0.095) / 0.905)
+
+
+def test_one_label_leaves_coefficients_undefined_but_not_raw_agreement() -> None:
+    a = b = ["y"] * 10
+    kappa = cohen_kappa(a, b)
+    assert (kappa.value, kappa.undefined_because) == (None, "both raters use only one label")
+    assert krippendorff_alpha([["y", "y"]] * 10).undefined_because == "only one label is used"
+    assert gwet_ac1([["y", "y"]] * 10).value is None
+    assert gwet_ac1([["y", "y"]] * 10, labels=["y", "n"]).value == 1.0
+    assert raw_agreement(a, b).value == 1.0
+
+
+def test_items_without_two_labels_do_not_count() -> None:
+    assert cohen_kappa(["y", None, "n", "n"], ["y", "y", "n", None]).n == 2
+    assert raw_agreement(["y", None], ["y", "y"]).n == 1
+    nothing = krippendorff_alpha([["y"], [None, "n"]])
+    assert (nothing.value, nothing.undefined_because) == (None, "no item has two labels")
+    assert fleiss_kappa([]).undefined_because == "no item has two labels"
+
+
+def test_the_interval_resamples_whole_clusters() -> None:
+    a = ["y", "n"] * 40
+    b = [label if (i // 8) % 3 else "y" for i, label in enumerate(a)]
+    keys = [i // 8 for i in range(80)]
+    apart, together = cohen_kappa(a, b), cohen_kappa(a, b, clusters=keys)
+    assert apart.value == together.value
+    assert (apart.clusters, together.clusters) == (80, 10)
+    assert apart.width is not None
+    assert together.width is not None
+    assert together.width > apart.width
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="same items"):
+        cohen_kappa(["y"], ["y", "n"])
+    with pytest.raises(UsageError, match="off the scale"):
+        cohen_kappa(["y"], ["maybe"], labels=["y", "n"])
+    with pytest.raises(UsageError, match="needs numbers"):
+        krippendorff_alpha([["y", "n"]], scale="interval")
+    with pytest.raises(UsageError, match="Did you mean 'linear'"):
+        cohen_kappa(["y"], ["n"], weights="lineal")  # type: ignore[arg-type]  # a caller's typo

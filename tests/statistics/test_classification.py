@@ -1,0 +1,71 @@
+"""A judge's labels against human ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.errors import UsageError
+from claimeval.statistics import binary_report, confusion
+
+JUDGE = [True] * 8 + [False] * 2 + [True] * 3 + [False] * 7
+HUMAN = [True] * 10 + [False] * 10
+
+
+def test_rates_worked_by_hand() -> None:
+    """8 hits, 2 misses, 3 false alarms, 7 rejections."""
+    report = binary_report(JUDGE, HUMAN)
+    assert (report.true_positives, report.false_negatives) == (8, 2)
+    assert (report.false_positives, report.true_negatives) == (3, 7)
+    assert report.accuracy.value == pytest.approx(15 / 20)
+    assert report.balanced_accuracy.value == pytest.approx((0.8 + 0.7) / 2)
+    assert report.precision.value == pytest.approx(8 / 11)
+    assert report.recall.value == pytest.approx(0.8)
+    assert report.specificity.value == pytest.approx(0.7)
+    assert report.f1.value == pytest.approx(16 / 21)
+    assert report.kappa.value == pytest.approx((0.75 - 0.5) / 0.5)
+    assert report.auroc is None
+
+
+def test_every_rate_has_an_interval_around_it() -> None:
+    report = binary_report(JUDGE, HUMAN, probabilities=[0.9 if label else 0.2 for label in JUDGE])
+    assert report.auroc is not None
+    for estimate in (report.accuracy, report.precision, report.recall, report.f1, report.kappa, report.auroc):
+        assert estimate.low is not None
+        assert estimate.value is not None
+        assert estimate.high is not None
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_unassessed_items_are_counted_and_unlabelled_ones_are_not() -> None:
+    report = binary_report([True, None, False, True], [True, True, False, None])
+    assert (report.accuracy.n, report.accuracy.value, report.unassessed) == (2, 1.0, 1)
+
+
+def test_probabilities_may_be_missing() -> None:
+    report = binary_report([True] * 4, [True, True, False, False], probabilities=[0.9, None, 0.1, None])
+    assert report.auroc is not None
+    assert (report.auroc.value, report.auroc.n) == (1.0, 2)
+
+
+def test_a_judge_that_always_says_yes_has_undefined_kappa_only_where_people_do_too() -> None:
+    report = binary_report([True] * 10, [True] * 10)
+    assert report.kappa.value is None
+    assert report.balanced_accuracy.undefined_because == "one of the labels never occurs"
+    assert report.specificity.undefined_because == "no values"
+    assert report.accuracy.method == "rule_of_three"
+
+
+def test_confusion_by_label() -> None:
+    table = confusion(
+        ["yes", "no", "part", None, "no"], ["yes", "yes", "part", "no", None], labels=["no", "part", "yes"]
+    )
+    assert table.counts == ((0, 0, 0), (0, 1, 0), (1, 0, 1))
+    assert table.unassessed == (1, 0, 0)
+    assert table.labels == ("no", "part", "yes")
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="same items"):
+        binary_report([True], [True, False])
+    with pytest.raises(UsageError, match="same items"):
+        confusion(["yes"], [])

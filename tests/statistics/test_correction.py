@@ -1,0 +1,167 @@
+"""PPI++, stratified PPI++ and active inference."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from claimeval.errors import UsageError
+from claimeval.statistics import active_estimate, draw_by_uncertainty, prediction_powered
+
+
+def simulated(
+    seed: int, items: int, labels: int, *, yes: float = 0.7
+) -> tuple[list[float], list[float], list[float | None]]:
+    """Truth, a judge that is right in 85 % and the truth of the first `labels` items."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(items) < yes).astype(float)
+    judge = np.where(rng.random(items) < 0.85, truth, 1 - truth)
+    return truth.tolist(), judge.tolist(), [*truth[:labels].tolist(), *([None] * (items - labels))]
+
+
+def test_value_weight_and_error_follow_the_formulas() -> None:
+    """Four labelled items Y 1 1 0 0, F 1 0 0 0; four unlabelled, judge 1 1 1 0.
+
+    cov(Y, F) = 1/8, var of all eight judge values (4 of 8) = 2/7, lambda = (1/8) / (2 * 2/7) = 7/32;
+    theta = lambda 3/4 + (2 - lambda) / 4.
+    """
+    result = prediction_powered([1, 0, 0, 0, 1, 1, 1, 0], [1, 1, 0, 0, None, None, None, None])
+    weight = 7 / 32
+    assert result.judge_weight == pytest.approx(weight)
+    assert result.corrected.value == pytest.approx(weight * 0.75 + (2 - weight) / 4)
+    rectified = np.array([1 - weight, 1, 0, 0])
+    variance = weight**2 * np.var([1, 1, 1, 0], ddof=1) / 4 + np.var(rectified, ddof=1) / 4
+    assert result.corrected.standard_error == pytest.approx(math.sqrt(variance))
+    assert (result.labelled, result.unlabelled, result.method) == (4, 4, "ppi++")
+
+
+def test_a_useless_judge_leaves_the_human_mean() -> None:
+    judge, human = [0.0, 1.0] * 50, [1.0, 1.0, 0.0, 0.0] * 5 + [None] * 80
+    result = prediction_powered(judge, human)
+    assert result.judge_weight == 0
+    assert result.corrected == result.human
+    assert result.corrected.value == 0.5
+
+
+def test_a_good_judge_narrows_the_interval() -> None:
+    _, judge, human = simulated(1, 1000, 150)
+    result = prediction_powered(judge, human)
+    assert result.corrected.width is not None
+    assert result.human.width is not None
+    assert result.corrected.width < 0.85 * result.human.width
+
+
+def test_a_judge_that_agreed_with_every_label_is_not_taken_for_perfect() -> None:
+    """With 40 labels and none missed the judge may still err: the interval is wider than that of the judge alone."""
+    truth, _, human = simulated(2, 2000, 40)
+    result = prediction_powered(truth, human)
+    assert result.corrected.width is not None
+    assert result.judge.width is not None
+    assert result.corrected.width > 2 * result.judge.width
+
+
+def test_shares_stay_inside_0_and_1() -> None:
+    judge, human = [1.0] * 30 + [1.0] * 70, [1.0] * 30 + [None] * 70
+    result = prediction_powered(judge, human)
+    assert (result.corrected.value, result.corrected.method) == (1.0, "rule_of_three")
+    assert result.corrected.low == pytest.approx(0.05 ** (1 / 30))
+
+
+def test_values_beyond_shares_get_students_t() -> None:
+    human = [3.0, 5.0, 4.0, 2.0, None, None]
+    result = prediction_powered([3.0, 4.0, 4.0, 3.0, 5.0, 1.0], human)
+    assert result.corrected.method == "t"
+    assert result.corrected.high is not None
+    assert result.corrected.value is not None
+    assert result.corrected.standard_error is not None
+    reach = result.corrected.high - result.corrected.value
+    assert reach == pytest.approx(3.182446 * result.corrected.standard_error, rel=1e-6)
+
+
+def test_strata_are_weighted_by_their_share_of_all_items() -> None:
+    """Stratum a holds 6 of 10 items with human mean 1, b 4 of 10 with mean .5; the judge is constant in each."""
+    judge = [1.0] * 6 + [0.0] * 4
+    human = [1, 1, None, None, None, None, 1, 0, None, None]
+    result = prediction_powered(judge, human, strata=["a"] * 6 + ["b"] * 4)
+    assert result.corrected.value == pytest.approx(0.6 * 1 + 0.4 * 0.5)
+    assert result.corrected.standard_error == pytest.approx(0.4 * math.sqrt(0.5 / 2))
+    assert result.method == "stratified ppi++"
+
+
+def test_a_stratum_without_labels_leaves_the_mean_undefined() -> None:
+    result = prediction_powered([1, 0, 1, 0], [1, 0, None, None], strata=["a", "a", "b", "b"])
+    assert result.corrected.value is None
+    assert result.corrected.undefined_because == "fewer than two labelled clusters in a stratum"
+    assert result.judge.value == 0.5
+
+
+def test_clusters_that_hold_labelled_and_unlabelled_items_are_counted_once() -> None:
+    _, judge, human = simulated(3, 400, 200)
+    keys = [i % 200 // 4 for i in range(400)]
+    together, apart = prediction_powered(judge, human, clusters=keys), prediction_powered(judge, human)
+    assert together.corrected.value == apart.corrected.value
+    assert together.corrected.clusters == 50
+    weight = together.judge_weight
+    assert weight is not None
+    labels = np.array(human[:200], dtype=float)
+    rectified, judged = labels - weight * np.array(judge[:200]), weight * np.array(judge[200:])
+    factor = math.sqrt(50 / 49)
+    sums = factor * ((rectified - rectified.mean()) / 200 + (judged - judged.mean()) / 200).reshape(50, 4).sum(axis=1)
+    assert together.corrected.standard_error == pytest.approx(math.sqrt((sums**2).sum()))
+
+
+def test_labels_to_halve_halve_the_interval() -> None:
+    truth, judge, human = simulated(4, 4000, 150)
+    result = prediction_powered(judge, human)
+    assert result.labels_to_halve is not None
+    more = [*truth[: 150 + result.labels_to_halve], *([None] * (4000 - 150 - result.labels_to_halve))]
+    after = prediction_powered(judge, more)
+    assert after.corrected.width is not None
+    assert result.corrected.width is not None
+    assert after.corrected.width == pytest.approx(result.corrected.width / 2, rel=0.12)
+
+
+def test_too_few_items_cannot_halve_the_interval() -> None:
+    _, judge, human = simulated(5, 200, 150)
+    assert prediction_powered(judge, human).labels_to_halve is None
+
+
+def test_without_labels_there_is_only_the_judge() -> None:
+    result = prediction_powered([1.0, 0.0], [None, None])
+    assert (result.corrected.value, result.human.value, result.judge.value) == (None, None, 0.5)
+    assert prediction_powered([], []).corrected.undefined_because == "no items"
+
+
+def test_active_estimate_worked_by_hand() -> None:
+    """Increments F + (Y - F) / pi: 1 + (0 - 1) / .5 = -1, 1, 0 + (1 - 0) / .5 = 2, 0; mean .5."""
+    result = active_estimate([1, 1, 0, 0], [0, None, 1, None], [0.5, 0.5, 0.5, 0.5])
+    assert result.corrected.value == 0.5
+    assert result.corrected.standard_error == pytest.approx(np.std([-1, 1, 2, 0], ddof=1) / 2)
+    assert result.human.value == 0.5
+
+
+def test_active_estimate_corrects_for_the_unequal_draw() -> None:
+    rng = np.random.default_rng(6)
+    chance = rng.beta(0.5, 0.3, 3000)
+    truth = (rng.random(3000) < chance).astype(float)
+    draw = draw_by_uncertainty((chance * (1 - chance)).tolist(), 400, seed=6)
+    human: list[float | None] = [None] * 3000
+    for item in draw.chosen:
+        human[item] = float(truth[item])
+    result = active_estimate(chance.tolist(), human, draw.probabilities)
+    labelled_mean = truth[list(draw.chosen)].mean()
+    assert result.corrected.low is not None
+    assert result.corrected.high is not None
+    assert result.corrected.low < truth.mean() < result.corrected.high
+    assert labelled_mean < result.corrected.low
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="same items"):
+        prediction_powered([1.0], [1.0, None])
+    with pytest.raises(UsageError, match="finite"):
+        prediction_powered([float("nan"), 1.0], [1.0, 1.0])
+    with pytest.raises(UsageError, match="inclusion probabilities"):
+        active_estimate([1.0], [1.0], [0.0])

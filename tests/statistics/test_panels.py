@@ -1,0 +1,58 @@
+"""Votes and preference for one's own family."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.errors import UsageError
+from claimeval.statistics import preference_given_human, self_preference, vote_entropy, vote_shares
+
+
+def test_entropy_is_in_bits_and_ignores_abstentions() -> None:
+    assert vote_entropy(["yes", "no", None]) == 1.0
+    assert vote_entropy(["yes", "yes"]) == 0.0
+    assert vote_entropy(["a", "a", "b", "c"]) == 1.5
+    assert vote_entropy([None]) is None
+
+
+def test_shares_come_most_frequent_first() -> None:
+    assert list(vote_shares(["no", "yes", "yes", None]).items()) == [("yes", 2 / 3), ("no", 1 / 3)]
+
+
+def test_self_preference_worked_by_hand() -> None:
+    """x leads y by .2 and .4 on its own items (mean .3) and by .1 and -.1 on those of z (mean 0)."""
+    scores = {"x": [0.9, 0.8, 0.6, 0.4], "y": [0.7, 0.4, 0.5, 0.5]}
+    result = self_preference(scores, ["x", "x", "z", "z"])
+    assert result["x"].value == pytest.approx(0.3)
+    assert result["y"].value is None
+    assert result["y"].undefined_because == "needs scored items of this family and of another"
+
+
+def test_a_strict_judge_and_a_good_generator_are_no_preference() -> None:
+    quality = [0.5, 0.7, 0.6, 0.8, 0.2, 0.3, 0.4, 0.1]
+    scores = {"x": [q - 0.1 for q in quality], "y": quality, "z": [q + 0.1 for q in quality]}
+    result = self_preference(scores, ["x", "y", "x", "y", "z", "z", "x", "y"])
+    assert [estimate.value for estimate in result.values()] == pytest.approx([0, 0, 0])
+
+
+def test_items_without_another_judge_do_not_count() -> None:
+    result = self_preference({"x": [0.9, None, 0.5], "y": [0.5, 0.4, None]}, ["x", "x", "y"])
+    assert result["x"].n == 1
+
+
+def test_preference_given_the_human_label_worked_by_hand() -> None:
+    """Among human yes, x gives its own items 1 and 1, others 1 and 0; among human no, its own 1, the others 0."""
+    result = preference_given_human(
+        {"x": [1, 1, 1, 0, 1, 0, 1]},
+        ["x", "x", "y", "y", "x", "y", "x"],
+        ["yes", "yes", "yes", "yes", "no", "no", None],
+    )
+    assert result["x"]["yes"].value == pytest.approx(0.5)
+    assert result["x"]["no"].value == pytest.approx(1.0)
+
+
+def test_lengths_must_agree() -> None:
+    with pytest.raises(UsageError, match="same items"):
+        self_preference({"x": [1.0]}, ["x", "y"])
+    with pytest.raises(UsageError, match="same items"):
+        preference_given_human({"x": [1.0]}, ["x"], [])
