@@ -18,7 +18,7 @@ import re
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -55,6 +55,15 @@ def default_folder() -> Path:
 class Stored(NamedTuple):
     key: str
     value: bytes
+
+
+class Row(NamedTuple):
+    """A row of the database as it lies there, whole or not."""
+
+    number: int
+    key: str
+    value: bytes | None
+    """None for a row that is damaged or that no store has written."""
 
 
 class Store:
@@ -100,6 +109,26 @@ class Store:
                 if value is not None:
                     yield Stored(str(key), _checked(self.folder, str(key), value))
 
+    def rows(self) -> Iterator[Row]:
+        """Every row in the order it was first put, damaged ones too; read as plain SQLite, so that nothing acts."""
+        last = -(2**62)
+        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
+            while page := database.execute(f"{_ROW} WHERE rowid > ? ORDER BY rowid LIMIT 256", (last,)).fetchall():
+                yield from (_row(columns) for columns in page)
+                last = page[-1][0]
+
+    def drop(self, numbers: Iterable[int]) -> int:
+        """Removes those of the rows that are still damaged and says how many. Files that they name are left alone."""
+        dropped = 0
+        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database:
+            for number in numbers:
+                database.execute("BEGIN IMMEDIATE")
+                columns = database.execute(f"{_ROW} WHERE rowid = ?", (number,)).fetchone()
+                if columns and _row(columns).value is None:
+                    dropped += database.execute("DELETE FROM Cache WHERE rowid = ?", (number,)).rowcount
+                database.execute("COMMIT")
+        return dropped
+
     def __len__(self) -> int:
         with _explained(self.folder):
             return len(self._cache)
@@ -118,9 +147,30 @@ class Store:
         self.close()
 
 
-def _checked(folder: Path, key: str, value: object) -> bytes:
+_ROW = "SELECT rowid, key, value, raw = 1 AND mode = 1 AND filename IS NULL AND expire_time IS NULL FROM Cache"
+
+
+def _row(columns: tuple[int, object, object, int | None]) -> Row:
+    number, key, value, ours = columns
+    whole = ours and isinstance(key, str) and _KEY.fullmatch(key) and isinstance(value, bytes)
+    return Row(number, str(key), _whole(value) if whole else None)
+
+
+def _plain(database: Path, mode: str) -> sqlite3.Connection:
+    """The database without diskcache."""
+    return sqlite3.connect(f"{database.resolve().as_uri()}?mode={mode}", uri=True, timeout=60, isolation_level=None)
+
+
+def _whole(value: object) -> bytes | None:
+    """The reply in a stored value; None when its checksum does not fit."""
     if isinstance(value, bytes) and hashlib.sha256(value[_DIGEST:]).digest() == value[:_DIGEST]:
         return value[_DIGEST:]
+    return None
+
+
+def _checked(folder: Path, key: str, value: object) -> bytes:
+    if (whole := _whole(value)) is not None:
+        return whole
     raise StoreError(
         f"the store {folder} holds a damaged reply under {key[:12]}; `claimeval cache verify --repair` drops it"
     )
@@ -193,7 +243,7 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
 
 def _check_settings(folder: Path, database: Path) -> None:
     """Refuses a database whose own settings would make diskcache evict or look elsewhere; reads it as plain SQLite."""
-    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=60)) as connection:
+    with contextlib.closing(_plain(database, "ro")) as connection:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'Settings'").fetchone():
             return  # another process is just creating it
         found = dict(connection.execute("SELECT key, value FROM Settings"))

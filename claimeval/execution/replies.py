@@ -25,7 +25,12 @@ class Origin(NamedTuple):
 def pack(request: Request, completion: Completion) -> bytes:
     """The value to store for a reply that was just received."""
     origin = Origin(request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency)
-    return json.dumps(origin._asdict(), separators=(",", ":")).encode() + b"\n" + completion.body
+    return join(origin, completion.body)
+
+
+def join(origin: Origin, body: bytes) -> bytes:
+    """The value to store for a reply whose origin is known."""
+    return json.dumps(origin._asdict(), separators=(",", ":")).encode() + b"\n" + body
 
 
 def unpack(value: bytes) -> tuple[Origin, bytes]:
