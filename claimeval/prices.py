@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import Field, ValidationError
 
-from claimeval import backends
 from claimeval.calls import Request
 from claimeval.errors import UsageError
 from claimeval.records import Record
@@ -67,7 +66,7 @@ def price(model: str, endpoint: str | None, file: Path | None = None) -> Price |
             row = next((row for (name, _), row in rows.items() if name == model), None)
         if row is not None:
             return Price(row.input, row.output, row.cached_input, row.as_of)
-    return None if backends.provider(model).costs else FREE
+    return FREE if model.startswith("local:") else None
 
 
 def prompt_bytes(request: Request) -> int:
@@ -110,13 +109,12 @@ def _read(path: Path) -> dict[tuple[str, str | None], _Row]:
     rows = {}
     for key, fields in content.items():
         model, _, endpoint = str(key).partition("@")
+        if not all(model.partition(":")):
+            raise UsageError(f"the file of prices {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]")
         try:
-            backends.provider(model)
             rows[model, _place(endpoint) or None] = _Row.model_validate(fields)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             field = ".".join(map(str, first["loc"])) or "the row"
             raise UsageError(f"the file of prices {str(path)!r}, {key}, {field}: {first['msg']}") from error
-        except UsageError as error:
-            raise UsageError(f"the file of prices {str(path)!r}, row {str(key)!r}: {error}") from error
     return rows

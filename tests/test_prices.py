@@ -110,7 +110,7 @@ def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
         ("openai:a: {input: 1}", "openai:a, output: Field required"),
         ("openai:a: {input: 1, output: 2, outptu: 3}", "openai:a, outptu: Extra inputs are not permitted"),
         ("openai:a: 3", "openai:a, the row: "),
-        ("gpt-5: {input: 1, output: 2}", "row 'gpt-5': judge 'gpt-5' is not of the form provider:model"),
+        ("gpt-5: {input: 1, output: 2}", "'gpt-5' is not of the form provider:model[@URL]"),
         ("- openai:a", "needs rows such as"),
         ("{", "is not YAML"),
     ],
