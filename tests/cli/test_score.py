@@ -1,0 +1,212 @@
+"""`claimeval score`, `doctor` and `demo` as processes: what they print, what they leave, how they exit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from claimeval.run import load_summary, read_results
+from tests import claim_judge
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback import Options
+from tests.shared_data import shared_data
+from tests.test_api import SAMPLES, spec
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    return path
+
+
+def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
+    done = claimeval("demo", "--out", "run")
+    assert done.returncode == 0
+    assert "lexical support score, not an LLM judgement" in done.stdout
+    for words in ("faithfulness", "correctness", "coverage", "context_recall", "95 % interval", "Worst claims", "run"):
+        assert words in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("Run:"))
+
+
+def test_score_writes_the_run_and_prints_json_for_scripts(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=claim_judge.answer)
+    done = claimeval("score", data, "-j", spec(server), "--out", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed["metrics"]["faithfulness"]["mean"] == 0.75
+    folder = data.parent / "here" / "run"
+    assert load_summary(folder).metrics["coverage"].mean == pytest.approx(2.5 / 3)
+    assert [result.sample.id for result in read_results(folder)] == ["good", "bad", "silent"]
+
+
+def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=claim_judge.answer)
+    files = []
+    for _ in range(2):
+        assert claimeval("score", data, "-j", spec(server), "--out", "run").returncode == 0
+        folder = data.parent / "here" / "run"
+        files.append([(folder / name).read_bytes() for name in ("results.jsonl", "summary.json", "manifest.json")])
+    assert files[0] == files[1]
+    assert len(server.exchanges()) == 15
+
+
+def test_worst_claims_name_question_claim_verdict_and_evidence(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    done = claimeval("score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness")
+    after = done.stdout.partition("Worst claims")[2]
+    assert "question Who built it?" in after
+    assert "The WRONG king paid." in after
+    assert "contradicted by the contexts: judged by rule" in after
+    assert "[1] Ana Souto built the tower." in after
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--fail-under", "faithfulness=0.9"], 1, "gate failed: faithfulness is 0.750, below 0.9"),
+        (["--fail-under", "faithfulness=0.7"], 0, ""),
+        (["--fail-under", "coverage=0.5"], 2, "this run has no metric 'coverage'"),
+        (["--fail-under", "faithfulness=high"], 2, "not of the form METRIC=VALUE"),
+    ],
+)
+def test_gates(
+    claimeval: Run, data: Path, start_server: StartServer, options: list[str], code: int, words: str
+) -> None:
+    server = start_server(judge=claim_judge.answer)
+    done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", *options)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert bool(server.exchanges()) == (code != 2)
+
+
+def test_claims_lost_to_failures_fail_the_run_unless_allowed(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=claim_judge.answer)
+    assert claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1").returncode == 0
+    options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
+    done = claimeval(*options)
+    assert done.returncode == 1
+    assert "lost 33.3% of samples or claims to failures" in done.stderr
+    assert claimeval(*options, "--max-missing", "0.5").returncode == 0
+
+
+def test_a_rejected_key_exits_with_3_and_the_providers_words(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(Options(key="sk-the-right-key-000"), judge=claim_judge.answer)
+    done = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1")
+    assert done.returncode == 3
+    assert "status 401" in done.stderr
+    assert "the same command goes on from here" in done.stderr
+    assert len(server.exchanges()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["score", "none.jsonl", "-j", "local:lexical"], "none.jsonl does not exist"),
+        (["score", ".", "-j", "local:lexical"], "is a directory"),
+        (["score", "DATA"], "Missing option '--judge'"),
+        (["score", "DATA", "-j", "local:lexcal"], "Did you mean 'lexical'"),
+        (["score", "DATA", "-j", "openai:gpt-5"], "OPENAI_API_KEY is not set"),
+        (["score", "DATA", "-j", "local:lexical", "-m", "faithfullness"], "Did you mean 'faithfulness'"),
+        (["score", "DATA", "-j", "local:lexical", "-m", "on_policy=contexts:none"], "lack evidence.none"),
+        (["score", "DATA", "-j", "local:lexical", "--assess-prompt", "tree_way"], "Did you mean 'assess/three_way'"),
+        (["score", "DATA", "-j", "local:lexical", "--field", "answer"], "not of the form FIELD=NAME"),
+        (["score", "DATA", "-j", "local:lexical", "--out", "DATA"], "is a file; --out names a directory"),
+        (["score", "DATA", "-j", "local:lexical", "--out", ".."], "is not empty and holds no run"),
+        (["doctor", "none.jsonl"], "none.jsonl does not exist"),
+        (["scor"], "No such command 'scor'"),
+    ],
+)
+def test_the_callers_mistake_is_said_and_exits_with_2(
+    claimeval: Run, data: Path, arguments: list[str], words: str
+) -> None:
+    done = claimeval(*[data if argument == "DATA" else argument for argument in arguments])
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_broken_line_stops_score_before_any_call(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    server = start_server(judge=claim_judge.answer)
+    data.write_text(data.read_text() + "{broken\n")
+    done = claimeval("score", data, "-j", spec(server))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "line 4: not JSON" in done.stderr
+    assert server.exchanges() == []
+
+
+def test_a_run_of_other_settings_is_not_overwritten_by_accident(claimeval: Run, data: Path) -> None:
+    run = ("score", data, "-j", "local:lexical", "--out", "run")
+    assert claimeval(*run, "-m", "faithfulness").returncode == 0
+    done = claimeval(*run, "-m", "coverage")
+    assert done.returncode == 2
+    assert "holds a run with other metrics" in done.stderr
+    assert claimeval(*run, "-m", "coverage", "--overwrite").returncode == 0
+
+
+def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, data: Path) -> None:
+    data.write_text(
+        data.read_text() + '{broken\n{"answer": "A"}\n{"id": "good", "question": "Q", "answer": "Itâ€™s"}\n'
+    )
+    done = claimeval("doctor", data)
+    assert done.returncode == 1
+    for words in (
+        "4 readable samples",
+        "line 4: not JSON",
+        "line 5: no question",
+        "1 lack reference_answers (first: good)",
+        "1 ids stand more than once (first: 'good')",
+        "1 samples have no contexts or an empty one",
+        "look wrongly decoded (first: 'good'",
+    ):
+        assert words in done.stdout, words
+    found = json.loads(claimeval("doctor", data, "--json").stdout)
+    assert found["samples"] == 4
+    assert len(found["malformed"]) == 2
+
+
+def test_doctor_is_content_with_a_good_file(claimeval: Run, data: Path) -> None:
+    done = claimeval("doctor", data, "--metrics", "on_policy=answer:policy")
+    assert done.returncode == 0
+    assert "2 lack evidence.policy (first: good)" in done.stdout
+
+
+@pytest.mark.parametrize("command", [[], ["--help"], ["score", "--help"], ["doctor", "--help"], ["demo", "--help"]])
+def test_help_teaches(claimeval: Run, command: list[str]) -> None:
+    done = claimeval(*command)
+    assert "Usage: " in done.stdout + done.stderr
+    assert done.returncode == (0 if command else 2)
+
+
+def test_the_sec10q_samples_score_from_end_to_end_with_the_local_scorer(claimeval: Run) -> None:
+    done = claimeval("score", shared_data("sec10q/rag_mini.jsonl"), "-j", "local:lexical", "--json")
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads(done.stdout)["metrics"]
+    assert metrics["faithfulness"]["missing"]["missing_input"] == 1
+    assert metrics["context_recall"]["claims"] > 20
+
+
+def test_the_labelled_sec10q_samples_score_from_end_to_end(claimeval: Run, start_server: StartServer) -> None:
+    server = start_server(judge=claim_judge.answer)
+    labelled = shared_data("sec10q/labelled_rag_mini.json")
+    for judge in ("local:lexical", spec(server)):
+        done = claimeval(
+            *("score", labelled, "-j", judge, "--json", "--field", "answer=reference_answer"),
+            *("-m", "supported=answer:reference_contexts"),
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["metrics"]["supported"]["claims"] > 20
