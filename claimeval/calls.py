@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -118,6 +118,15 @@ class Usage(Record):
     cached_tokens: int | None = None
 
 
+class Allowance(NamedTuple):
+    """What a provider said that it lets through in a minute and what of it is left; None where it did not say."""
+
+    requests: int | None = None
+    requests_left: int | None = None
+    tokens: int | None = None
+    tokens_left: int | None = None
+
+
 class Completion(Record):
     """A reply that arrived whole. `body` is what the wire carried; everything else is read from it."""
 
@@ -131,6 +140,8 @@ class Completion(Record):
     latency: float | None = None
     """Seconds from sending to the last byte, when the call was made."""
     cached: bool = False
+    allowance: Allowance | None = None
+    """From the headers of a reply that was just received; not stored."""
 
 
 class Failure(Record):
@@ -157,6 +168,7 @@ class CallError(ClaimevalError):
         fatal: bool = False,
         rate_limited: bool = False,
         possibly_paid: bool = False,
+        allowance: Allowance | None = None,
     ) -> None:
         super().__init__(message)
         self.reason: Reason = reason
@@ -171,3 +183,4 @@ class CallError(ClaimevalError):
         """Too many requests or tokens for now; all calls to this judge should slow down."""
         self.possibly_paid = possibly_paid
         """The provider may have generated (and billed) a reply that was lost on the way."""
+        self.allowance = allowance

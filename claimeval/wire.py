@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Mapping
 
-from claimeval.calls import CallError, Completion, Usage
+from claimeval.calls import Allowance, CallError, Completion, Usage
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_chat(body: bytes, *, latency: float | None = None, cached: bool = False) -> Completion:
+def read_chat(
+    body: bytes, *, latency: float | None = None, allowance: Allowance | None = None, cached: bool = False
+) -> Completion:
     """The completion in a body that came with status 200; CallError when it holds none.
 
     Reasoning parts are ignored. Lone surrogates, which no file can hold, are replaced by U+FFFD; `body` keeps them.
@@ -44,6 +46,7 @@ def read_chat(body: bytes, *, latency: float | None = None, cached: bool = False
         usage=_usage(usage) if isinstance(usage, dict) else Usage(),
         latency=latency,
         cached=cached,
+        allowance=allowance,
     )
 
 

@@ -1,4 +1,4 @@
-"""Providers: one file each, one async method `complete(Request) -> Completion` or `CallError`.
+"""Providers: one file each, one async method `complete(Request, Keep) -> Completion` or `CallError`.
 
 A backend turns one request into one completion and does nothing more: it neither retries, nor caches, nor reads what
 the judge says, nor limits how many calls run. A new provider is one file and one row in `PROVIDERS`.
@@ -14,12 +14,18 @@ from typing import NamedTuple, Protocol
 from claimeval.calls import Completion, Judge, Request
 from claimeval.errors import UsageError, unknown
 
+Keep = Callable[[Completion], None]
+"""Makes a reply durable."""
+
 
 class Backend(Protocol):
     """Carries requests to one model at one endpoint."""
 
-    async def complete(self, request: Request) -> Completion:
-        """The reply, whole and unread; CallError when there is none."""
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """The reply, whole and unread; CallError when there is none.
+
+        `keep` is called with it in the very step that read its last byte, before anything is waited for.
+        """
         ...
 
 

@@ -1,12 +1,13 @@
-"""The HTTP client that SDK backends share: no redirects, no limit of its own, proxies only for https."""
+"""The HTTP client that SDK backends share: whole bodies, no redirects, no limit of its own, proxies only for https."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from claimeval.backends.exchange import deliver
 from claimeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,10 +52,26 @@ def _bypasses_proxy(host: str) -> bool:
 
 
 def client(endpoint: str) -> httpx2.AsyncClient:
-    """A client for one run; close it in the event loop that opened it."""
+    """A client for one run; close it in the event loop that opened it.
+
+    Every response is read whole and handed to `deliver` before the connection is tidied up, which may wait.
+    """
     import httpx2
 
-    return httpx2.AsyncClient(
+    class WholeResponses(httpx2.AsyncClient):
+        async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+            response = await super().send(request, stream=True, **options)
+            if stream:
+                return response
+            try:
+                body = b"".join([part async for part in cast(httpx2.AsyncByteStream, response.stream)])
+                whole = httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
+                deliver(whole)
+            finally:
+                await response.aclose()
+            return whole
+
+    return WholeResponses(
         timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         follow_redirects=False,

@@ -16,7 +16,7 @@ from datetime import UTC
 from pydantic import SecretStr
 
 from claimeval.backends.keys import scrub
-from claimeval.calls import CallError
+from claimeval.calls import Allowance, CallError
 
 MAX_RETRY_AFTER = 86_400.0
 
@@ -37,6 +37,13 @@ _FATAL_STATUS = {
     405: "this is not a chat-completions address: check the endpoint",
 }
 _RETRYABLE_STATUS = {408, 409, 425, 429}
+_ALLOWANCE = (
+    ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute"),
+    ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute"),
+    ("x-ratelimit-limit-tokens", "x-ratelimit-limit-tokens-minute"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens-minute"),
+)
+"""The headers of each field of `Allowance`, OpenAI's and Mistral's."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -58,7 +65,10 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return CallError("judge_stopped", f"{message}. {advice}", status=status, fatal=True)
-    if code == "context_length_exceeded" or status == 413:
+    let_through = allowance(headers)
+    if status == 429 and let_through and let_through.requests == 0:
+        return CallError("judge_stopped", f"{message}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True)
+    if code == "context_length_exceeded" or status == 413 or said.lower().startswith("request too large"):
         return CallError("provider_error", f"{message} (the prompt is too long)", status=status, retryable=False)
     if status in _RETRYABLE_STATUS or status >= 500:
         capacity = "capacity" in said.lower()
@@ -68,6 +78,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
             status=status,
             retry_after=retry_after(headers),
             rate_limited=status == 429 and not capacity,
+            allowance=let_through,
         )
     return CallError("provider_error", message, status=status, retryable=False)
 
@@ -106,6 +117,17 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
         if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
     ]
     return max((r for r in resets if r is not None), default=None)
+
+
+def allowance(headers: Mapping[str, str]) -> Allowance | None:
+    """What the provider lets through in a minute, from OpenAI's or Mistral's headers; None where they say nothing."""
+    told = [_first(headers, names) for names in _ALLOWANCE]
+    return None if told == [None] * len(told) else Allowance(*told)
+
+
+def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:
+    values = (_number(headers.get(name)) for name in names)
+    return next((int(value) for value in values if value is not None), None)
 
 
 def duration(text: str) -> float | None:

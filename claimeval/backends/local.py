@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 
+from claimeval.backends import Keep
 from claimeval.calls import AssessTask, Completion, ExtractTask, Judge, Request
 from claimeval.errors import UsageError, unknown
 from claimeval.local.claim_splitting import split_claims
@@ -52,13 +53,15 @@ async def open_backend(judge: Judge) -> AsyncIterator[LexicalBackend]:
 class LexicalBackend:
     """Splits texts by rule and scores claims by the words they share with the evidence."""
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: Request, keep: Keep) -> Completion:
         """The engine's answer in the words of a judge."""
         started = time.perf_counter()
         task = request.task
         assert task is not None, "every step gives its request a task"
         text = _claims(task, request) if isinstance(task, ExtractTask) else _verdicts(task, request)
-        return read_chat(write_chat(text, request.judge.endpoint or ""), latency=time.perf_counter() - started)
+        reply = read_chat(write_chat(text, request.judge.endpoint or ""), latency=time.perf_counter() - started)
+        keep(reply)
+        return reply
 
 
 def _claims(task: ExtractTask, request: Request) -> str:

@@ -1,35 +1,29 @@
 """Mistral through the mistralai SDK.
 
-The SDK gives no access to the body of a reply and loses parts of it in its own model, so the body is taken from the
-HTTP client underneath; what the SDK then makes of it is not used.
+The SDK gives no access to the body of a reply and loses parts of it in its own model, so what it makes of a reply is
+not used: the body is taken from the HTTP client underneath.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from claimeval.backends import Keep
+from claimeval.backends.exchange import Exchange
 from claimeval.backends.http_client import check_endpoint, client
-from claimeval.backends.http_errors import error_for
-from claimeval.backends.keys import key_for, scrub
-from claimeval.calls import CallError, Completion, Judge, Request
-from claimeval.wire import read_chat
+from claimeval.backends.keys import key_for
+from claimeval.calls import Completion, Judge, Request
 
 if TYPE_CHECKING:
-    import httpx2
     from mistralai.client import Mistral
     from pydantic import SecretStr
 
 OFFICIAL = "https://api.mistral.ai"
 KEY = "MISTRAL_API_KEY"
 READ_TIMEOUT_MS = 600_000
-
-_response: ContextVar[httpx2.Response | None] = ContextVar("response", default=None)
-"""The response that the current task's call received."""
 
 
 def resolve(judge: Judge) -> Judge:
@@ -48,11 +42,6 @@ def _key(judge: Judge) -> SecretStr:
     return key_for(judge.endpoint, own=judge.endpoint == OFFICIAL, variable=KEY, named=judge.key_variable)
 
 
-async def _keep(response: httpx2.Response) -> None:
-    await response.aread()
-    _response.set(response)
-
-
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     """A backend whose connections live as long as the block."""
@@ -61,7 +50,6 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     assert judge.endpoint, "the judge is resolved"
     key = _key(judge)
     async with client(judge.endpoint) as http:
-        http.event_hooks = {"response": [_keep]}
         sdk = Mistral(
             api_key=key.get_secret_value(),
             server_url=judge.endpoint,
@@ -97,28 +85,17 @@ class MistralBackend:
         self._sdk = sdk
         self._key = key
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: Request, keep: Keep) -> Completion:
         """The reply as the server sent it, whatever the SDK thinks of it."""
         import httpx2
         from mistralai.client.errors import MistralError, NoResponseError
 
-        started = time.perf_counter()
-        _response.set(None)
-        try:
-            await self._sdk.chat.complete_async(**body(request))
-        except httpx2.TimeoutException as error:
-            sent = not isinstance(error, (httpx2.ConnectTimeout, httpx2.PoolTimeout))
-            raise CallError("timeout", "the server did not answer in time", possibly_paid=sent) from None
-        except httpx2.TransportError as error:
-            said = scrub(str(error) or type(error).__name__, self._key)
-            sent = not isinstance(error, httpx2.ConnectError)
-            raise CallError("provider_error", f"no connection: {said}", possibly_paid=sent) from None
-        except (MistralError, NoResponseError):
-            if _response.get() is None:
-                raise CallError("provider_error", "the server did not answer", possibly_paid=True) from None
-        response = _response.get()
-        if response is None:
-            raise CallError("provider_error", "the SDK gave a reply that was not received", possibly_paid=True)
-        if response.status_code != 200:
-            raise error_for(response.status_code, response.headers, response.text, self._key)
-        return read_chat(response.content, latency=time.perf_counter() - started)
+        exchange = Exchange(self._key, keep)
+        with exchange.open():
+            try:
+                await self._sdk.chat.complete_async(**body(request))
+            except httpx2.RequestError as error:
+                exchange.break_off(error)
+            except (MistralError, NoResponseError):
+                pass  # the exchange holds what the server said
+        return exchange.completion()

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from claimeval.backends import Keep
+from claimeval.backends.exchange import Exchange
 from claimeval.backends.http_client import check_endpoint, client
-from claimeval.backends.http_errors import error_for
-from claimeval.backends.keys import key_for, scrub
-from claimeval.calls import CallError, Completion, Judge, Request
+from claimeval.backends.keys import key_for
+from claimeval.calls import Completion, Judge, Request
 from claimeval.errors import UsageError
-from claimeval.wire import read_chat
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -104,23 +103,18 @@ class OpenAIBackend:
         self._sdk = sdk
         self._key = key
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: Request, keep: Keep) -> Completion:
         """The reply as the server sent it; the SDK's own model of it is never built."""
         import openai
 
-        started = time.perf_counter()
-        try:
-            raw = await self._sdk.chat.completions.with_raw_response.create(
-                **body(request), extra_body=request.judge.extra or None
-            )
-        except openai.APIStatusError as error:
-            raise error_for(error.status_code, error.response.headers, error.response.text, self._key) from None
-        except openai.APITimeoutError as error:
-            sent = type(error.__cause__).__name__ not in ("ConnectTimeout", "PoolTimeout")
-            raise CallError("timeout", "the server did not answer in time", possibly_paid=sent) from None
-        except openai.APIConnectionError as error:
-            cause = error.__cause__
-            sent = type(cause).__name__ != "ConnectError"
-            said = scrub(str(cause) or type(cause).__name__, self._key)
-            raise CallError("provider_error", f"no connection: {said}", possibly_paid=sent) from None
-        return read_chat(raw.http_response.content, latency=time.perf_counter() - started)
+        exchange = Exchange(self._key, keep)
+        with exchange.open():
+            try:
+                await self._sdk.chat.completions.with_raw_response.create(
+                    **body(request), extra_body=request.judge.extra or None
+                )
+            except openai.APIConnectionError as error:
+                exchange.break_off(error.__cause__ or error)
+            except openai.APIStatusError:
+                pass  # the exchange holds what the server said
+        return exchange.completion()

@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -110,8 +111,7 @@ class Online:
         self._progress.sent(judge)
         try:
             async with asyncio.timeout(self._limits.timeout):
-                completion = await self._backends[judge].complete(request)
-                self._keep(request, completion)
+                completion = await self._backends[judge].complete(request, partial(self._keep, request))
         except TimeoutError:
             error = CallError("timeout", f"no whole reply within {self._limits.timeout:g} s", possibly_paid=True)
             self._progress.failed(judge, error)
