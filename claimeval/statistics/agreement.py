@@ -60,6 +60,7 @@ def cohen_kappa(
     weights: Weighting = "unweighted",
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
+    counts: Sequence[int] | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -68,6 +69,7 @@ def cohen_kappa(
 
     `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the scale
     `labels` (by default the used labels, sorted). Undefined where both raters use one and the same label.
+    `counts[i]` items have the labels of item i (1 each by default); there is no interval with it.
     Equals `sklearn.metrics.cohen_kappa_score`.
     """
     import numpy as np
@@ -78,7 +80,8 @@ def cohen_kappa(
     first, second = label_codes(a, scale), label_codes(b, scale)
     rated = (first >= 0) & (second >= 0)
     tables = np.zeros((len(a), size * size))
-    tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = 1
+    times = _times(counts, len(a))
+    tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = times[rated]
     steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     disagreement = {"unweighted": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}
     if weights not in disagreement:
@@ -91,7 +94,9 @@ def cohen_kappa(
         total = observed.sum(axis=(1, 2))
         return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
 
-    return _estimate(tables, rated, kappa, "both raters use only one label", clusters, level, resamples, seed)
+    n = int(times[rated].sum())
+    resamples = 0 if counts is not None else resamples
+    return _estimate(tables, rated, kappa, "both raters use only one label", clusters, level, resamples, seed, n)
 
 
 def fleiss_kappa(
@@ -120,6 +125,7 @@ def gwet_ac1(
     *,
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
+    counts: Sequence[int] | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -127,8 +133,8 @@ def gwet_ac1(
     """Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
 
     `labels` names the scale; by default it is the labels used, and with a single one AC1 is undefined.
-    Missing labels as in `fleiss_kappa`. Source: Gwet 2008, "Computing inter-rater reliability ... in the
-    presence of high agreement".
+    Missing labels as in `fleiss_kappa`, `counts` as in `cohen_kappa`. Source: Gwet 2008, "Computing
+    inter-rater reliability ... in the presence of high agreement".
     """
 
     def coefficient(agreement: Floats, shares: Floats) -> Floats:
@@ -136,7 +142,7 @@ def gwet_ac1(
         chance = quotient((shares * (1 - shares)).sum(axis=1), others)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, coefficient, labels, clusters, level, resamples, seed)
+    return _chance_corrected(ratings, coefficient, labels, clusters, level, resamples, seed, counts)
 
 
 def krippendorff_alpha(
@@ -145,6 +151,7 @@ def krippendorff_alpha(
     scale: Scale = "nominal",
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
+    counts: Sequence[int] | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -152,17 +159,19 @@ def krippendorff_alpha(
     """Krippendorff's alpha for any number of raters and missing labels; items with fewer than two do not count.
 
     `ordinal` uses the order of `labels` (by default the used labels, sorted); `interval` needs numbers. The
-    interval resamples items. Equals the PyPI package krippendorff. Source: Krippendorff 2011, "Computing
-    alpha-reliability".
+    interval resamples items. `counts` as in `cohen_kappa`. Equals the PyPI package krippendorff. Source:
+    Krippendorff 2011, "Computing alpha-reliability".
     """
     import numpy as np
 
-    counts, values = count_labels(ratings, labels)
+    table, values = count_labels(ratings, labels)
     size = len(values)
-    raters = counts.sum(axis=1)
+    raters = table.sum(axis=1)
     rated = raters >= 2
-    pairs = counts[:, :, None] * counts[:, None, :] - np.eye(size) * counts[:, None, :]
-    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(counts), -1)
+    times = _times(counts, len(table))
+    pairs = table[:, :, None] * table[:, None, :] - np.eye(size) * table[:, None, :]
+    shared = times / np.maximum(raters - 1, 1)
+    coincidences = (pairs * shared[:, None, None]).reshape(len(table), -1)
     if scale not in ("nominal", "ordinal", "interval"):
         raise unknown("scale", scale, ["nominal", "ordinal", "interval"])
     if scale == "interval" and not all(isinstance(value, int | float) for value in values):
@@ -189,7 +198,9 @@ def krippendorff_alpha(
         )
 
     reason = "no item has two labels" if not rated.any() else "only one label is used"
-    return _estimate(coincidences, rated, alpha, reason, clusters, level, resamples, seed)
+    n = int(times[rated].sum())
+    resamples = 0 if counts is not None else resamples
+    return _estimate(coincidences, rated, alpha, reason, clusters, level, resamples, seed, n)
 
 
 def _chance_corrected(
@@ -200,22 +211,26 @@ def _chance_corrected(
     level: float,
     resamples: int,
     seed: int,
+    counts: Sequence[int] | None = None,
 ) -> Estimate:
     """A coefficient of the mean agreement within items and of the mean shares of the labels."""
     import numpy as np
 
-    counts, _ = count_labels(ratings, labels)
-    raters = counts.sum(axis=1)
+    table, _ = count_labels(ratings, labels)
+    raters = table.sum(axis=1)
     pairs = raters * (raters - 1)
-    agreeing = (counts * (counts - 1)).sum(axis=1) / np.maximum(pairs, 1)
-    shares = counts / np.maximum(raters, 1)[:, None]
-    rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0])
+    agreeing = (table * (table - 1)).sum(axis=1) / np.maximum(pairs, 1)
+    shares = table / np.maximum(raters, 1)[:, None]
+    times = _times(counts, len(table))
+    rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0]) * times[:, None]
 
     def statistic(sums: Floats) -> Floats:
         return coefficient(quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:]))
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    return _estimate(rows, raters > 0, statistic, reason, clusters, level, resamples, seed, n=int((pairs > 0).sum()))
+    n = int(times[pairs > 0].sum())
+    resamples = 0 if counts is not None else resamples
+    return _estimate(rows, raters > 0, statistic, reason, clusters, level, resamples, seed, n)
 
 
 def _estimate(
@@ -227,19 +242,30 @@ def _estimate(
     level: float,
     resamples: int,
     seed: int,
-    n: int | None = None,
+    n: int,
 ) -> Estimate:
     keys = None if clusters is None else [key for key, used in zip(clusters, counted, strict=True) if used]
     (estimate,) = estimates_of_sums(
         cluster_sums(rows[counted], keys),
         [statistic],
-        n=int(counted.sum()) if n is None else n,
+        n=n,
         undefined_because=undefined_because if counted.any() else "no item has two labels",
         level=level,
         resamples=resamples,
         seed=seed,
     )
     return estimate
+
+
+def _times(counts: Sequence[int] | None, items: int) -> Floats:
+    """How often each item stands, as a column."""
+    import numpy as np
+
+    if counts is None:
+        return np.ones(items)
+    if len(counts) != items:
+        raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {items} items")
+    return np.array(counts, dtype=np.float64)
 
 
 def _check_pair(a: Labels, b: Labels) -> None:

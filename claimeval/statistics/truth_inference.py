@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,6 +58,7 @@ def dawid_skene(
     votes: Iterable[Vote | tuple[Hashable, Hashable, Hashable]],
     *,
     labels: Sequence[Hashable] | None = None,
+    counts: Mapping[Hashable, int] | None = None,
     smoothing: float = 0.01,
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
@@ -67,7 +68,8 @@ def dawid_skene(
     Expectation maximisation starts from the vote shares, which also decides which label is which; `smoothing`
     pseudo-votes keep a rate from being exactly 0. Judges are assumed to err independently given the truth.
     Language models share errors, so the posteriors are too sure: weigh the members of a panel with it, do not
-    report its certainty.
+    report its certainty. `counts[item]` says how many items got the votes of this one (1 by default), so that
+    millions of items with few patterns of votes need little memory.
 
     Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates using the EM
     algorithm".
@@ -81,19 +83,20 @@ def dawid_skene(
     size, width = len(scale), len(judges) * len(scale)
     rows = np.fromiter(map(items.__getitem__, voted_items), np.intp, len(given))
     columns = np.fromiter(map(judges.__getitem__, voters), np.intp, len(given)) * size + label_codes(given, scale)
-    counts = np.bincount(rows * width + columns, minlength=len(items) * width).reshape(len(items), width)
-    table = counts.astype(np.float64)
+    votes_of = np.bincount(rows * width + columns, minlength=len(items) * width).reshape(len(items), width)
+    table = votes_of.astype(np.float64)
+    times = np.ones(len(items)) if counts is None else np.array([counts[item] for item in items], dtype=np.float64)
     posteriors = table.reshape(len(items), len(judges), size).sum(axis=1)
     posteriors /= posteriors.sum(axis=1, keepdims=True)
     change, steps = math.inf, 0
     while change >= tolerance and steps < max_iterations:
-        prevalence, rates = _rates(table, posteriors, len(judges), smoothing)
+        prevalence, rates = _rates(table, posteriors, times, len(judges), smoothing)
         log_joint = table @ np.log(rates).reshape(width, size) + np.log(np.maximum(prevalence, 1e-300))
         joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
         updated = joint / joint.sum(axis=1, keepdims=True)
         change = float(np.abs(updated - posteriors).max())
         posteriors, steps = updated, steps + 1
-    prevalence, rates = _rates(table, posteriors, len(judges), smoothing)
+    prevalence, rates = _rates(table, posteriors, times, len(judges), smoothing)
     return DawidSkene(
         items=tuple(items),
         judges=tuple(judges),
@@ -127,11 +130,12 @@ def _columns(
     return columns[0], columns[1], columns[2]
 
 
-def _rates(table: Floats, posteriors: Floats, judges: int, smoothing: float) -> tuple[Floats, Floats]:
+def _rates(table: Floats, posteriors: Floats, times: Floats, judges: int, smoothing: float) -> tuple[Floats, Floats]:
     """Prevalence, and `rates[j, k, l]`: how often judge j says k of items that truly have label l."""
-    said = (table.T @ posteriors).reshape(judges, -1, posteriors.shape[1]) + smoothing
+    weighted = posteriors * times[:, None]
+    said = (table.T @ weighted).reshape(judges, -1, posteriors.shape[1]) + smoothing
     rates: Floats = said / said.sum(axis=1, keepdims=True)
-    prevalence: Floats = posteriors.mean(axis=0)
+    prevalence: Floats = weighted.sum(axis=0) / times.sum()
     return prevalence, rates
 
 

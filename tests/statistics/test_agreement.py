@@ -102,6 +102,22 @@ def test_items_without_two_labels_do_not_count() -> None:
     assert fleiss_kappa([]).undefined_because == "no item has two labels"
 
 
+def test_counts_say_how_many_items_have_the_same_labels() -> None:
+    patterns = sorted(set(KRIPPENDORFF), key=repr)
+    counts = [(index + 1) * KRIPPENDORFF.count(pattern) for index, pattern in enumerate(patterns)]
+    spelt_out = [pattern for pattern, count in zip(patterns, counts, strict=True) for _ in range(count)]
+    for coefficient in (krippendorff_alpha, gwet_ac1):
+        short, long = coefficient(patterns, counts=counts), coefficient(spelt_out)
+        assert short.value == pytest.approx(long.value, abs=1e-12)
+        assert (short.n, short.low) == (long.n, None)
+    first, second = [p[0] for p in patterns], [p[1] for p in patterns]
+    short = cohen_kappa(first, second, counts=counts)
+    long = cohen_kappa([p[0] for p in spelt_out], [p[1] for p in spelt_out])
+    assert (short.value, short.n) == (pytest.approx(long.value, abs=1e-12), long.n)
+    with pytest.raises(UsageError, match="one number per item"):
+        cohen_kappa(first, second, counts=[1])
+
+
 def test_the_interval_resamples_whole_clusters() -> None:
     a = ["y", "n"] * 40
     b = [label if (i // 8) % 3 else "y" for i, label in enumerate(a)]

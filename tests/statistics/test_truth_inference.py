@@ -70,6 +70,17 @@ def test_abstentions_are_no_votes() -> None:
     assert dawid_skene([*votes, (99, "a", None)]).items == tuple(range(10))
 
 
+def test_counts_say_how_many_items_got_the_same_votes() -> None:
+    patterns = {"a": "yyn", "b": "nny", "c": "yyy", "d": "nnn"}
+    counts = {"a": 3, "b": 2, "c": 20, "d": 15}
+    short = dawid_skene([(i, j, v) for i, said in patterns.items() for j, v in enumerate(said)], counts=counts)
+    items = [(f"{i}{n}", said) for i, said in patterns.items() for n in range(counts[i])]
+    long = dawid_skene([(i, j, v) for i, said in items for j, v in enumerate(said)])
+    assert short.prevalence == pytest.approx(long.prevalence, abs=1e-9)
+    assert short.posteriors[1] == pytest.approx(long.posteriors[3], abs=1e-9)
+    assert short.confusion[2][0] == pytest.approx(long.confusion[2][0], abs=1e-9)
+
+
 def test_weights_of_votes_worked_by_hand() -> None:
     assert vote_weight(8, 10) == pytest.approx(math.log(0.75 / 0.25))
     assert vote_weight(5, 10) == 0
