@@ -1,0 +1,16 @@
+"""A metric of one's own: do answers keep to the house rules? It is one row; no code of claimeval changes."""
+
+import claimeval as ce
+
+SAMPLE = {
+    "id": "refund",
+    "question": "Can I return the lamp after five weeks?",
+    "answer": "Lamps can be returned within 30 days. The shipping costs are refunded.",
+    "contexts": ["Lamps can be returned within 30 days of delivery. The shipping costs are refunded."],
+    "evidence": {"policy": ["Lamps can be returned within 30 days. Nothing is said on shipping to customers."]},
+}
+
+on_policy = ce.ClaimMetric(name="on_policy", claims_of="answer", against="policy", says="answer keeps to the rules")
+report = ce.score([SAMPLE], judges=["local:lexical"], metrics=["faithfulness", on_policy])
+for score in report.results[0].scores:
+    print(f"{score.metric}: {score.hits} of {score.judged} judged claims supported, {score.total} claims")

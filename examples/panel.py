@@ -1,0 +1,15 @@
+"""Two judges over the same claims. Start two OpenAI-compatible servers, or name judges you have keys for:
+
+    python examples/panel.py openai:gpt-5-mini mistral:mistral-large-latest
+"""
+
+import sys
+
+import claimeval as ce
+from claimeval.data.bundled import bundled
+
+judges = sys.argv[1:] or ["local:lexical"]
+report = ce.score(bundled("demo.jsonl"), judges=judges, metrics=["faithfulness"])
+print(f"{' + '.join(judges)}: faithfulness {report.summary['faithfulness'].mean:.3f}")
+divided = [a for result in report.results for a in result.assessments if a.unassessed_because == "tie"]
+print(f"{len(divided)} claims on which the judges are divided")

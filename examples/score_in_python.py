@@ -1,0 +1,31 @@
+"""Scores a handful of samples in Python and looks into the result. Runs without a key; name a real judge for real use."""
+
+import claimeval as ce
+
+SAMPLES = [
+    {
+        "id": "tower",
+        "question": "How high is the town hall tower of Moewenburg?",
+        "answer": "The tower is 58 metres high. It was designed by Ana Souto.",
+        "contexts": ["The tower of the old town hall is 58 metres high. It can be climbed from April to October."],
+        "reference_answers": ["It is 58 metres high."],
+    },
+    {
+        "id": "unknown",
+        "question": "Who wound the clock in 1890?",
+        "answer": "I could not find that in the documents.",
+        "contexts": ["The clock of the tower has been wound by hand since 1871."],
+        "reference_answers": ["The documents do not say."],
+    },
+]
+
+report = ce.score(SAMPLES, judges=["local:lexical"], metrics=["faithfulness", "correctness"])
+
+faithfulness = report.summary["faithfulness"]
+print(f"faithfulness {faithfulness.mean}, n {faithfulness.n}, without a score {faithfulness.missing}")
+for result in report.results:
+    claims = {claim.id: claim for claim in result.claims}
+    for assessment in result.assessments:
+        if assessment.against == "contexts":
+            label = assessment.unassessed_because or assessment.label
+            print(f"{result.sample.id:8} {label:12} {claims[assessment.claim_id].text}")
