@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claimeval.errors import UsageError
 from claimeval.statistics.ratings import label_codes, label_scale
@@ -58,7 +58,7 @@ def dawid_skene(
     votes: Iterable[Vote | tuple[Hashable, Hashable, Hashable]],
     *,
     labels: Sequence[Hashable] | None = None,
-    counts: Mapping[Hashable, int] | None = None,
+    counts: Mapping[Any, int] | None = None,
     smoothing: float = 0.01,
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
