@@ -1,4 +1,4 @@
-"""Scores a handful of samples in Python and looks into the result. Runs without a key; name a real judge for real use."""
+"""Scores two samples in Python and looks into the result. Runs without a key; name a real judge for real use."""
 
 import claimeval as ce
 
