@@ -55,7 +55,7 @@ _AFTER_VERB = _words(
 )
 """Words that follow a verb and not an adjective, to tell "and moved to Rome" from "and related services"."""
 _DETERMINERS = _words(
-    "the a an his her its their our some many most more all several no each every one two three another other both"
+    "the a an this these his her its their our some many most more all several no each every one two another both"
 )
 _LONGEST_SUBJECT = 6
 _LONGEST_LIST_MEMBER = 3
@@ -107,8 +107,8 @@ def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
     A noun is taken for a subject only if it cannot be the last member of a list before it.
     """
     words = [word.lower() for word in _WORD.findall(clause[:_NEAR].split(",")[0])]
-    if len(words) > 2 and words[0] in _PRONOUNS:
-        return is_verb(words[1]) or words[1].endswith("s")
+    if len(words) > 2 and words[0] in _PRONOUNS and (is_verb(words[1]) or words[1].endswith("s")):
+        return True
     verb = next((place for place, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if _is_finite(word)), 0)
     return (
         separated

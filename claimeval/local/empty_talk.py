@@ -17,7 +17,8 @@ _CANNOT = (
 )
 _TEXTS = (
     r"(?:(?:(?:provided|given|available|retrieved|supplied|above|following|cited)\s)+(?:\w+\s)?"
-    r"(?:information|content|data|materials?|articles?|results?|documents?|contexts?|passages?|sources?|excerpts?)"
+    r"(?:information|content|data|materials?|articles?|results?|documents?|contexts?|passages?|sources?|excerpts?"
+    r"|texts?)"
     r"|(?:search results?|contexts?|passages?|excerpts?|snippets?|documents?|sources?|texts?)(?:\s(?:provided|given))?)"
 )
 _ARTICLES = r"(?:(?:the|this|these|those|your|any|all|of)\s)*"
@@ -59,6 +60,7 @@ _COURTESIES = (
     r"(?:best|kind|warm) regards\b|sincerely\b",
     r"(?:source\(s\)|sources?|references?|citations?|see also|further reading|links?)\s*:",
     r"(?:https?://|www\.)\S+\s*$",
+    r"[\w .,&-]{1,100}\.(?:pdf|docx?|html?|txt|xlsx?|pptx?)\W*$",
 )
 _EMPTY = re.compile(rf"[\W_]*{_LEAD_IN}(?:{'|'.join((*_REFUSALS, *_COURTESIES))})", re.IGNORECASE)
 

@@ -81,7 +81,7 @@ def _has_same_neighbour(one: Sequence[str], here: int, other: Sequence[str], the
 
 def other_name(claim: Sequence[Token], sentence: Sequence[Token]) -> tuple[str, ...]:
     """A name that the sentence lacks and the one that it has instead, beside the same content word."""
-    return _instead(claim, sentence, words.names(claim), words.names(sentence))
+    return _instead(claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True))
 
 
 def other_number(claim: Sequence[Token], sentence: Sequence[Token]) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _instead(
 
 def role_swap(claim: Sequence[Token], sentence: Sequence[Token]) -> bool:
     """Whether the sentence has the names of the claim in another order, and neither is passive ("by")."""
-    shared = words.names(claim) & words.names(sentence)
+    shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
     claimed, stated = (
         list(dict.fromkeys(token.key for token in tokens if token.key in shared)) for tokens in (claim, sentence)
     )

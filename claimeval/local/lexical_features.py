@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from claimeval.local import lexical_words as words
-from claimeval.local.lexical_numbers import rounded, significant
+from claimeval.local.lexical_numbers import joined, rounded, significant
 from claimeval.local.lexical_words import Token
 from claimeval.local.sentence_splitting import Span, sentences
 
@@ -40,6 +40,7 @@ regression learns to tell data sets apart.
 
 _LONGEST_SENTENCE = 600
 """Characters: evidence without full stops is cut at spaces, or everything would stand in one sentence."""
+_NUMERIC = frozenset("#+*")
 _BEGINNING = 5
 """Letters: words that begin alike may be forms of one word."""
 
@@ -56,6 +57,8 @@ class Claim(NamedTuple):
     numbers: int
     """Numbers and months."""
     names: int
+    openings: int
+    """Names, and what may be one because a sentence starts with it."""
 
     @property
     def every(self) -> int:
@@ -63,8 +66,14 @@ class Claim(NamedTuple):
         return (1 << len(self.keys)) - 1
 
     def spelt(self, mask: int) -> tuple[str, ...]:
-        """The words in `mask` as the claim writes them; a number of several words in digits."""
-        texts = {token.key: token.text for token in reversed(self.tokens)}
+        """The words in `mask` as the claim writes them; a number of several words as a whole."""
+        texts: dict[str, str] = {}
+        for number, run in groupby(self.tokens, key=lambda token: token.key[:1] in _NUMERIC):
+            parts = list(run)
+            whole = joined([part.key for part in parts]) if number else []
+            texts |= {part.key: part.text for part in parts}
+            if len(whole) == 1:
+                texts[whole[0]] = " ".join(part.text for part in parts)
         return tuple(texts.get(key, key[1:]) for bit, key in enumerate(self.keys) if mask >> bit & 1)
 
 
@@ -72,7 +81,7 @@ def read_claim(text: str) -> Claim:
     """Reads a claim; one without a content word has no keys."""
     found, function_words = words.read(text)
     tokens = words.tokens(text)
-    named = words.names(tokens)
+    named, openings = words.names(tokens), words.names(tokens, openings=True)
     keys = tuple(dict.fromkeys(found))
     return Claim(
         tokens,
@@ -82,6 +91,7 @@ def read_claim(text: str) -> Claim:
         _mask(key[0] == "#" for key in keys),
         _mask(words.is_number(key) for key in keys),
         _mask(key in named for key in keys),
+        _mask(key in openings for key in keys),
     )
 
 
@@ -105,32 +115,33 @@ class Document:
             self.pairs.update(pairwise(keys))
             function_words.update(others)
         self.function_words = frozenset(word.lower() for word in function_words)
-        self._rounded: dict[int, frozenset[tuple[str, int]]] = {}
+        self._rounded: dict[int, dict[tuple[str, int], list[int]]] = {}
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """How its words begin."""
+        """The first letters of its words."""
         return frozenset(key[:_BEGINNING] for key in self.sentences_with)
 
-    @cached_property
-    def _figures(self) -> list[tuple[str, int]]:
-        return [figure for key in self.sentences_with if key[0] == "#" and (figure := significant(key))]
-
-    def has_alike(self, key: str) -> bool:
-        """Whether a word begins like `key`, or a number rounds to it.
+    def sentences_rounding_to(self, key: str) -> list[int]:
+        """The sentences with a number that rounds to `key`.
 
         Numbers round to keys that look rounded themselves, with a decimal point or three final zeros; from three digits
         on, powers of a thousand do not matter, as tables give "in millions" once for all.
         """
-        if key[0] != "#":
-            return len(key) >= _BEGINNING - 1 and key[:_BEGINNING] in self.beginnings
         figure = significant(key) if "." in key or key.endswith("000") else None
         if figure is None or (places := len(figure[0])) < 2:
-            return False
+            return []
         if places not in self._rounded:
-            self._rounded[places] = frozenset(rounded(*other, places) for other in self._figures)
+            self._rounded[places] = self._rounded_to(places)
         shifts = range(-9, 10, 3) if places > 2 else (0,)
-        return any((figure[0], figure[1] + shift) in self._rounded[places] for shift in shifts)
+        return [place for shift in shifts for place in self._rounded[places].get((figure[0], figure[1] + shift), ())]
+
+    def _rounded_to(self, places: int) -> dict[tuple[str, int], list[int]]:
+        numbers: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        for key, found in self.sentences_with.items():
+            if key[0] == "#" and (figure := significant(key)):
+                numbers[rounded(*figure, places)] += found
+        return dict(numbers)
 
 
 def _pieces(text: str, sentence: Span) -> Iterator[Span]:
@@ -164,16 +175,15 @@ def find(claim: Claim, document: Document) -> Found | None:
     alike = 0
     for position, key in enumerate(claim.keys):
         bit = 1 << position
-        if key in document.sentences_with:
-            alike |= bit
-            for number in document.sentences_with[key]:
-                by_sentence[number] |= bit
-        elif document.has_alike(key):
+        places = document.sentences_with.get(key) or (document.sentences_rounding_to(key) if key[0] == "#" else [])
+        for number in places:
+            by_sentence[number] |= bit
+        if places or (len(key) >= _BEGINNING - 1 and key[:_BEGINNING] in document.beginnings and key[0] != "#"):
             alike |= bit
     if not by_sentence:
         return None
-    masks = set(by_sentence.values())
-    sentence = max(sorted(masks), key=int.bit_count)
+    masks = list(dict.fromkeys(by_sentence.values()))
+    sentence = max(masks, key=int.bit_count)
     neighbours = max((mask | by_sentence.get(number + 1, 0) for number, mask in by_sentence.items()), key=int.bit_count)
     three = sentence
     for _ in range(2):

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from operator import mul
 from typing import Literal, NamedTuple
 
 from claimeval.local import lexical_conflicts as conflicts
@@ -41,6 +42,14 @@ class Support(NamedTuple):
     """The score against each document alone. `score` is the highest, or less where a number is in none of them."""
 
 
+class Weights(NamedTuple):
+    """The logistic regression: log-odds of support = intercept + sum of coefficient x feature."""
+
+    intercept: float
+    coefficients: tuple[float, ...]
+    """In the order of `FEATURES`."""
+
+
 class Evidence(NamedTuple):
     """Documents that were read once, to assess many claims against."""
 
@@ -52,12 +61,16 @@ def prepare(documents: Sequence[str]) -> Evidence:
     return Evidence(tuple(Document(text) for text in documents))
 
 
-def support(claim: str, evidence: Evidence) -> Support:
-    """How far `claim` is found in `evidence`: the highest score over its documents, 0 if there is none."""
+def support(claim: str, evidence: Evidence, *, weights: Weights | None = None) -> Support:
+    """How far `claim` is found in `evidence`: the highest score over its documents, 0 if there is none.
+
+    `weights` are the shipped ones unless others, fitted on other labels, are to be tried.
+    """
     wanted = read_claim(claim)
+    weights = weights or shipped_weights()
     if not wanted.keys:
         return Support(0.5, (), ("nothing_to_find",), None, None, (0.5,) * len(evidence.documents))
-    readings = [_assess(wanted, document) for document in evidence.documents]
+    readings = [_assess(wanted, document, weights) for document in evidence.documents]
     per_document = tuple(reading.score for reading in readings)
     best = max(range(len(readings)), key=per_document.__getitem__, default=None)
     if best is None or readings[best].sentence is None:
@@ -71,6 +84,13 @@ def support(claim: str, evidence: Evidence) -> Support:
         conflict = (*wanted.spelt(nowhere), *conflict)
         flags = ("number_nowhere", *flags)
     return Support(score, conflict, flags, best, sentence, per_document)
+
+
+@functools.cache
+def shipped_weights() -> Weights:
+    """The weights of `lexical_support.json`, one set for all evidence."""
+    model = words.model()
+    return Weights(model["intercept"], tuple(model["coefficients"][name] for name in FEATURES))
 
 
 def label(score: float) -> Literal["supported", "not_found", "unsure"]:
@@ -97,18 +117,16 @@ class _Reading(NamedTuple):
     alike: int = 0
 
 
-def _assess(claim: Claim, document: Document) -> _Reading:
+def _assess(claim: Claim, document: Document, weights: Weights) -> _Reading:
     found = find(claim, document)
     if found is None:
         return _Reading(0.0)
-    model = words.model()
-    values = zip(FEATURES, features(claim, document, found), strict=True)
-    log_odds = model["intercept"] + sum(model["coefficients"][name] * value for name, value in values)
-    score = 1 / (1 + math.exp(-log_odds))
+    values = features(claim, document, found)
+    score = 1 / (1 + math.exp(-weights.intercept - sum(map(mul, weights.coefficients, values))))
     span = document.spans[found.best]
     cap, conflict, flags = _compare(claim, found, document.text[span.start : span.end])
     if cap:
-        score, flags = min(score, model["caps"][cap]), (cap, *flags)
+        score, flags = min(score, words.model()["caps"][cap]), (cap, *flags)
     if claim.digits & found.alike & ~found.neighbours:
         flags = (*flags, "number_elsewhere")
     return _Reading(score, conflict, flags, span, found.alike)
@@ -127,7 +145,7 @@ def _compare(claim: Claim, found: Found, text: str) -> tuple[str, tuple[str, ...
     cues = (
         ("antonym", conflicts.antonym, lacking.bit_count() <= few),
         ("negation", conflicts.negation, lacking.bit_count() <= few),
-        ("other_name", conflicts.other_name, (lacking & ~claim.names).bit_count() <= fewer),
+        ("other_name", conflicts.other_name, (lacking & ~claim.openings).bit_count() <= fewer),
         ("other_number", conflicts.other_number, (lacking & ~claim.digits).bit_count() <= fewer),
     )
     if not any(nearly_equal for _, _, nearly_equal in cues):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from claimeval.local.lexical_numbers import THOUSANDS, joined, number_key
 
 _TOKEN = re.compile(
-    r"(?:[^\W\d_]\.){2,}"  # U.S.
+    r"(?:[^\W\d_]\.){2,10}"  # U.S.
     r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese, Korean: a character for a word
     rf"|(?<![\d.,]){THOUSANDS}(?![\d,])"
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
@@ -164,8 +164,11 @@ def antonyms(key: str) -> frozenset[str]:
     return _lists().antonyms.get(key, frozenset())
 
 
-def names(words: Sequence[Token]) -> set[str]:
-    """The keys of the capitalised words, but for months, openings without a second capital, and headings."""
+def names(words: Sequence[Token], *, openings: bool = False) -> set[str]:
+    """The keys of the capitalised words; not months, words also written small, and headings.
+
+    The first word of a sentence needs a second capital in or after it, unless `openings` are all to be counted.
+    """
     if sum(word.text[0].isupper() for word in words) > max(3, _MOSTLY_CAPITALS * len(words)):
         return set()
     common = {word.key for word in words if word.text[0].islower()} | _lists().months
@@ -176,7 +179,8 @@ def names(words: Sequence[Token]) -> set[str]:
         and word.text[0].isupper()
         and word.key not in common
         and (
-            not word.opens
+            openings
+            or not word.opens
             or any(letter.isupper() for letter in word.text[1:])
             or (following is not None and following.text[0].isupper())
         )

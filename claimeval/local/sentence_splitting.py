@@ -173,4 +173,9 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     if abbreviation in _LAST_BEFORE_STARTER or _DOTTED.match(word):
         following = _NEXT_WORD.match(text, after.end())
         return following is not None and following[0].lower() in _STARTERS
-    return not (word.isdigit() and len(word) < 3 and (len(before) == 1 or before[-2][-1] in ".:;!?"))
+    return not (word.isdigit() and len(word) < 3 and _starts_item(before[:-1]))
+
+
+def _starts_item(before: list[str]) -> bool:
+    """Whether a number after these words counts an item ("Steps: 1. Open it. 2. Close it.")."""
+    return not before or (before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS)
