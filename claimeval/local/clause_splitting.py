@@ -112,7 +112,7 @@ def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
     verb = next((place for place, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if _is_finite(word)), 0)
     return (
         separated
-        and 0 < verb < len(words) - 1
+        and 0 < verb < len(words) - (words[verb] in _AUXILIARIES)
         and (words[0] in _DETERMINERS or words[0].endswith("s") or clause[0].isupper())
         and _SUBORDINATORS.isdisjoint(words[:verb])
         and len(_WORD.findall(before.rpartition(",")[2])) > _LONGEST_LIST_MEMBER

@@ -81,7 +81,7 @@ def support(claim: str, evidence: Evidence, *, weights: Weights | None = None) -
         nowhere &= ~reading.alike
     if nowhere:
         score = min(score, words.model()["caps"]["number_nowhere"])
-        conflict = (*wanted.spelt(nowhere), *conflict)
+        conflict = tuple(dict.fromkeys((*wanted.spelt(nowhere), *conflict)))
         flags = ("number_nowhere", *flags)
     return Support(score, conflict, flags, best, sentence, per_document)
 

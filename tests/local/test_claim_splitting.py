@@ -183,6 +183,7 @@ def test_a_heading_without_a_mark_is_no_claim_where_text_follows() -> None:
             "The company was founded in 1976; it has 164,000 employees.",
             ["The company was founded in 1976", "It has 164,000 employees."],
         ),
+        ("Prices rose by 3.1 % in 2021, and wages fell.", ["Prices rose by 3.1 % in 2021", "Wages fell."]),
         (
             "Sales rose in Europe by 5 %, but the margins were lower than before.",
             ["Sales rose in Europe by 5 %", "The margins were lower than before."],
