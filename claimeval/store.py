@@ -147,13 +147,16 @@ class Store:
         self.close()
 
 
-_ROW = "SELECT rowid, key, value, raw = 1 AND mode = 1 AND filename IS NULL AND expire_time IS NULL FROM Cache"
+_ROW = (
+    "SELECT rowid, CAST(key AS BLOB), CAST(value AS BLOB), typeof(key) = 'text' AND typeof(value) = 'blob' "
+    "AND raw = 1 AND mode = 1 AND filename IS NULL AND expire_time IS NULL FROM Cache"
+)
 
 
-def _row(columns: tuple[int, object, object, int | None]) -> Row:
-    number, key, value, ours = columns
-    whole = ours and isinstance(key, str) and _KEY.fullmatch(key) and isinstance(value, bytes)
-    return Row(number, str(key), _whole(value) if whole else None)
+def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> Row:
+    number, name, value, ours = columns
+    key = (name or b"").decode("utf-8", "replace")
+    return Row(number, key, _whole(value) if ours and _KEY.fullmatch(key) else None)
 
 
 def _plain(database: Path, mode: str) -> sqlite3.Connection:

@@ -18,8 +18,8 @@ LEVELS = (
     {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
     {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges"},
-    {"pipeline", "run", "agreement"},
-    {"evaluation", "experiments", "api", "report", "planning", "rejudging", "exchange", "comparing"},
+    {"pipeline", "run", "agreement", "side_scores"},
+    {"evaluation", "experiments", "api", "report", "planning", "rejudging", "exchange", "comparing", "inventory"},
     {"cli"},
 )
 """Imports point down or stay on a level."""

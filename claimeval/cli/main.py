@@ -9,8 +9,10 @@ import sys
 
 import typer
 
+from claimeval.cli.cache import cache
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
+from claimeval.cli.lexical import lexical
 from claimeval.cli.score import score
 from claimeval.errors import ClaimevalError, UsageError
 
@@ -25,8 +27,9 @@ app = typer.Typer(
     "and has judges assess each one.\n\nBegin with `claimeval demo`; then `claimeval doctor DATA` says what your own "
     "file can feed, and `claimeval score DATA --judge PROVIDER:MODEL` judges it.",
 )
-for command in (demo, doctor, score):
+for command in (demo, doctor, score, lexical):
     app.command()(command)
+app.add_typer(cache, name="cache")
 
 
 def main() -> None:

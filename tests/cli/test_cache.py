@@ -1,0 +1,115 @@
+"""`claimeval cache` as a process: what it prints and writes, and how it exits."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from claimeval import prompting
+from claimeval.execution.replies import Origin, join
+from claimeval.store import Store
+from claimeval.wire import write_chat
+from tests.cli.conftest import Run
+
+DIGEST = prompting.load("extract", "atomic").digest
+NOON = 1_763_640_000.0
+"""2025-11-20 12:00 UTC."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store with three replies of one model to a shipped prompt and to another."""
+    with Store(tmp_path / "store") as store:
+        for number, prompt in enumerate((DIGEST, DIGEST, "f" * 64)):
+            origin = Origin("openai:m", "http://127.0.0.1:8000/v1", prompt, NOON + 86_400 * number, 0.5)
+            store.put(f"{number:064x}", join(origin, write_chat("hello", "m")))
+    return tmp_path / "store"
+
+
+def damage(folder: Path) -> None:
+    connection = sqlite3.connect(folder / "cache.db", isolation_level=None)
+    connection.execute("UPDATE Cache SET value = x'00' WHERE rowid = 1")
+    connection.close()
+
+
+def test_stats_say_what_is_there_by_model_and_prompt(claimeval: Run, folder: Path) -> None:
+    done = claimeval("cache", "stats", "--cache", folder)
+
+    assert done.returncode == 0
+    assert f"{folder}: 3 replies, " in done.stdout
+    assert "2025-11-20 to 2025-11-22" in done.stdout
+    assert "openai:m at http://127.0.0.1:8000/v1" in done.stdout
+    rows = {words[0]: words[1:] for line in done.stdout.splitlines() if len(words := line.split()) == 6}
+    assert rows["extract/atomic"][0] == "2"
+    assert rows["extract/atomic"][-2:] == ["2025-11-20", "2025-11-21"]
+    assert rows["f" * 12][0] == "1"
+    assert max(map(len, done.stdout.splitlines()[2:])) <= 80
+
+
+def test_stats_for_scripts(claimeval: Run, folder: Path) -> None:
+    found = json.loads(claimeval("cache", "stats", "--json", CLAIMEVAL_CACHE=str(folder)).stdout)
+
+    assert (found["folder"], found["replies"], found["damaged"]) == (str(folder), 3, 0)
+    assert found["groups"][0]["first"] == NOON
+    assert found["on_disk"] > found["bytes"] > 0
+
+
+def test_verify_finds_damage_and_repair_drops_it(claimeval: Run, folder: Path) -> None:
+    damage(folder)
+
+    found = claimeval("cache", "verify", "--cache", folder)
+    assert (found.returncode, "2 whole replies, damaged rows: 1" in found.stdout) == (1, True)
+    assert "--repair" in found.stdout
+
+    mended = claimeval("cache", "verify", "--repair", "--json", "--cache", folder)
+    assert mended.returncode == 0
+    assert json.loads(mended.stdout)["dropped"] == 1
+
+    assert claimeval("cache", "verify", "--cache", folder).returncode == 0
+
+
+def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, tmp_path: Path) -> None:
+    file, other = tmp_path / "replies.jsonl", tmp_path / "other"
+
+    assert claimeval("cache", "export", file, "--cache", folder).returncode == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(file.read_bytes().splitlines()) == 3
+    again = claimeval("cache", "export", file, "--cache", folder)
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+
+    done = claimeval("cache", "import", file, "--cache", other)
+    assert (done.returncode, done.stdout) == (0, "replies added: 3, there already: 0\n")
+    assert claimeval("cache", "export", "-", "--cache", other).stdout == file.read_text(encoding="utf-8")
+
+
+def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "other") as other:
+        origin = Origin("openai:m", None, "", NOON, None)
+        other.put("0" * 64, join(origin, write_chat("something else", "m")))
+    done = claimeval("cache", "export", "-", "--cache", folder)
+    file = tmp_path / "replies.jsonl"
+    file.write_text(done.stdout + "{}\n", encoding="utf-8")
+
+    bad = claimeval("cache", "import", file, "--cache", tmp_path / "other")
+    assert bad.returncode == 2
+    assert bad.stderr.startswith(f"claimeval: {file}, line 4: not an exported reply: key: Field required")
+
+    file.write_text(done.stdout, encoding="utf-8")
+    conflict = claimeval("cache", "import", file, "--json", "--cache", tmp_path / "other")
+    assert conflict.returncode == 1
+    assert json.loads(conflict.stdout)["conflicts"] == 1
+    assert conflict.stderr.splitlines() == [
+        "claimeval: questions with another reply in the store, which was kept: 1 (000000000000)"
+    ]
+
+
+def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(claimeval: Run, tmp_path: Path) -> None:
+    done = claimeval("cache", "stats", "--cache", tmp_path / "nothing")
+
+    assert done.returncode == 2
+    assert "there is no store of replies in" in done.stderr
+    assert not (tmp_path / "nothing").exists()
