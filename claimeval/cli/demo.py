@@ -16,4 +16,4 @@ def demo(out: o.Out = Path("runs/demo"), json: o.Json = False) -> None:
     from claimeval.cli.running import Settings, run_and_tell
     from claimeval.data.bundled import bundled
 
-    run_and_tell(Settings(data=bundled("demo.jsonl"), judges=("local:lexical",), out=out, json=json))
+    run_and_tell(Settings(data=bundled("demo.jsonl"), judges=("local:lexical",), out=out, overwrite=True, json=json))

@@ -11,6 +11,9 @@ Data = Annotated[
     Path,
     typer.Argument(help="The samples: .jsonl, .json, .csv or .parquet. `claimeval doctor` explains the fields."),
 ]
+DataOrRun = Annotated[
+    Path, typer.Argument(help="The samples: .jsonl, .json, .csv, .parquet, or the directory of a run over them.")
+]
 Judges = Annotated[
     list[str],
     typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from rich.table import Table
 from claimeval.records import Assessment, Claim, Part, Reason, SampleResult
 from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
+from claimeval.side_scores import SideSummary
+from claimeval.side_scores import read as read_sides
 
 WORST = 5
 WIDTH = 66
@@ -31,6 +33,8 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     for name, metric in summary.metrics.items():
         console.print(Padding(f"[dim]{escape(name)}: {_details(metric)}[/]", (0, 0, 0, 1)))
     order = [metric.against for metric in manifest.metrics]
+    if sides := list(read_sides(folder)):
+        print_sides(console, sides)
     worst = heapq.nsmallest(WORST, _troubles(read_results(folder), order), key=lambda trouble: trouble.rank)
     if worst:
         console.print("\n[bold]Worst claims[/], one a sample")
@@ -64,6 +68,26 @@ def _scores(summary: Summary) -> Table:
             _range(metric.bounds),
         )
     return table
+
+
+def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
+    """Scores that no judge gave, a row a metric."""
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("metric", no_wrap=True)
+    for name in ("mean", "95 % interval", "n", "missing"):
+        table.add_column(name, justify="right", no_wrap=True)
+    metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
+    for name, metric in metrics.items():
+        unit = "" if metric.unit == "share" else f" ({metric.unit})"
+        missing = str(sum(metric.missing.values()))
+        table.add_row(escape(name + unit), _number(metric.mean), _range(metric.ci), str(metric.n), missing)
+    console.print(table)
+    reasons: dict[str, list[str]] = {}
+    for name, metric in metrics.items():
+        if metric.missing:
+            reasons.setdefault(", ".join(f"{n} {reason}" for reason, n in metric.missing.items()), []).append(name)
+    for reason, names in reasons.items():
+        console.print(Padding(f"[dim]missing: {escape(reason)} ({escape(', '.join(names))})[/]", (0, 0, 0, 1)))
 
 
 def _details(metric: MetricSummary) -> str:

@@ -1,0 +1,101 @@
+"""Scores that no judge gave (lexical, perplexity, reward), kept in a run directory beside the judges' scores.
+
+`scores/KIND.jsonl` has a line a sample and `scores/KIND.json` what they add up to, so that one table shows both.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from claimeval.errors import DataError
+from claimeval.records import Record
+from claimeval.statistics import mean_interval
+
+FOLDER = "scores"
+
+
+class SideRow(Record):
+    """The scores of one sample by metric; None where undefined, with the reason."""
+
+    id: str
+    scores: dict[str, float | None]
+    undefined: dict[str, str] = Field(default_factory=dict)
+
+
+class SideMetric(Record):
+    """One metric over all samples."""
+
+    mean: float | None
+    ci: tuple[float, float] | None
+    """95 % interval of the mean, samples being the resampled unit."""
+    n: int
+    missing: dict[str, int]
+    """Samples without a value, by reason."""
+    unit: str
+    """`share` for a value in [0, 1]; otherwise what is counted."""
+
+
+class SideSummary(Record):
+    """All metrics of one kind over a run."""
+
+    kind: str
+    """`lexical`, `perplexity` or `reward`."""
+    settings: dict[str, str]
+    """What decided the numbers: normalisation, model, ..."""
+    metrics: dict[str, SideMetric]
+
+
+def write(
+    folder: Path, kind: str, rows: Iterable[SideRow], units: Mapping[str, str], settings: Mapping[str, str]
+) -> SideSummary:
+    """Writes the rows of one kind as they come, then what they add up to; replaces an earlier writing of that kind."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    path = folder / FOLDER / f"{kind}.jsonl"
+    part = path.with_name(path.name + ".part")
+    values: dict[str, array[float]] = {metric: array("d") for metric in units}
+    missing: dict[str, Counter[str]] = {metric: Counter() for metric in units}
+    with part.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(row.model_dump_json(exclude_defaults=True) + "\n")
+            for metric, value in row.scores.items():
+                if value is None:
+                    missing[metric][row.undefined[metric]] += 1
+                else:
+                    values[metric].append(value)
+    part.replace(path)
+    summary = SideSummary(
+        kind=kind,
+        settings=dict(settings),
+        metrics={metric: _metric(values[metric], missing[metric], unit) for metric, unit in units.items()},
+    )
+    path.with_suffix(".json").write_text(json.dumps(summary.model_dump(), indent=1) + "\n", encoding="utf-8")
+    return summary
+
+
+def _metric(values: array[float], missing: Counter[str], unit: str) -> SideMetric:
+    estimate = mean_interval(values, support=(0.0, 1.0) if unit == "share" else (-math.inf, math.inf))
+    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    return SideMetric(mean=estimate.value, ci=ci, n=len(values), missing=dict(sorted(missing.items())), unit=unit)
+
+
+def read(folder: Path) -> Iterator[SideSummary]:
+    """The summaries of all kinds that a run directory holds, by name of kind."""
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        try:
+            yield SideSummary.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
+
+
+def rows(folder: Path, kind: str) -> Iterator[SideRow]:
+    """The rows of one kind, in the order of the samples."""
+    with (folder / FOLDER / f"{kind}.jsonl").open("rb") as file:
+        for line in file:
+            yield SideRow.model_validate_json(line)
