@@ -48,6 +48,8 @@ _REACHING = re.compile(
 )
 _JOINT = re.compile(r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+|(?P<semicolon>;)\s+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_LIKE_BORN = _words("raised educated brought schooled baptized baptised christened buried")
+"""Participles that "was born and" goes on to; other forms in -ed are a simple past there."""
 _ADVERBS = _words("also later then soon often again still now")
 _AFTER_VERB = _words(
     "the a an in on at as to for from with by his her its their into over under about against through until up out off"
@@ -142,6 +144,7 @@ def _shared_subject(before: str, after: str) -> str:
     predicate = [word for word in _WORD.findall(after[:_NEAR]) if not (word.endswith("ly") or word in _ADVERBS)]
     if len(predicate) < 2 or not is_verb(predicate[0]):
         return ""
-    simple_past = words[verb] not in _AUXILIARIES | _PRESENT or words[verb + 1] == "born"
+    after_birth = words[verb + 1] == "born" and predicate[0] not in _LIKE_BORN
+    simple_past = after_birth or words[verb] not in _AUXILIARIES | _PRESENT
     object_follows = predicate[1].lower() in _AFTER_VERB or not predicate[1][0].islower()
     return subject[:1].upper() + subject[1:] if _is_finite(predicate[0]) or (simple_past and object_follows) else ""

@@ -32,8 +32,8 @@ class Support(NamedTuple):
     possible_conflict: tuple[str, ...]
     """The words that capped the score: the claim's, then the evidence's where it has another in the same place."""
     flags: tuple[str, ...]
-    """Cues. These cap the score: `number_nowhere`, `negation`, `antonym`, `other_name`, `other_number`. These are for
-    review only: `number_elsewhere` (not near the other words), `role_swap` (the names stand in another order)."""
+    """Cues. These cap the score: `number_nowhere`, `negation`, `antonym`, `other_name`, `other_number`. One is for
+    review only: `role_swap`, the names stand in another order."""
     best_document: int | None
     """Index of the first document with the highest score; None if none has a content word of the claim."""
     best_sentence: Span | None
@@ -127,8 +127,6 @@ def _assess(claim: Claim, document: Document, weights: Weights) -> _Reading:
     cap, conflict, flags = _compare(claim, found, document.text[span.start : span.end])
     if cap:
         score, flags = min(score, words.model()["caps"][cap]), (cap, *flags)
-    if claim.digits & found.alike & ~found.neighbours:
-        flags = (*flags, "number_elsewhere")
     return _Reading(score, conflict, flags, span, found.alike)
 
 

@@ -202,6 +202,7 @@ def test_clauses_that_stand_alone_are_claims_of_their_own(sentence: str, expecte
     "sentence",
     [
         "He wrote and directed the film.",
+        "He was born in London and educated at Eton.",
         "The film was written and directed by Ann Lee.",
         "She sells cars and related services.",
         "If sales rise and the margins are stable, the profit grows.",

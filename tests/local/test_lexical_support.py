@@ -53,9 +53,7 @@ def test_an_unrelated_claim_is_not_found(claim: str) -> None:
 
 
 def test_inflection_case_and_accents_do_not_matter() -> None:
-    assert judged("BUILDING companies visited the towers") == judged("Builds company visits the tower")._replace(
-        flags=judged("BUILDING companies visited the towers").flags
-    )
+    assert judged("BUILDING companies visited the towers") == judged("Builds company visits the tower")
     assert label(judged("Beyonce sang in cafes.", "Beyoncé sang in cafés.").score) == "supported"
 
 
@@ -77,7 +75,7 @@ def test_a_number_that_is_nowhere_caps_the_score() -> None:
 def test_a_number_that_stands_where_another_does_caps_the_score() -> None:
     result = judged("Prices increased sharply in 1889.")
     assert result.score == 0.45
-    assert result.flags == ("other_number", "number_elsewhere")
+    assert result.flags == ("other_number",)
     assert result.possible_conflict == ("1889", "1925")
 
 
@@ -176,12 +174,6 @@ def test_names_in_another_order_are_flagged_for_review_only() -> None:
     assert result.flags == ("role_swap",)
     assert label(result.score) == "supported"
     assert judged("Spain was defeated by Italy.", "Italy defeated Spain.").flags == ()
-
-
-def test_a_number_far_from_the_other_words_is_flagged_for_review_only() -> None:
-    document = "The bridge has six arches. It is old. Boats pass below it. The keeper is 73 years of age."
-    result = judged("The old bridge has arches and 73 keepers.", document)
-    assert "number_elsewhere" in result.flags
 
 
 def test_the_best_document_decides_and_all_are_told() -> None:
