@@ -24,6 +24,7 @@ Reason = Literal[
     "no_evidence",
     "unsure",
     "tie",
+    "own_family",
     "no_quorum",
     "refused",
     "filtered",
@@ -44,6 +45,7 @@ REASONS: dict[Reason, str] = {
     "no_evidence": "there is nothing to assess the claims against",
     "unsure": "the judge abstained",
     "tie": "the judges are divided",
+    "own_family": "the judge is of the family that wrote the answer",
     "no_quorum": "too few judges gave a verdict",
     "refused": "the judge declined to answer",
     "filtered": "the provider's content filter blocked the call",
@@ -61,8 +63,9 @@ REASONS: dict[Reason, str] = {
 NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence"})
 """Reasons that lie in the sample: the metric says nothing about it, and that is no failure."""
 
-ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie"})
-"""Reasons that are a judge's or panel's honest answer. All others are failures and count against `--max-missing`."""
+ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "own_family"})
+"""Reasons that are a judge's or panel's honest answer or rule. All others are failures and count against
+`--max-missing`."""
 
 
 class Record(BaseModel):
@@ -96,6 +99,8 @@ class Sample(Record):
     is_answerable: bool | None = None
     generator: str | None = None
     """Who wrote the answer, as `provider:model`."""
+    reference_author: str | None = None
+    """The model that wrote the gold answers, as `provider:model`; None when people did or it is not known."""
     evidence: dict[str, tuple[Document, ...]] = Field(default_factory=dict)
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
@@ -146,8 +151,12 @@ class Verdict(Record):
     label: Label | Literal["unassessed"]
     unassessed_because: Reason | None = None
     """Set exactly when the label is `unassessed`."""
+    grade: int | None = None
+    """The step on an ordinal scale, where the judge was asked for one; the label says what it comes to."""
+    replicate: int = 0
+    """Which sample of the same question this is, from 0."""
     probability: float | None = Field(default=None, ge=0, le=1)
-    """The probability of "supported", where the judge gives one."""
+    """The probability of "supported", from token log-probabilities or a local model; None where there are none."""
     reason: str | None = None
     """The judge's own words."""
     evidence: tuple[str, ...] = ()
@@ -167,9 +176,16 @@ class Assessment(Record):
     against: Part
     verdicts: tuple[Verdict, ...]
     label: Label | Literal["unassessed"]
+    grade: int | None = None
+    """The panel's step on an ordinal scale, where the judges gave steps."""
     unassessed_because: Reason | None = None
     agreement: float | None = None
-    """Share of the labelled verdicts that equal the label; None for a single judge or no label."""
+    """Share of the judges with a label who gave this one; None for a single judge or no label."""
+    probability: float | None = None
+    """The judges' mean probability of "supported", a judge without probabilities counting by its share of votes;
+    None where one vote without a probability is all there is."""
+    entropy: float | None = None
+    """Entropy of all votes in bits, 0 when all agree; None below two votes."""
 
 
 class Score(Record):
@@ -217,6 +233,9 @@ class Call(Record):
     against: Part | None = None
     claim_ids: tuple[str, ...] = ()
     attempt: int = 0
+    replicate: int = 0
+    reused: bool = False
+    """Taken over from an earlier run; this run did not ask."""
     reply: str | None = None
     """The judge's text, untouched; None when the call failed."""
     failed_because: Reason | None = None

@@ -80,6 +80,25 @@ TAGS = Scale(
         Step(word="0", label="not_found", meaning="it does not"),
     ),
 )
+
+
+class Grades(Record):
+    """An ordinal scale of whole numbers, such as relevance 0 to 3, and from which step on it counts as supported."""
+
+    least: int = 0
+    most: int = 3
+    supported_from: int = 2
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """All grades, least favourable first."""
+        return tuple(range(self.least, self.most + 1))
+
+    def label(self, grade: int) -> Label:
+        """What a grade comes to."""
+        return "supported" if grade >= self.supported_from else "not_found"
+
+
 SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS)}
 
 

@@ -1,0 +1,88 @@
+"""How a line-up of judges is asked, and by which rule its verdicts become one label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from claimeval.errors import UsageError, unknown
+from claimeval.records import Label, Record
+from claimeval.scales import Grades
+
+Vote = Literal["majority", "unanimous", "any", "median", "mean", "weighted", "dawid_skene"]
+"""The voting rules; `votes.py` has a function for each."""
+
+OnSameFamily = Literal["warn", "exclude", "error"]
+
+ABSTAIN, CONSERVATIVE = "abstain", "conservative"
+TIE_RULES = (ABSTAIN, CONSERVATIVE)
+"""What may be said of ties besides the name of a judge who breaks them."""
+
+UNFAVOURABLE_FIRST: tuple[Label, ...] = ("contradicted", "not_found", "supported")
+"""The labels, least favourable first."""
+
+
+class Panel(Record):
+    """The settings of a panel. The defaults fit a single judge too."""
+
+    vote: Vote = "majority"
+    tie: str = ABSTAIN
+    """`abstain`: no label; `conservative`: the least favourable of the tied labels; else the judge who decides."""
+    quorum: int | None = Field(default=None, ge=1)
+    """Judges that must have given a label; None for more than half of those who may vote."""
+    weights: dict[str, float] = Field(default_factory=dict)
+    """Per judge, for `weighted`: `statistics.vote_weight` of its accuracy on human labels."""
+    replicates: int = Field(default=1, ge=1)
+    """How often each judge is asked each question; the verdicts of one judge become its one vote by majority."""
+    escalate: int | None = Field(default=None, ge=2)
+    """Only the first so many judges are asked about every claim, the others about claims on which these are not
+    of one mind. None: all are asked about everything."""
+    on_same_family: OnSameFamily = "warn"
+    """What becomes of judges of the family that wrote the answer: `exclude` does not ask them about it."""
+    leave_own_family_out: bool = False
+    """Judges of the family that wrote the answer are asked, and their verdicts kept, but they have no vote on it."""
+    families: dict[str, str] = Field(default_factory=dict)
+    """Rows of the user's own for the table of families."""
+    labels: tuple[Label, ...] = UNFAVOURABLE_FIRST
+    """The labels that the judges could give, least favourable first."""
+    grades: Grades | None = None
+    """The ordinal scale, where the judges gave grades; then votes are over grades."""
+
+    def needed(self, voters: int) -> int:
+        """The quorum where so many judges may vote."""
+        return min(self.quorum, voters) if self.quorum else voters // 2 + 1
+
+    @property
+    def choices(self) -> tuple[Label | int, ...]:
+        """What can be voted for, least favourable first."""
+        return self.grades.steps if self.grades else self.labels
+
+
+def check(panel: Panel, judges: Sequence[str]) -> None:
+    """UsageError where the settings do not fit the judges with these names."""
+    if panel.tie not in TIE_RULES and panel.tie not in judges:
+        raise unknown("tie rule or judge", panel.tie, [*TIE_RULES, *judges])
+    if panel.quorum and panel.quorum > len(judges):
+        raise UsageError(f"a quorum of {panel.quorum} can never be met by {len(judges)} judges")
+    if panel.escalate and panel.escalate >= len(judges):
+        raise UsageError(
+            f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)} for disputed claims"
+        )
+    if strangers := set(panel.weights) - set(judges):
+        raise unknown("judge with a weight", min(strangers), judges)
+    if panel.vote == "weighted" and (missing := [name for name in judges if name not in panel.weights]):
+        raise UsageError(
+            f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
+            "or human labels with --labels to take them from"
+        )
+
+
+def vote_name(name: str) -> Vote:
+    """The voting rule of that name; UsageError with the closest name otherwise."""
+    for known in get_args(Vote):
+        if name == known:
+            found: Vote = known
+            return found
+    raise unknown("vote", name, get_args(Vote))
