@@ -1,0 +1,66 @@
+"""Rank metrics: the numbers of trec_eval 10.0, from dicts, lists, arrays and files.
+
+>>> from claimeval import ir
+>>> result = ir.evaluate({"q1": {"a": 1}}, {"q1": {"b": 0.9, "a": 0.8}}, "ndcg@10,mrr")
+>>> result.mean["mrr"]
+0.5
+"""
+
+from claimeval.ir.beir import Beir, Passage, read_beir, write_beir
+from claimeval.ir.evaluation import DEFAULT_MEASURES, Missing, WithoutRelevant, evaluate
+from claimeval.ir.fusion import fuse
+from claimeval.ir.lists import (
+    ap_retrieved,
+    average_precision,
+    capped_recall,
+    dcg,
+    evaluate_array,
+    evaluate_list,
+    f1,
+    hit,
+    ndcg,
+    precision,
+    r_precision,
+    recall,
+    reciprocal_rank,
+)
+from claimeval.ir.names import Measure, parse
+from claimeval.ir.order import Ties
+from claimeval.ir.results import Counts, Evaluation
+from claimeval.ir.trec_files import read_qrels, read_run, write_qrels, write_run
+from claimeval.ir.trec_output import trec_text
+
+__all__ = [
+    "DEFAULT_MEASURES",
+    "Beir",
+    "Counts",
+    "Evaluation",
+    "Measure",
+    "Missing",
+    "Passage",
+    "Ties",
+    "WithoutRelevant",
+    "ap_retrieved",
+    "average_precision",
+    "capped_recall",
+    "dcg",
+    "evaluate",
+    "evaluate_array",
+    "evaluate_list",
+    "f1",
+    "fuse",
+    "hit",
+    "ndcg",
+    "parse",
+    "precision",
+    "r_precision",
+    "read_beir",
+    "read_qrels",
+    "read_run",
+    "recall",
+    "reciprocal_rank",
+    "trec_text",
+    "write_beir",
+    "write_qrels",
+    "write_run",
+]

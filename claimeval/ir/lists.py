@@ -1,0 +1,170 @@
+"""One query: a ranked list of ids against the relevant ones; and arrays of grades for many queries.
+
+``retrieved[i]`` is the document at rank i + 1. ``relevant`` is a collection of ids, or a mapping of id to grade.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from claimeval.errors import DataError
+from claimeval.ir.names import parse
+from claimeval.ir.ranked import Floats, Ints, Ranked
+from claimeval.ir.results import Counts, Evaluation, summarise
+
+Relevant = Collection[str] | Mapping[str, int]
+Gain = Literal["linear", "exponential"]
+
+
+def evaluate_list(
+    retrieved: Sequence[str], relevant: Relevant, measures: str | Iterable[str], *, level: int = 1
+) -> dict[str, float]:
+    """Measures of one ranked list; 0 where a denominator is 0.
+
+    >>> evaluate_list(["A", "x", "B"], {"A", "B", "C", "D"}, "P@3,ap_retrieved")["ap_retrieved"]
+    0.8333333333333333
+    """
+    if isinstance(retrieved, str) or isinstance(relevant, str):
+        raise DataError("needed are a list of retrieved ids and a collection of relevant ids, not a single string")
+    grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, level)
+    twice = [document for document, count in Counter(retrieved).items() if count > 1]
+    if twice:
+        raise DataError(f"document {twice[0]!r} was retrieved more than once; drop the later copies first")
+    found = [(rank, grades[document]) for rank, document in enumerate(retrieved, 1) if grades.get(document, -1) >= 0]
+    pool = np.array([grade for grade in grades.values() if grade >= 0], np.int64)
+    ranked = Ranked(
+        queries=("",),
+        retrieved=np.array([len(retrieved)]),
+        query=np.zeros(len(found), np.int64),
+        rank=np.array([rank for rank, _ in found], np.int64),
+        grade=np.array([grade for _, grade in found], np.int64),
+        pool_query=np.zeros(len(pool), np.int64),
+        pool_grade=pool,
+    )
+    values = _summary(ranked, measures, level).per_query[""]
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def evaluate_array(
+    grades: ArrayLike,
+    measures: str | Iterable[str],
+    *,
+    scores: ArrayLike | None = None,
+    level: int = 1,
+) -> Evaluation:
+    """Measures of a table of grades: ``grades[q][i]`` is the grade of the document at rank i + 1 of query q.
+
+    With ``scores`` of the same shape, documents are ranked by them instead, equal scores in the order given. Negative
+    grades mean unjudged. The documents in the table are all that is known: recall, AP and nDCG refer to them. The
+    queries of the result are called ``"0"``, ``"1"`` and so on.
+
+    >>> evaluate_array([[0, 0, 1, 1, 1], [1, 0, 0, 0, 0]], "dcg").per_query["1"]
+    {'dcg': 1.0}
+    """
+    table = np.asarray(grades)
+    if table.ndim != 2 or table.size == 0 or (table != np.rint(table)).any():
+        raise DataError(f"grades are a table of whole numbers, queries by ranks; given is one of shape {table.shape}")
+    rows, width = table.shape
+    if scores is not None:
+        table = np.take_along_axis(table, _falling(np.asarray(scores, np.float64), table.shape), axis=1)
+    query, place = np.nonzero(table >= 0)
+    grade = table[query, place].astype(np.int64)
+    ranked = Ranked(
+        queries=tuple(map(str, range(rows))),
+        retrieved=np.full(rows, width),
+        query=query,
+        rank=place + 1,
+        grade=grade,
+        pool_query=query,
+        pool_grade=grade,
+    )
+    return _summary(ranked, measures, level)
+
+
+def precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
+    """Relevant among the first k, divided by k even where fewer were retrieved; without k, among all retrieved."""
+    return _value(retrieved, relevant, "set_P" if k is None else f"P@{k}")
+
+
+def recall(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
+    """Share of the relevant documents that is among the first k; without k, among all retrieved."""
+    return _value(retrieved, relevant, "set_recall" if k is None else f"recall@{k}")
+
+
+def capped_recall(retrieved: Sequence[str], relevant: Relevant, k: int) -> float:
+    """Relevant among the first k, divided by k or by the relevant documents where they are fewer (BEIR)."""
+    return _value(retrieved, relevant, f"capped_recall@{k}")
+
+
+def hit(retrieved: Sequence[str], relevant: Relevant, k: int) -> float:
+    """1 where one of the first k is relevant, else 0."""
+    return _value(retrieved, relevant, f"hit@{k}")
+
+
+def f1(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
+    """Harmonic mean of precision and recall."""
+    return _value(retrieved, relevant, "set_F" if k is None else f"f1@{k}")
+
+
+def reciprocal_rank(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
+    """1 / rank of the first relevant document, 0 where there is none (among the first k)."""
+    return _value(retrieved, relevant, _cut("recip_rank", k))
+
+
+def average_precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
+    """Sum of the precision at each relevant document, divided by all relevant documents (trec_eval's map)."""
+    return _value(retrieved, relevant, _cut("map", k))
+
+
+def ap_retrieved(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
+    """Mean of the precision at each relevant document retrieved; missed documents are ignored."""
+    return _value(retrieved, relevant, _cut("ap_retrieved", k))
+
+
+def r_precision(retrieved: Sequence[str], relevant: Relevant) -> float:
+    """Precision at the rank that equals the number of relevant documents."""
+    return _value(retrieved, relevant, "Rprec")
+
+
+def dcg(retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear") -> float:
+    """Sum of gain / log2(rank + 1); the gain is the grade, or 2 ** grade - 1 (``exponential``)."""
+    return _value(retrieved, relevant, _cut("dcg_exp" if gain == "exponential" else "dcg", k))
+
+
+def ndcg(retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear") -> float:
+    """DCG divided by that of the best possible order of all relevant documents."""
+    return _value(retrieved, relevant, _cut("ndcg_exp" if gain == "exponential" else "ndcg", k))
+
+
+def _value(retrieved: Sequence[str], relevant: Relevant, measure: str) -> float:
+    return evaluate_list(retrieved, relevant, measure)[measure]
+
+
+def _cut(measure: str, k: int | None) -> str:
+    return measure if k is None else f"{measure}@{k}"
+
+
+def _summary(ranked: Ranked, measures: str | Iterable[str], level: int) -> Evaluation:
+    hopeless = np.flatnonzero(ranked.total_relevant(level) == 0)
+    return summarise(
+        ranked,
+        parse(measures),
+        level=level,
+        counts=Counts(
+            queries=len(ranked.queries),
+            without_relevant=tuple(ranked.queries[number] for number in hopeless),
+            retrieved=int(ranked.retrieved.sum()),
+            unjudged=int(ranked.retrieved.sum()) - len(ranked.rank),
+        ),
+    )
+
+
+def _falling(scores: Floats, shape: tuple[int, ...]) -> Ints:
+    if scores.shape != shape or np.isnan(scores).any():
+        raise DataError(f"scores are numbers in a table of the shape of the grades, {shape}; given is {scores.shape}")
+    return np.argsort(-scores, axis=1, kind="stable")

@@ -1,0 +1,108 @@
+"""From dicts of dicts to ranked columns: only the judged documents are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice, repeat
+
+import numpy as np
+
+from claimeval.errors import DataError
+from claimeval.ir.order import Tied, Ties, arrange, places, refuse_ties
+from claimeval.ir.ranked import Floats, Ints, Ranked, join
+
+Qrels = Mapping[str, Mapping[str, int]]
+"""Query id to document id to grade."""
+Run = Mapping[str, Mapping[str, float]]
+"""Query id to document id to score."""
+
+_QUERIES_AT_ONCE = 128
+"""So many queries' columns stay in the processor's cache."""
+_NOWHERE = repeat(float("nan"))
+
+
+def rank(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties) -> Ranked:
+    """Rank the judged documents of these queries; a query that the run lacks has retrieved nothing."""
+    return join(
+        [
+            _rank_some(qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties)
+            for first in range(0, len(queries), _QUERIES_AT_ONCE)
+        ]
+    )
+
+
+def _rank_some(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties) -> Ranked:
+    judged = [qrels[query] for query in queries]
+    retrieved = [run.get(query, {}) for query in queries]
+    scores = _numbers("run", "score", retrieved, queries)
+    grades = _numbers("qrels", "grade", judged, queries)
+    pooled = np.array([len(pool) for pool in judged])
+    sizes = np.array([len(docs) for docs in retrieved])
+    order = arrange(scores, np.r_[0, np.cumsum(sizes)])
+    if ties == "error":
+        refuse_ties(order, queries)
+
+    looked_up = (map(docs.get, pool, _NOWHERE) for docs, pool in zip(retrieved, judged, strict=True))
+    found = np.fromiter(chain.from_iterable(looked_up), np.float64, grades.size)
+    known = grades >= 0
+    pool_query = np.repeat(np.arange(len(queries)), pooled)
+    rows = np.flatnonzero(known & ~np.isnan(found))
+    query, score = pool_query[rows], found[rows]
+
+    def names(hits: Ints) -> list[str]:
+        numbers = query[hits]
+        nth = rows[hits] - (np.cumsum(pooled) - pooled)[numbers]
+        pairs = zip(numbers.tolist(), nth.tolist(), strict=True)
+        return [next(islice(judged[number], n, None)) for number, n in pairs]
+
+    def members(groups: list[Tied]) -> list[list[str]]:
+        return [
+            [document for document, number in retrieved[group.query].items() if float(number) == group.score]
+            if group.query in order.resorted
+            else list(islice(retrieved[group.query], group.first, group.last))
+            for group in groups
+        ]
+
+    ranks = places(order, query, score, names, members, ties)
+    by_rank = np.argsort(query * (int(sizes.max(initial=0)) + 1) + ranks)
+    return Ranked(
+        queries=tuple(queries),
+        retrieved=sizes,
+        query=query[by_rank],
+        rank=ranks[by_rank],
+        grade=grades[rows][by_rank].astype(np.int64),
+        pool_query=pool_query[known],
+        pool_grade=grades[known].astype(np.int64),
+    )
+
+
+def _numbers(source: str, what: str, given: Sequence[Mapping[str, float]], queries: Sequence[str]) -> Floats:
+    """All values behind each other; grades must be whole numbers, scores anything but NaN."""
+    try:
+        values = chain.from_iterable(documents.values() for documents in given)
+        numbers = np.fromiter(values, np.float64, sum(map(len, given)))
+    except (AttributeError, TypeError, ValueError):
+        raise _complaint(source, what, given, queries) from None
+    wrong = np.isnan(numbers) if what == "score" else numbers != np.rint(numbers)
+    if wrong.any():
+        raise _complaint(source, what, given, queries)
+    return numbers
+
+
+def _complaint(source: str, what: str, given: Sequence[object], queries: Sequence[str]) -> DataError:
+    """The error that names the first value that is not a usable number."""
+    needed = "a number, not NaN" if what == "score" else "a whole number"
+    for query, documents in zip(queries, given, strict=True):
+        if not isinstance(documents, Mapping):
+            return DataError(
+                f"{source}: query {query!r} has {type(documents).__name__}; "
+                f"needed is a mapping of document id to {what}"
+            )
+        for document, value in documents.items():
+            number = isinstance(value, (int, float, np.number))
+            if not number or value != value or (what == "grade" and value != round(value)):
+                return DataError(
+                    f"{source}: the {what} of document {document!r} for query {query!r} is {value!r}; "
+                    f"needed is {needed}"
+                )
+    raise AssertionError("every value is a usable number")

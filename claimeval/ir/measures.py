@@ -1,0 +1,134 @@
+"""The measures, one row each: name, formula, what trec_eval calls it, how it is summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from claimeval.ir import binary, counts, graded
+from claimeval.ir.ranked import Floats, Ranked
+from claimeval.ir.setting import Setting
+
+Cutoff = Literal["none", "optional", "required"]
+Relevance = Literal["binary", "graded", "either", "none"]
+Summary = Literal["mean", "geometric", "sum"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measure of the table."""
+
+    name: str
+    """As papers write it; case, ``_`` and ``-`` are ignored when a name is looked up."""
+    formula: Callable[[Ranked, Setting], Floats]
+    also: tuple[str, ...] = ()
+    """Other names that are accepted."""
+    cutoff: Cutoff = "none"
+    relevance: Relevance = "binary"
+    """``binary``: grades at or above the relevance level count; ``graded``: grades count; ``either``: grades, or with
+    ``(rel=2)`` a level; ``none``: only judged or not."""
+    trec: str = ""
+    """Its name in trec_eval 10.0 without a cutoff, empty where it has none."""
+    trec_cut: str = ""
+    """Its name in trec_eval with cutoffs."""
+    trec_cutoffs: tuple[float, ...] = ()
+    """The cutoffs that trec_eval prints when none are given."""
+    options: Mapping[str, float] = field(default_factory=dict)
+    """Further options and their defaults."""
+    gains: bool = False
+    """Options are gains by grade."""
+    summary: Summary = "mean"
+
+
+_RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_RECALLS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+
+MEASURES: tuple[Row, ...] = (
+    # counts
+    Row("num_q", counts.queries, relevance="none", trec="num_q", summary="sum"),
+    Row("num_ret", counts.retrieved, relevance="none", trec="num_ret", summary="sum"),
+    Row("num_rel", counts.relevant, trec="num_rel", summary="sum"),
+    Row("num_rel_ret", counts.relevant_retrieved, trec="num_rel_ret", summary="sum"),
+    Row(
+        "num_nonrel_judged_ret",
+        counts.nonrelevant_judged_retrieved,
+        trec="num_nonrel_judged_ret",
+        summary="sum",
+    ),
+    Row("judged", counts.judged, cutoff="optional", relevance="none"),
+    Row(
+        "unj",
+        counts.unjudged,
+        ("unjudged",),
+        "required",
+        "none",
+        trec_cut="unj",
+        trec_cutoffs=(5, 10, 20),
+    ),
+    # precision and recall at a rank
+    Row("P", binary.precision, ("precision",), "required", trec_cut="P", trec_cutoffs=_RANKS),
+    Row("recall", binary.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS),
+    Row("capped_recall", binary.capped_recall, ("recall_cap", "r_cap"), "required"),
+    Row(
+        "hit",
+        binary.hit,
+        ("success", "hit_rate"),
+        "required",
+        trec_cut="success",
+        trec_cutoffs=(1, 5, 10),
+    ),
+    Row("f1", binary.f1, ("f",), "required"),
+    # of the whole list, without regard to order
+    Row("set_P", binary.set_precision, ("set_precision",), trec="set_P"),
+    Row("set_recall", binary.set_recall, ("set_r",), trec="set_recall"),
+    Row("set_F", binary.set_f, ("set_f1",), trec="set_F", options={"x": 1}),
+    # of the order
+    Row(
+        "recip_rank",
+        binary.reciprocal_rank,
+        ("mrr", "rr", "reciprocal_rank", "mean_reciprocal_rank"),
+        "optional",
+        trec="recip_rank",
+    ),
+    Row(
+        "map",
+        binary.average_precision,
+        ("ap", "average_precision", "mean_average_precision"),
+        "optional",
+        trec="map",
+        trec_cut="map_cut",
+        trec_cutoffs=_RANKS,
+    ),
+    Row("gm_map", binary.average_precision, ("gmap",), trec="gm_map", summary="geometric"),
+    Row("ap_retrieved", binary.ap_retrieved, ("context_precision_ap",), "optional"),
+    Row("Rprec", binary.r_precision, ("r_precision",), trec="Rprec"),
+    Row("bpref", binary.bpref, trec="bpref"),
+    Row(
+        "iprec",
+        binary.interpolated_precision,
+        ("interpolated_precision",),
+        "required",
+        trec_cut="iprec_at_recall",
+        trec_cutoffs=_RECALLS,
+    ),
+    # of grades
+    Row("cg", graded.cumulated_gain, ("cumulated_gain",), "optional", "graded"),
+    Row("cg_exp", graded.cumulated_gain_exp, (), "optional", "graded"),
+    Row("dcg", graded.discounted_gain, (), "optional", "graded", trec="dcg"),
+    Row("dcg_exp", graded.discounted_gain_exp, (), "optional", "graded"),
+    Row(
+        "ndcg",
+        graded.ndcg,
+        (),
+        "optional",
+        "graded",
+        trec="ndcg",
+        trec_cut="ndcg_cut",
+        trec_cutoffs=_RANKS,
+        gains=True,
+    ),
+    Row("ndcg_exp", graded.ndcg_exp, ("ndcg_burges",), "optional", "graded", gains=True),
+    Row("rbp", graded.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
+    Row("rbp_resid", graded.rank_biased_residual, relevance="none", trec="rbp_resid", options={"p": 0.9}),
+)

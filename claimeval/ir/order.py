@@ -1,0 +1,130 @@
+"""The order of a run: scores falling, and a rule for documents with equal scores."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from claimeval.errors import DataError
+from claimeval.ir.ranked import Bools, Floats, Ints
+
+Ties = Literal["trec", "stable", "error"]
+"""``trec``: equal scores are ordered by document id, falling, as trec_eval does. ``stable``: in the order given.
+``error``: equal scores are refused."""
+
+Name = TypeVar("Name", str, bytes)
+
+
+class Scores(NamedTuple):
+    """The scores of several queries behind each other, each query's scores falling."""
+
+    negated: Floats
+    """The scores times -1, so that they rise within a query."""
+    starts: Ints
+    """Where each query begins, and the end of the last one."""
+    resorted: frozenset[int]
+    """Queries whose scores were not given in falling order, so that positions here are not positions there."""
+
+
+def arrange(scores: Floats, starts: Ints) -> Scores:
+    """Sort the scores of each query; ``starts`` has one entry more than there are queries."""
+    negated = -scores
+    rises = _same_query(starts, np.flatnonzero(negated[1:] < negated[:-1]) + 1)
+    resorted = frozenset(_query_of(starts, rises).tolist())
+    for query in resorted:
+        negated[starts[query] : starts[query + 1]].sort()
+    return Scores(negated, starts, resorted)
+
+
+def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
+    """Raise for the first query in which two documents have the same score."""
+    equal = np.flatnonzero(scores.negated[1:] == scores.negated[:-1]) + 1
+    equal = _same_query(scores.starts, equal)
+    if equal.size:
+        query = names[int(_query_of(scores.starts, equal[:1])[0])]
+        raise DataError(
+            f"query {query!r} has several documents with score {-scores.negated[equal[0]]}, which ties='error' "
+            "refuses; ties='trec' orders them by document id, ties='stable' keeps the order given"
+        )
+
+
+class Tied(NamedTuple):
+    """Documents of one query with the same score."""
+
+    query: int
+    first: int
+    """How many documents score higher."""
+    last: int
+    """How many score higher or equal."""
+    score: float
+
+
+def places(
+    scores: Scores,
+    query: Ints,
+    score: Floats,
+    names: Callable[[Ints], list[Name]],
+    members: Callable[[list[Tied]], list[list[Name]]],
+    ties: Ties,
+) -> Ints:
+    """The rank, from 1, of documents of which query and score are given.
+
+    Ids are asked for only where scores are equal: ``names(rows)`` are the ids of some of the given documents,
+    ``members(groups)`` those of all documents of each group, in the order given.
+    """
+    higher = _above(scores, query, score)
+    following = scores.starts[query] + higher + 1
+    inside = following < scores.starts[query + 1]
+    tied = np.flatnonzero(inside & (scores.negated[np.where(inside, following, 0)] == -score))
+    ranks = higher + 1
+    if tied.size:
+        up_to = _above(scores, query[tied], score[tied], or_equal=True)
+        columns = (query[tied], higher[tied], up_to, score[tied])
+        groups = [Tied(*group) for group in zip(*(column.tolist() for column in columns), strict=True)]
+        ranks[tied] = _settle(groups, names(tied), members, ties)
+    return ranks
+
+
+def _settle(
+    groups: list[Tied], names: list[Name], members: Callable[[list[Tied]], list[list[Name]]], ties: Ties
+) -> list[int]:
+    """The rank of each named document within its group of equal scores."""
+    distinct = list(dict.fromkeys(groups))
+    alike = dict(zip(distinct, members(distinct), strict=True))
+    if ties == "stable":
+        return [group.first + 1 + alike[group].index(name) for group, name in zip(groups, names, strict=True)]
+    for ids in alike.values():
+        ids.sort()
+    return [group.last - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
+
+
+def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:
+    """How many documents of its query score higher than (or equal to) each given score.
+
+    One binary search in all queries at once.
+    """
+    wanted = -score
+    low, high = scores.starts[query], scores.starts[query + 1]
+    last = len(scores.negated) - 1
+    for _ in range(int(np.diff(scores.starts).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        there = scores.negated[np.minimum(middle, last)]
+        counted = (there <= wanted) if or_equal else (there < wanted)
+        counted &= low < high
+        low = np.where(counted, middle + 1, low)
+        high = np.where(counted, high, middle)
+    count: Ints = low - scores.starts[query]
+    return count
+
+
+def _query_of(starts: Ints, rows: Ints) -> Ints:
+    return np.searchsorted(starts, rows, side="right") - 1
+
+
+def _same_query(starts: Ints, rows: Ints) -> Ints:
+    """Those rows that belong to the same query as the row before."""
+    first: Bools = starts[np.searchsorted(starts, rows)] == rows
+    return rows[~first]

@@ -1,0 +1,137 @@
+"""Where the judged documents stand in a run: the columns from which every rank measure is computed.
+
+A measure needs to know the ranks of the judged documents, how many documents were retrieved and which grades exist;
+it never needs the thousands of unjudged documents between them. So a run is reduced to these columns once, and each
+measure is a few sums over them, for all queries together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Relevant(NamedTuple):
+    """The relevant documents that were retrieved, by query, then by rank."""
+
+    query: Ints
+    rank: Ints
+    nth: Ints
+    """1 for the first relevant document of its query, 2 for the second."""
+
+
+class Ideal(NamedTuple):
+    """The documents worth retrieving, by query, then from the best grade down."""
+
+    query: Ints
+    rank: Ints
+    grade: Ints
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The judged documents of every query and the ranks they got; queries are numbered from 0, ranks from 1.
+
+    Documents with a negative grade were pooled but not judged and appear nowhere here, as in trec_eval.
+    """
+
+    queries: tuple[str, ...]
+    retrieved: Ints
+    """Documents retrieved, per query."""
+    query: Ints
+    """Query of each judged document that was retrieved; the three columns are sorted by query, then rank."""
+    rank: Ints
+    grade: Ints
+    pool_query: Ints
+    """Query of each judged document, retrieved or not."""
+    pool_grade: Ints
+    _relevant: dict[int, Relevant] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _total: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def sums(self, query: Ints, weights: Floats | None = None) -> Floats:
+        """Per query, the number of rows or the sum of their weights, added in the order given."""
+        return np.bincount(query, weights, len(self.queries)).astype(np.float64, copy=False)
+
+    def relevant(self, level: int) -> Relevant:
+        """The retrieved documents graded ``level`` or better."""
+        if level not in self._relevant:
+            kept = self.grade >= level
+            query = self.query[kept]
+            self._relevant[level] = Relevant(query, self.rank[kept], within(query) + 1)
+        return self._relevant[level]
+
+    def total_relevant(self, level: int) -> Floats:
+        """Per query, the documents graded ``level`` or better, retrieved or not."""
+        if level not in self._total:
+            self._total[level] = self.sums(self.pool_query[self.pool_grade >= level])
+        return self._total[level]
+
+    @cached_property
+    def ideal(self) -> Ideal:
+        """The documents graded above 0 in the best possible order: grades falling."""
+        positive = self.pool_grade > 0
+        span = int(self.pool_grade.max(initial=0)) + 1
+        key = np.sort((self.pool_query[positive] + 1) * span - self.pool_grade[positive])
+        query = key // span
+        return Ideal(query, within(query) + 1, (query + 1) * span - key)
+
+    def only(self, kept: Bools) -> Ranked:
+        """Some of the queries."""
+        number = np.cumsum(kept) - 1
+        rows, pool = kept[self.query], kept[self.pool_query]
+        return Ranked(
+            queries=tuple(query for query, keep in zip(self.queries, kept.tolist(), strict=True) if keep),
+            retrieved=self.retrieved[kept],
+            query=number[self.query[rows]],
+            rank=self.rank[rows],
+            grade=self.grade[rows],
+            pool_query=number[self.pool_query[pool]],
+            pool_grade=self.pool_grade[pool],
+        )
+
+    def first(self, count: int) -> Ranked:
+        """The same run, cut after ``count`` documents per query."""
+        kept = self.rank <= count
+        return replace(
+            self,
+            retrieved=np.minimum(self.retrieved, count),
+            query=self.query[kept],
+            rank=self.rank[kept],
+            grade=self.grade[kept],
+        )
+
+    def judged_only(self) -> Ranked:
+        """The same run without its unjudged documents, the others moving up."""
+        retrieved = np.bincount(self.query, minlength=len(self.queries))
+        return replace(self, retrieved=retrieved, rank=within(self.query) + 1)
+
+
+def join(parts: Sequence[Ranked]) -> Ranked:
+    """The queries of several parts behind each other."""
+    offsets = np.cumsum([0, *(len(part.queries) for part in parts)]).tolist()
+    numbered = list(zip(parts, offsets, strict=False))
+    return Ranked(
+        queries=tuple(query for part in parts for query in part.queries),
+        retrieved=np.concatenate([part.retrieved for part in parts]),
+        query=np.concatenate([part.query + offset for part, offset in numbered]),
+        rank=np.concatenate([part.rank for part in parts]),
+        grade=np.concatenate([part.grade for part in parts]),
+        pool_query=np.concatenate([part.pool_query + offset for part, offset in numbered]),
+        pool_grade=np.concatenate([part.pool_grade for part in parts]),
+    )
+
+
+def within(group: Ints) -> Ints:
+    """Position of each row within its group, from 0; rows of a group stand together."""
+    starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if group.size else np.zeros(0, np.int64)
+    lengths = np.diff(np.r_[starts, group.size])
+    return np.arange(group.size) - np.repeat(starts, lengths)

@@ -1,0 +1,142 @@
+"""TREC qrels and run files: read whole and checked, written in the order that trec_eval will see.
+
+This reader takes everything that trec_eval takes and says what is wrong with the rest; ``columnar`` is the fast way
+for files in the usual form.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from claimeval.errors import DataError
+from claimeval.ir.content import Content, Source
+from claimeval.ir.mappings import Qrels, Run
+
+_BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
+_WHOLE_NUMBER = re.compile(rb"[+-]?\d+")
+
+
+class TaggedRun(NamedTuple):
+    """What a run file holds."""
+
+    run: dict[str, dict[str, float]]
+    tag: str
+    """The tag of the last line, trec_eval's ``runid``."""
+
+
+def read_run(source: Source) -> dict[str, dict[str, float]]:
+    """Read a run: query id to document id to score, in the order of the file.
+
+    Six fields a line, parted by blanks or tabs: query, Q0, document, rank, score, tag. Further fields are ignored,
+    and so are the rank, empty lines and lines that begin with ``#``. Gzipped files are unpacked.
+    """
+    return parse_run(Content.read(source)).run
+
+
+def read_qrels(source: Source) -> dict[str, dict[str, int]]:
+    """Read relevance judgments: query id to document id to grade.
+
+    Four fields a line, parted by blanks or tabs: query, iteration, document, grade. Grades are whole numbers; a
+    negative one means pooled but not judged. A tab-separated file that begins with ``query-id corpus-id score``, as
+    BEIR has it, is read as well. Empty lines and lines that begin with ``#`` are ignored, gzipped files unpacked.
+    """
+    return parse_qrels(Content.read(source))
+
+
+def write_run(run: Run, target: IO[str], tag: str = "claimeval") -> None:
+    """Write a run: queries sorted, documents ranked from 1 as trec_eval orders them (score, then id, falling)."""
+    _check_names([tag])
+    for query in sorted(run):
+        _check_names([query, *run[query]])
+        ranked = sorted(run[query].items(), key=lambda item: (item[1], item[0]), reverse=True)
+        for rank, (document, score) in enumerate(ranked, 1):
+            target.write(f"{query} Q0 {document} {rank} {float(score)!r} {tag}\n")
+
+
+def write_qrels(qrels: Qrels, target: IO[str]) -> None:
+    """Write judgments, queries and documents sorted."""
+    for query in sorted(qrels):
+        _check_names([query, *qrels[query]])
+        for document in sorted(qrels[query]):
+            target.write(f"{query} 0 {document} {int(qrels[query][document])}\n")
+
+
+def parse_run(content: Content) -> TaggedRun:
+    """The run in a file's content."""
+    run: dict[str, dict[str, float]] = {}
+    tag = b""
+    for place, fields in _lines(content):
+        if len(fields) < 6:
+            raise DataError(f"{place}: {len(fields)} fields; a run has six: query, Q0, document, rank, score, tag")
+        query, document = _text(fields[0]), _text(fields[2])
+        documents = run.setdefault(query, {})
+        if document in documents:
+            raise DataError(f"{place}: document {document!r} appears twice for query {query!r}; remove one")
+        documents[document] = _score(fields[4], place)
+        tag = fields[5]
+    return TaggedRun(run, _text(tag))
+
+
+def parse_qrels(content: Content) -> dict[str, dict[str, int]]:
+    """The judgments in a file's content."""
+    qrels: dict[str, dict[str, int]] = {}
+    beir = False
+    for place, fields in _lines(content):
+        if not qrels and not beir and fields == _BEIR_HEADER:
+            beir = True
+            continue
+        if len(fields) != (3 if beir else 4):
+            form = "BEIR qrels have three: query-id, corpus-id, score" if beir else _QRELS_FORM
+            raise DataError(f"{place}: {len(fields)} fields; {form}")
+        query, document = _text(fields[0]), _text(fields[-2])
+        if not _WHOLE_NUMBER.fullmatch(fields[-1]):
+            raise DataError(f"{place}: the grade {_text(fields[-1])!r} is not a whole number")
+        documents = qrels.setdefault(query, {})
+        if document in documents:
+            raise DataError(f"{place}: document {document!r} is judged twice for query {query!r}; remove one")
+        documents[document] = int(fields[-1])
+    if not qrels:
+        raise DataError(f"{content.name}: the file has a header but no judgments")
+    return qrels
+
+
+_QRELS_FORM = "qrels have four: query, iteration, document, grade"
+
+
+def _lines(content: Content) -> Iterator[tuple[str, list[bytes]]]:
+    """Place and fields of each line that says something."""
+    empty = True
+    for number, line in enumerate(content.lines(), 1):
+        fields = line.split()
+        if fields and not fields[0].startswith(b"#"):
+            empty = False
+            yield f"{content.name}, line {number}", fields
+    if empty:
+        raise DataError(f"{content.name}: the file is empty")
+
+
+def _score(text: bytes, place: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if math.isnan(score) or b"_" in text:
+        raise DataError(f"{place}: the score {_text(text)!r} is not a number")
+    return score
+
+
+def _text(field: bytes) -> str:
+    return field.decode("utf-8", "surrogateescape")
+
+
+def _check_names(names: list[str]) -> None:
+    """Names with blanks would make a file that reads back as something else."""
+    for name in names:
+        if name.split() != [name] or name.startswith("#"):
+            raise DataError(
+                f"{name!r} cannot be written to a TREC file: a query, document or tag must not be empty, "
+                "hold blanks or begin with '#'"
+            )
