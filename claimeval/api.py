@@ -14,8 +14,8 @@ from claimeval.calls import Judge
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import DataError, StoppedEarly, UsageError
-from claimeval.evaluation import carry_out
-from claimeval.execution.online import Limits
+from claimeval.evaluation import carry_out, identity
+from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
 from claimeval.metrics import METRICS, ClaimMetric, rows
 from claimeval.pipeline import Plan
@@ -91,8 +91,12 @@ def score(
     metrics: Sequence[str | ClaimMetric] | None = None,
     extract_prompt: str = "atomic",
     assess_prompt: str = "three_way",
-    concurrency: int = 16,
+    concurrency: int | None = None,
+    rpm: int | None = None,
+    tpm: int | None = None,
     timeout: float = 300.0,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
     cache: str | Path | None = None,
     offline: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -101,9 +105,12 @@ def score(
 
     `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. `extractor` takes the claims
     from the texts, by default the first judge. `metrics` are names, `name=claims_of:against` or `ClaimMetric`; by
-    default the built-in ones that the samples can feed. `concurrency` is calls in flight per judge, `timeout` seconds
-    for an attempt. `cache` is the folder of the reply store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies
-    are used. UsageError, before any call, for what the caller can mend. Works inside a running event loop too.
+    default the built-in ones that the samples can feed. `concurrency` is calls in flight per model, `rpm` and `tpm` are
+    requests and tokens a minute; left out, they follow what the provider bears. `timeout` is seconds for an attempt.
+    `max_calls` and `max_cost` (US dollars) are caps for this question over these samples, earlier interrupted runs
+    included; StoppedEarly when one is reached, and a higher cap goes on from there. `cache` is the folder of the reply
+    store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used. UsageError, before any call, for what the
+    caller can mend. Works inside a running event loop too.
     """
     return _blocking(
         ascore(
@@ -114,7 +121,11 @@ def score(
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
             concurrency=concurrency,
+            rpm=rpm,
+            tpm=tpm,
             timeout=timeout,
+            max_calls=max_calls,
+            max_cost=max_cost,
             cache=cache,
             offline=offline,
             progress=progress,
@@ -130,8 +141,12 @@ async def ascore(
     metrics: Sequence[str | ClaimMetric] | None = None,
     extract_prompt: str = "atomic",
     assess_prompt: str = "three_way",
-    concurrency: int = 16,
+    concurrency: int | None = None,
+    rpm: int | None = None,
+    tpm: int | None = None,
     timeout: float = 300.0,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
     cache: str | Path | None = None,
     offline: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -141,19 +156,25 @@ async def ascore(
     found = survey(material, rows(metrics) if metrics else tuple(METRICS.values()))
     plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt)
     notes = judging.notes((*plan.judges, plan.extractor))
+    limits = set_limits(
+        concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
+    )
     results: list[SampleResult] = []
     outline = await carry_out(
         iter(material),
         plan,
         notes=notes,
         cache=Path(cache) if cache else default_folder(),
-        limits=Limits(concurrency=concurrency, timeout=timeout),
+        limits=limits,
         progress=Progress(len(material), progress),
         offline=offline,
         on_result=results.append,
+        run=identity(plan, material) if limits.capped else "",
     )
     if outline.interrupted:
         raise KeyboardInterrupt
+    if outline.over_budget:
+        raise StoppedEarly(f"the cap is reached: {outline.over_budget}; a higher cap goes on from here")
     if not outline.summary.complete:
         raise StoppedEarly(why_stopped(outline.stopped))
     return Report(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.calls import Completion, Outcome, Request
 from claimeval.execution import Executor
+from claimeval.execution.budget import Budget, check_prices
 from claimeval.execution.cached import Cached, Replay
 from claimeval.execution.interrupts import Interrupt
-from claimeval.execution.online import Limits, Online
+from claimeval.execution.ledger import Ledger
+from claimeval.execution.limits import Limits
+from claimeval.execution.online import Online
 from claimeval.execution.progress import Progress
 from claimeval.execution.replies import pack
 from claimeval.pipeline import Plan, evaluate, in_order
@@ -22,6 +26,10 @@ from claimeval.store import Store
 
 SYNC_EVERY = 1.0
 """Seconds between two flushes of the store to the disk."""
+SPENDING = "spending.db"
+"""The ledger's file in the store's folder."""
+WINDOW = 4
+"""Finished results a worker that may wait behind a slow sample."""
 
 
 class Outline(NamedTuple):
@@ -33,6 +41,20 @@ class Outline(NamedTuple):
     """By Ctrl-C."""
     stopped: dict[str, str]
     """The judges that could not be asked any more, and why."""
+    over_budget: str | None
+    """The cap that was reached, in words."""
+
+
+def identity(plan: Plan, samples: Iterable[Sample]) -> str:
+    """What makes two commands one run, for which a cap holds: the same questions about the same samples."""
+    digest = hashlib.sha256()
+    for part in (*plan.metrics, *plan.judges, plan.extractor):
+        digest.update(part.model_dump_json().encode())
+    for prompt in (plan.extract_prompt, plan.assess_prompt):
+        digest.update(prompt.digest.encode())
+    for sample in samples:
+        digest.update(repr(sample).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 async def carry_out(
@@ -45,21 +67,30 @@ async def carry_out(
     progress: Progress,
     offline: bool,
     on_result: Callable[[SampleResult], None],
+    run: str = "",
 ) -> Outline:
     """Evaluates every sample; `on_result` gets the results one by one, in the order of the samples.
 
-    Stops early, with what is finished so far, on Ctrl-C and when no judge or no extractor is left.
+    Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when no judge or no extractor is
+    left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for.
     """
     tallies = Tallies(plan.metrics, notes)
+    judges = (*plan.judges, plan.extractor)
+    if limits.max_cost is not None and not offline:
+        check_prices(judges)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(Store(cache))
+
+        def keep(request: Request, completion: Completion) -> None:
+            store.put(request.key, pack(request, completion))
+
         online: Online | None = None
+        budget = Budget(judges)
         if not offline:
-
-            def keep(request: Request, completion: Completion) -> None:
-                store.put(request.key, pack(request, completion))
-
-            online = await stack.enter_async_context(Online((*plan.judges, plan.extractor), keep, limits, progress))
+            if limits.capped:
+                ledger = Ledger(store.folder / SPENDING, run, limits.max_calls, limits.max_cost)
+                budget = Budget(judges, stack.enter_context(ledger))
+            online = await stack.enter_async_context(Online(judges, keep, limits, progress, budget))
             syncing = asyncio.create_task(_sync(store))
             stack.callback(syncing.cancel)
         executor = _Counted(stack.enter_context(Cached(store, online or Replay())), progress)
@@ -69,12 +100,14 @@ async def carry_out(
 
         interrupt = Interrupt(online)
         complete = True
+        workers = limits.samples_in_work
         with interrupt.listening():
             try:
-                async with aclosing(in_order(samples, work, limits.concurrency * len(plan.judges))) as results:
+                async with aclosing(in_order(samples, work, workers, WINDOW * workers)) as results:
                     async for result in results:
-                        if online and _hopeless(online.stopped, plan):
+                        if online and (budget.exhausted or _hopeless(online.stopped, plan)):
                             complete = False
+                            await online.drain()
                             break
                         tallies.add(result)
                         on_result(result)
@@ -83,7 +116,12 @@ async def carry_out(
                 if not interrupt.requested:
                     raise
                 complete = False
-        return Outline(tallies.summary(complete=complete), interrupt.requested, online.stopped if online else {})
+        return Outline(
+            summary=tallies.summary(complete=complete),
+            interrupted=interrupt.requested,
+            stopped=online.stopped if online else {},
+            over_budget=budget.exhausted,
+        )
 
 
 def _hopeless(stopped: dict[str, str], plan: Plan) -> bool:

@@ -58,7 +58,50 @@ Cache = Annotated[
         show_default=False,
     ),
 ]
-Concurrency = Annotated[int, typer.Option(min=1, help="Calls in flight per judge.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Calls in flight per model. Unless said, begins with a few and finds what the provider bears.",
+        show_default=False,
+    ),
+]
+Rpm = Annotated[
+    int | None,
+    typer.Option(
+        "--rpm",
+        min=1,
+        help="Requests a minute per model. Unless said, goes by what the provider's replies say.",
+        show_default=False,
+    ),
+]
+Tpm = Annotated[
+    int | None,
+    typer.Option(
+        "--tpm",
+        min=1,
+        help="Tokens a minute per model. Unless said, goes by what the provider's replies say.",
+        show_default=False,
+    ),
+]
+MaxCalls = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Requests the run may send, earlier parts of the same run included. When it is reached the run stops with "
+        "exit code 3; with a higher one the same command goes on.",
+        show_default=False,
+    ),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="US dollars the run may cost, earlier parts of the same run included, as in `2.50`. Before a call is sent "
+        "the most that it can cost is set aside, so the cap is never passed. `claimeval plan` says what to expect.",
+        show_default=False,
+    ),
+]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds an attempt may take from sending to the last byte.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N samples.", show_default=False)]
 Field = Annotated[

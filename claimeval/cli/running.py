@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +19,12 @@ from claimeval.cli.table import print_run
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
 from claimeval.errors import UsageError
-from claimeval.evaluation import Outline, carry_out
-from claimeval.execution.online import Limits
+from claimeval.evaluation import Outline, carry_out, identity
+from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.judges import notes as notes_of
 from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.records import Sample
 from claimeval.run import Manifest, RunWriter, Summary, manifest
 from claimeval.store import default_folder
 
@@ -39,8 +41,7 @@ class Settings(NamedTuple):
     out: Path | None = None
     overwrite: bool = False
     cache: Path | None = None
-    concurrency: int = 16
-    timeout: float = 300.0
+    limits: Limits = Limits()
     limit: int | None = None
     fields: tuple[str, ...] = ()
     fail_under: tuple[str, ...] = ()
@@ -52,10 +53,12 @@ class Settings(NamedTuple):
 def run_and_tell(settings: Settings) -> None:
     """Runs a scoring command to its end and exits with its code."""
     fields = parse_fields(list(settings.fields))
+
+    def samples() -> Iterator[Sample]:
+        return itertools.islice(read_samples(settings.data, fields=fields), settings.limit)
+
     asked = rows(settings.metrics) if settings.metrics else None
-    found = survey(
-        itertools.islice(read_samples(settings.data, fields=fields), settings.limit), asked or tuple(METRICS.values())
-    )
+    found = survey(samples(), asked or tuple(METRICS.values()))
     metrics = choose_metrics(asked, found)
     for lack, names in incomplete(found, metrics).items():
         _say(f"{lack}: counted as missing_input in {', '.join(names)}")
@@ -68,14 +71,15 @@ def run_and_tell(settings: Settings) -> None:
     with ProgressLine(sys.stderr) as line:
         outline = asyncio.run(
             carry_out(
-                itertools.islice(read_samples(settings.data, fields=fields), settings.limit),
+                samples(),
                 plan,
                 notes=notes,
                 cache=settings.cache or default_folder(),
-                limits=Limits(concurrency=settings.concurrency, timeout=settings.timeout),
+                limits=settings.limits,
                 progress=Progress(found.samples, line.show),
                 offline=settings.offline,
                 on_result=writer.add,
+                run=identity(plan, samples()) if settings.limits.capped else "",
             )
         )
     writer.finish(outline.summary)
@@ -111,6 +115,9 @@ def _code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) 
         return 130
     for judge, message in outline.stopped.items():
         _say(f"judge {judge} was stopped: {message}")
+    if outline.over_budget:
+        _say(f"the cap is reached: {outline.over_budget}. The same command with a higher cap goes on from here")
+        return 3
     if not outline.summary.complete:
         _say("stopped before the last sample; mend the cause, and the same command goes on from here")
         return 3
@@ -136,5 +143,3 @@ def _failed_gates(summary: Summary, gates: list[tuple[str, float]], max_missing:
 
 def _say(text: str) -> None:
     print(f"claimeval: {text}", file=sys.stderr)
-
-

@@ -15,8 +15,12 @@ def score(
     out: o.Out = None,
     overwrite: o.Overwrite = False,
     cache: o.Cache = None,
-    concurrency: o.Concurrency = 16,
+    concurrency: o.Concurrency = None,
+    rpm: o.Rpm = None,
+    tpm: o.Tpm = None,
     timeout: o.Timeout = 300.0,
+    max_calls: o.MaxCalls = None,
+    max_cost: o.MaxCost = None,
     limit: o.Limit = None,
     field: o.Field = None,
     fail_under: o.FailUnder = None,
@@ -31,6 +35,7 @@ def score(
     Example: `claimeval score answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness --out runs/a`
     """
     from claimeval.cli.running import Settings, run_and_tell
+    from claimeval.execution.limits import Limits
 
     run_and_tell(
         Settings(
@@ -43,8 +48,9 @@ def score(
             out=out,
             overwrite=overwrite,
             cache=cache,
-            concurrency=concurrency,
-            timeout=timeout,
+            limits=Limits(
+                concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
+            ),
             limit=limit,
             fields=tuple(field or ()),
             fail_under=tuple(fail_under or ()),

@@ -1,4 +1,4 @@
-"""Asks providers: bounded concurrency, a deadline by the wall clock for each attempt, retries owned in one place.
+"""Asks providers: at their pace, within the budget, with a deadline for each attempt, and retries owned here alone.
 
 A reply is handed to `keep` in the very step that received it, before anything reads it.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from types import TracebackType
@@ -15,55 +16,57 @@ from typing import TYPE_CHECKING, Self
 
 from claimeval.backends import Backend, open_backend
 from claimeval.calls import CallError, Completion, Failure, Judge, Outcome, Request
-from claimeval.execution.progress import Progress
-from claimeval.records import Record
+from claimeval.execution.budget import Budget
+from claimeval.execution.limits import Limits
+from claimeval.execution.pace import MAX_WAIT, PATIENCE, Clock, Pace, Sleep, Turn
+from claimeval.execution.progress import Progress, time_of_day
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-MAX_WAIT = 120.0
-"""Seconds; a provider that asks for a longer pause is treated as down."""
-
-
-class Limits(Record):
-    """How hard providers may be asked."""
-
-    concurrency: int = 16
-    """Calls in flight per judge."""
-    timeout: float = 300.0
-    """Seconds an attempt may take from sending to the last byte."""
-    attempts: int = 6
-    """How often a call is tried when the provider fails."""
-
+LONGEST_BACKOFF = 30.0
+OUT_OF_REACH = 10
+"""Questions in a row that a judge gave no reply to, each after all attempts, before it counts as out of reach."""
 
 Keep = Callable[[Request, Completion], None]
-Sleep = Callable[[float], Awaitable[None]]
 
 
 class Online:
     """Answers requests by asking their judges' backends, which live as long as the block."""
 
     def __init__(
-        self, judges: Sequence[Judge], keep: Keep, limits: Limits, progress: Progress, *, sleep: Sleep = asyncio.sleep
+        self,
+        judges: Sequence[Judge],
+        keep: Keep,
+        limits: Limits,
+        progress: Progress,
+        budget: Budget,
+        *,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._judges = judges
+        self._judges = {judge.name: judge for judge in judges}
         self._keep = keep
         self._limits = limits
         self._progress = progress
+        self._budget = budget
         self._sleep = sleep
         self._backends: dict[str, Backend] = {}
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        paces = {
+            (judge.model, judge.endpoint): Pace(limits, partial(progress.waits_for, judge.name), clock, sleep)
+            for judge in judges
+        }
+        self._paces = {judge.name: paces[judge.model, judge.endpoint] for judge in judges}
         self._stopped: dict[str, str] = {}
-        self._paused_until: dict[str, float] = {}
+        self._unanswered = dict.fromkeys(self._judges, 0)
         self._open = asyncio.Event()
         self._open.set()
         self._random = random.Random(0)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        for judge in {judge.name: judge for judge in self._judges}.values():
+        for judge in self._judges.values():
             self._backends[judge.name] = await self._stack.enter_async_context(open_backend(judge))
-            self._slots[judge.name] = asyncio.Semaphore(self._limits.concurrency)
         return self
 
     async def __aexit__(
@@ -76,70 +79,129 @@ class Online:
         """The judges that no further call can reach, and why."""
         return dict(self._stopped)
 
-    async def drain(self, seconds: float) -> None:
+    async def drain(self, seconds: float | None = None) -> None:
         """Sends nothing more and waits for the replies that are under way, at most `seconds`."""
         self._open.clear()
-        deadline = asyncio.get_running_loop().time() + seconds
+        deadline = asyncio.get_running_loop().time() + (seconds or float("inf"))
         while self._progress.in_flight and asyncio.get_running_loop().time() < deadline:
-            await self._sleep(0.02)
+            self._progress.waits_for("stopping", "the replies under way")
+            await asyncio.sleep(0.02)
 
     async def ask(self, request: Request) -> Outcome:
         """The reply, after as many attempts as it is worth, or why there is none."""
+        judge = request.judge.name
+        try:
+            completion = await self._try(request)
+        except CallError as error:
+            self._note(judge, error)
+            return Failure(reason=error.reason, message=error.message)
+        self._unanswered[judge] = 0
+        return completion
+
+    def _note(self, judge: str, error: CallError) -> None:
+        """Stops a judge after an answer that no further call can better, or when it is out of reach."""
+        if error.fatal:
+            self._stop(judge, error.message)
+        elif (error.retry_after or 0.0) > MAX_WAIT:
+            self._stop(judge, f"it asks to come back in {error.retry_after:.0f} seconds: {error.message}")
+        elif error.rate_limited:
+            self._stop(judge, f"nothing but refusals for {PATIENCE / 60:.0f} minutes: {error.message}")
+        elif error.retryable:
+            self._unanswered[judge] += 1
+            if self._unanswered[judge] >= OUT_OF_REACH:
+                self._stop(judge, f"no reply to {OUT_OF_REACH} questions in a row: {error.message}")
+
+    def _stop(self, judge: str, why: str) -> None:
+        self._stopped.setdefault(judge, why)
+
+    async def _try(self, request: Request) -> Completion:
         import tenacity
 
+        pace = self._paces[request.judge.name]
+        counted = 0
+
+        def worth_it(error: BaseException) -> bool:
+            if not isinstance(error, CallError) or not error.retryable or (error.retry_after or 0.0) > MAX_WAIT:
+                return False
+            return not (error.rate_limited and pace.hopeless)
+
+        def enough(state: RetryCallState) -> bool:
+            nonlocal counted
+            counted += not _error(state).rate_limited
+            return counted >= self._limits.attempts
+
         retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(_is_worth_a_retry),
-            stop=tenacity.stop_after_attempt(self._limits.attempts),
-            wait=self._wait,
+            retry=tenacity.retry_if_exception(worth_it),
+            stop=enough,
+            wait=self._backoff,
             sleep=self._sleep,
             reraise=True,
         )
-        async with self._slots[request.judge.name]:
-            try:
-                return await retrying(self._attempt, request)
-            except CallError as error:
-                if error.fatal:
-                    self._stopped.setdefault(request.judge.name, error.message)
-                return Failure(reason=error.reason, message=error.message)
+        return await retrying(self._attempt, request)
+
+    def _backoff(self, state: RetryCallState) -> float:
+        """Twice as long each time, with jitter; a refusal makes all calls wait, in the pace."""
+        error = _error(state)
+        if error.rate_limited:
+            return 0.0
+        seconds = min(self._limits.backoff * 2.0 ** (state.attempt_number - 1), LONGEST_BACKOFF)
+        seconds = max(error.retry_after or 0.0, seconds * self._random.uniform(0.75, 1.25))
+        what = error.message if error.status is None else f"status {error.status}"
+        self._progress.waits_for(state.args[0].judge.name, f"{what[:60]}, again at {time_of_day(seconds)}")
+        return seconds
 
     async def _attempt(self, request: Request) -> Completion:
         judge = request.judge.name
+        pace = self._paces[judge]
+        self._check_open(judge)
+        turn = await pace.enter(request)
+        try:
+            self._check_open(judge)
+            await self._open.wait()
+            reserved = await self._budget.reserve(request)
+            return await self._send(request, pace, turn, reserved)
+        finally:
+            pace.leave()
+
+    def _check_open(self, judge: str) -> None:
         if judge in self._stopped:
             raise CallError("judge_stopped", self._stopped[judge], retryable=False)
-        await self._wait_for_pause(judge)
-        await self._open.wait()
-        self._progress.sent(judge)
+
+    async def _send(self, request: Request, pace: Pace, turn: Turn, reserved: float) -> Completion:
+        outcome: Completion | CallError | None = None
+        self._progress.sent()
+        try:
+            outcome = await self._complete(request)
+            pace.succeeded(turn, outcome)
+        except CallError as error:
+            outcome = error
+            pace.failed(turn, error)
+            if error.fatal:
+                self._stop(request.judge.name, error.message)
+            raise
+        finally:
+            self._budget.settle(request, reserved, outcome)
+            self._progress.ended(outcome, self._budget.spent)
+        return outcome
+
+    async def _complete(self, request: Request) -> Completion:
+        received: list[Completion] = []
+
+        def keep(completion: Completion) -> None:
+            self._keep(request, completion)
+            received.append(completion)
+
         try:
             async with asyncio.timeout(self._limits.timeout):
-                completion = await self._backends[judge].complete(request, partial(self._keep, request))
+                return await self._backends[request.judge.name].complete(request, keep)
         except TimeoutError:
-            error = CallError("timeout", f"no whole reply within {self._limits.timeout:g} s", possibly_paid=True)
-            self._progress.failed(judge, error)
-            raise error from None
-        except CallError as error:
-            self._progress.failed(judge, error)
-            if error.rate_limited:
-                self._pause(judge, error.retry_after)
-            raise
-        self._progress.received(judge, completion)
-        return completion
-
-    def _pause(self, judge: str, seconds: float | None) -> None:
-        until = asyncio.get_running_loop().time() + min(seconds or 1.0, MAX_WAIT)
-        self._paused_until[judge] = max(until, self._paused_until.get(judge, 0.0))
-
-    async def _wait_for_pause(self, judge: str) -> None:
-        clock = asyncio.get_running_loop().time
-        while (seconds := self._paused_until.get(judge, 0.0) - clock()) > 0:
-            await self._sleep(seconds + self._random.uniform(0, 0.1))
-
-    def _wait(self, state: RetryCallState) -> float:
-        """What the provider asks for, else twice as long each time, from one second on, with jitter."""
-        error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after if isinstance(error, CallError) else None
-        backoff = min(2.0 ** (state.attempt_number - 1), 30.0) * self._random.uniform(0.75, 1.25)
-        return max(asked or 0.0, backoff)
+            if received:
+                return received[0]
+            message = f"no whole reply within {self._limits.timeout:g} s"
+            raise CallError("timeout", message, possibly_paid=True) from None
 
 
-def _is_worth_a_retry(error: BaseException) -> bool:
-    return isinstance(error, CallError) and error.retryable and (error.retry_after or 0.0) <= MAX_WAIT
+def _error(state: RetryCallState) -> CallError:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, CallError), "nothing else is tried again"
+    return error
