@@ -19,7 +19,18 @@ LEVELS = (
     {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges"},
     {"pipeline", "run", "agreement", "side_scores"},
-    {"evaluation", "experiments", "api", "report", "planning", "rejudging", "exchange", "comparing", "inventory"},
+    {
+        "evaluation",
+        "experiments",
+        "api",
+        "report",
+        "planning",
+        "prompt_views",
+        "rejudging",
+        "exchange",
+        "comparing",
+        "inventory",
+    },
     {"cli"},
 )
 """Imports point down or stay on a level."""

@@ -13,6 +13,7 @@ from claimeval.cli.cache import cache
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
 from claimeval.cli.lexical import lexical
+from claimeval.cli.prompts import prompts
 from claimeval.cli.score import score
 from claimeval.errors import ClaimevalError, UsageError
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 for command in (demo, doctor, score, lexical):
     app.command()(command)
 app.add_typer(cache, name="cache")
+app.add_typer(prompts, name="prompts")
 
 
 def main() -> None:

@@ -1,0 +1,52 @@
+"""Prompts as their reader sees them: what a judge will be sent for a sample, and how two prompts differ."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from claimeval.calls import Judge, Message, Request
+from claimeval.errors import UsageError
+from claimeval.local.claim_splitting import split_claims
+from claimeval.metrics import ClaimMetric
+from claimeval.prompting import Prompt
+from claimeval.records import Claim, Sample
+from claimeval.steps import assess, extract
+
+_READER = Judge(name="reader", model="local:reader")
+"""Stands for any judge: the messages do not depend on who reads them."""
+
+
+def messages(
+    prompt: Prompt, sample: Sample, metric: ClaimMetric, claims: Sequence[Claim] | None
+) -> tuple[Message, ...]:
+    """The messages that a judge gets for a sample under a metric.
+
+    An extraction shows the metric's `claims_of`, an assessment the given claims (or those that the local splitter
+    finds) against the metric's evidence. UsageError where the sample lacks one of them.
+    """
+    if part := metric.lacks(sample):
+        raise UsageError(f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another --metric")
+    text = sample.text(metric.claims_of) or ""
+    if prompt.step == "extract":
+        return extract.ask(prompt, _READER, metric.claims_of, text, sample.question).messages
+    found = claims if claims is not None else _split(metric, text)
+    if not found:
+        raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
+    first = next(iter(assess.chunks(found)))
+    request: Request = assess.ask(prompt, _READER, first, sample.documents(metric.against) or (), sample.question)
+    return request.messages
+
+
+def _split(metric: ClaimMetric, text: str) -> list[Claim]:
+    return [
+        Claim(id=f"{metric.claims_of}-{i}", text=claim.text, of=metric.claims_of)
+        for i, claim in enumerate(split_claims(text), 1)
+    ]
+
+
+def difference(a: Prompt, b: Prompt) -> list[str]:
+    """The lines in which two prompts differ, as a unified diff; empty when they are the same."""
+    return list(
+        difflib.unified_diff(a.source.splitlines(), b.source.splitlines(), fromfile=a.name, tofile=b.name, lineterm="")
+    )

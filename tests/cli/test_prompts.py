@@ -1,0 +1,81 @@
+"""`claimeval prompts` as a process: a person sees exactly what a judge will read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from claimeval import prompting
+from tests import claim_judge
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback.judge import Body, Reply
+from tests.test_api import SAMPLES, spec
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    return path
+
+
+def test_every_shipped_prompt_is_listed(claimeval: Run) -> None:
+    rows = json.loads(claimeval("prompts", "list", "--json").stdout)
+    assert {row["name"] for row in rows} == {name for step in prompting.VARIABLES for name in prompting.shipped(step)}
+    assert "assess/three_way" in claimeval("prompts", "list").stdout
+
+
+def test_show_prints_the_file(claimeval: Run) -> None:
+    path = prompting.shipped("assess")["assess/tags"]
+    assert claimeval("prompts", "show", "tags").stdout == path.read_text(encoding="utf-8")
+
+
+def test_diff_says_whether_prompts_differ(claimeval: Run) -> None:
+    done = claimeval("prompts", "diff", "three_way", "binary")
+    assert done.returncode == 1
+    assert "-scale: three_way" in done.stdout
+    assert "+scale: binary" in done.stdout
+    assert claimeval("prompts", "diff", "binary", "assess/binary").returncode == 0
+
+
+def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
+    assert "a good extract prompt, reply json" in claimeval("prompts", "check", "atomic").stdout
+    own = tmp_path / "own.j2"
+    own.write_text("{# purpose: x\nreply: json\nscale: binary #}{% block system %}{% endblock %}")
+    done = claimeval("prompts", "check", own)
+    assert done.returncode == 2
+    assert "no block 'user'" in done.stderr
+    assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry").stderr
+
+
+def test_render_shows_what_the_judge_then_gets(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    seen: list[str] = []
+
+    def judge(body: Body) -> Reply:
+        seen.extend(message["content"] for message in body["messages"])
+        return claim_judge.answer(body)
+
+    run = ("score", data, "-j", spec(start_server(judge=judge)), "-m", "faithfulness", "--out", "run")
+    assert claimeval(*run).returncode == 0
+    for prompt, source in (("atomic", data), ("three_way", "run")):
+        shown = claimeval("prompts", "render", prompt, source, "--sample", "bad").stdout
+        messages = [part.partition("\n")[2].removesuffix("\n") for part in shown.split("--- ")[1:]]
+        assert len(messages) == 2
+        assert all(message in seen for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--sample", "nobody"], "has no sample 'nobody'"),
+        (["--metric", "on_policy=answer:policy"], "has no policy"),
+        (["--sample", "silent"], "nothing would be asked"),
+    ],
+)
+def test_what_cannot_be_rendered_is_said(claimeval: Run, data: Path, options: list[str], words: str) -> None:
+    done = claimeval("prompts", "render", "three_way", data, *options)
+    assert done.returncode == 2
+    assert words in done.stderr
