@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from claimeval.local.lexical_numbers import THOUSANDS, joined, number_key
 
 _TOKEN = re.compile(
-    r"(?:[^\W\d_]\.){2,10}"  # U.S.
+    r"[a-zA-Z][^\W_]{1,39}(?:['’][^\W\d_]{1,40})?"  # most words; the last alternative would do, but later
+    r"|(?:[^\W\d_]\.){2,10}"  # U.S.
     r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese, Korean: a character for a word
     rf"|(?<![\d.,]){THOUSANDS}(?![\d,])"
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
