@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from claimeval.statistics.correction import Correction
     from claimeval.statistics.error_rates import Rate, rogan_gladen, rogan_gladen_rate
     from claimeval.statistics.estimate import Estimate
-    from claimeval.statistics.intervals import mean_interval, ratio_interval
+    from claimeval.statistics.intervals import difference_interval, mean_interval, ratio_interval
     from claimeval.statistics.paired import (
         PairedComparison,
         SignFlipTest,
@@ -79,6 +79,7 @@ _HOMES = {
     ),
     "estimate": ("Estimate",),
     "intervals": (
+        "difference_interval",
         "mean_interval",
         "ratio_interval",
     ),
@@ -165,6 +166,7 @@ __all__ = [
     "dawid_skene",
     "design_effect",
     "detectable_difference",
+    "difference_interval",
     "draw_by_uncertainty",
     "draw_stratified",
     "draw_uniform",

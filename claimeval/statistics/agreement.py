@@ -69,7 +69,7 @@ def cohen_kappa(
 
     `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the scale
     `labels` (by default the used labels, sorted). Undefined where both raters use one and the same label.
-    `counts[i]` items have the labels of item i (1 each by default); there is no interval with it.
+    `counts[i]` items have the labels of item i (one by default; not together with `clusters`).
     Equals `sklearn.metrics.cohen_kappa_score`.
     """
     import numpy as np
@@ -80,8 +80,7 @@ def cohen_kappa(
     first, second = label_codes(a, scale), label_codes(b, scale)
     rated = (first >= 0) & (second >= 0)
     tables = np.zeros((len(a), size * size))
-    times = _times(counts, len(a))
-    tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = times[rated]
+    tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = 1
     steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     disagreement = {"unweighted": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}
     if weights not in disagreement:
@@ -94,9 +93,8 @@ def cohen_kappa(
         total = observed.sum(axis=(1, 2))
         return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
 
-    n = int(times[rated].sum())
-    resamples = 0 if counts is not None else resamples
-    return _estimate(tables, rated, kappa, "both raters use only one label", clusters, level, resamples, seed, n)
+    reason = "both raters use only one label"
+    return _estimate(tables, rated, rated, kappa, reason, clusters, counts, level, resamples, seed)
 
 
 def fleiss_kappa(
@@ -117,7 +115,7 @@ def fleiss_kappa(
         chance = (shares**2).sum(axis=1)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, kappa, None, clusters, level, resamples, seed)
+    return _chance_corrected(ratings, kappa, None, clusters, None, level, resamples, seed)
 
 
 def gwet_ac1(
@@ -142,7 +140,7 @@ def gwet_ac1(
         chance = quotient((shares * (1 - shares)).sum(axis=1), others)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, coefficient, labels, clusters, level, resamples, seed, counts)
+    return _chance_corrected(ratings, coefficient, labels, clusters, counts, level, resamples, seed)
 
 
 def krippendorff_alpha(
@@ -168,10 +166,8 @@ def krippendorff_alpha(
     size = len(values)
     raters = table.sum(axis=1)
     rated = raters >= 2
-    times = _times(counts, len(table))
     pairs = table[:, :, None] * table[:, None, :] - np.eye(size) * table[:, None, :]
-    shared = times / np.maximum(raters - 1, 1)
-    coincidences = (pairs * shared[:, None, None]).reshape(len(table), -1)
+    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(table), -1)
     if scale not in ("nominal", "ordinal", "interval"):
         raise unknown("scale", scale, ["nominal", "ordinal", "interval"])
     if scale == "interval" and not all(isinstance(value, int | float) for value in values):
@@ -198,9 +194,7 @@ def krippendorff_alpha(
         )
 
     reason = "no item has two labels" if not rated.any() else "only one label is used"
-    n = int(times[rated].sum())
-    resamples = 0 if counts is not None else resamples
-    return _estimate(coincidences, rated, alpha, reason, clusters, level, resamples, seed, n)
+    return _estimate(coincidences, rated, rated, alpha, reason, clusters, counts, level, resamples, seed)
 
 
 def _chance_corrected(
@@ -208,10 +202,10 @@ def _chance_corrected(
     coefficient: Callable[[Floats, Floats], Floats],
     labels: Sequence[Hashable] | None,
     clusters: Sequence[Hashable] | None,
+    counts: Sequence[int] | None,
     level: float,
     resamples: int,
     seed: int,
-    counts: Sequence[int] | None = None,
 ) -> Estimate:
     """A coefficient of the mean agreement within items and of the mean shares of the labels."""
     import numpy as np
@@ -221,51 +215,47 @@ def _chance_corrected(
     pairs = raters * (raters - 1)
     agreeing = (table * (table - 1)).sum(axis=1) / np.maximum(pairs, 1)
     shares = table / np.maximum(raters, 1)[:, None]
-    times = _times(counts, len(table))
-    rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0]) * times[:, None]
+    rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0])
 
     def statistic(sums: Floats) -> Floats:
         return coefficient(quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:]))
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    n = int(times[pairs > 0].sum())
-    resamples = 0 if counts is not None else resamples
-    return _estimate(rows, raters > 0, statistic, reason, clusters, level, resamples, seed, n)
+    return _estimate(rows, raters > 0, pairs > 0, statistic, reason, clusters, counts, level, resamples, seed)
 
 
 def _estimate(
     rows: Floats,
-    counted: NDArray[np.bool_],
+    used: NDArray[np.bool_],
+    rated: NDArray[np.bool_],
     statistic: Statistic,
     undefined_because: str,
     clusters: Sequence[Hashable] | None,
+    counts: Sequence[int] | None,
     level: float,
     resamples: int,
     seed: int,
-    n: int,
 ) -> Estimate:
-    keys = None if clusters is None else [key for key, used in zip(clusters, counted, strict=True) if used]
+    """The statistic of the `used` rows, n being the number of `rated` items."""
+    import numpy as np
+
+    if counts is not None and clusters is not None:
+        raise UsageError("items with counts cannot be clustered; give one item per line with its cluster instead")
+    if counts is not None and len(counts) != len(rows):
+        raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {len(rows)} items")
+    keys = None if clusters is None else [key for key, kept in zip(clusters, used, strict=True) if kept]
+    times = np.ones(len(rows), np.int64) if counts is None else np.array(counts, dtype=np.int64)
     (estimate,) = estimates_of_sums(
-        cluster_sums(rows[counted], keys),
+        cluster_sums(rows[used], keys),
         [statistic],
-        n=n,
-        undefined_because=undefined_because if counted.any() else "no item has two labels",
+        n=int(times[rated].sum()),
+        undefined_because=undefined_because if used.any() else "no item has two labels",
+        occurrences=None if counts is None else times[used],
         level=level,
         resamples=resamples,
         seed=seed,
     )
     return estimate
-
-
-def _times(counts: Sequence[int] | None, items: int) -> Floats:
-    """How often each item stands, as a column."""
-    import numpy as np
-
-    if counts is None:
-        return np.ones(items)
-    if len(counts) != items:
-        raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {items} items")
-    return np.array(counts, dtype=np.float64)
 
 
 def _check_pair(a: Labels, b: Labels) -> None:

@@ -1,4 +1,4 @@
-"""The cluster bootstrap of statistics that are functions of column sums, and their BCa intervals.
+"""The cluster bootstrap of statistics that are functions of column sums, and the intervals made of it.
 
 A mean, a ratio, F1, kappa and Krippendorff's alpha are all functions of sums over clusters: of values, of
 counts, of the cells of a table. Each cluster is one row of numbers, a resample is a vector of counts, and the
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from claimeval.errors import UsageError
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import Estimate, Method
 from claimeval.statistics.quantiles import check_level, critical_value, normal_cdf, normal_quantile
 
 if TYPE_CHECKING:
@@ -38,28 +38,31 @@ def estimates_of_sums(
     *,
     n: int,
     undefined_because: str,
+    occurrences: NDArray[np.int64] | None = None,
+    symmetric: bool = False,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[Estimate, ...]:
-    """Each statistic of the column sums of `rows`, with its BCa interval over one common set of resamples.
+    """Each statistic of the column sums of `rows`, with its interval over one common set of resamples.
 
-    `rows[g]` are the sums of cluster g; a statistic maps sums of shape `(m, columns)` to m values, undefined
-    ones as NaN: if the data's own value is undefined the estimate says `undefined_because`. `resamples=0`
-    gives values without intervals. The standard error is the jackknife's.
+    `rows[g]` are the sums of cluster g, which stands `occurrences[g]` times (once by default); a statistic
+    maps sums of shape `(m, columns)` to m values, undefined ones as NaN: if the data's own value is undefined
+    the estimate says `undefined_because`. `resamples=0` gives values without intervals. The interval is BCa,
+    or `symmetric`, for differences of things that could change places. The standard error is the jackknife's.
     """
     import numpy as np
 
     check_level(level)
     if resamples < 0:
         raise UsageError(f"resamples must be 0 (no interval) or more, given {resamples!r}")
-    count = len(rows)
+    distinct, times = distinct_rows(rows) if occurrences is None else (rows, occurrences)
+    count = int(times.sum())
     if count == 0:
         return tuple(_bare(None, n, 0, level, undefined_because) for _ in statistics)
-    total = rows.sum(axis=0)
+    total = rows.sum(axis=0) if occurrences is None else occurrences @ rows
     points = [float(statistic(total[None, :])[0]) for statistic in statistics]
-    distinct, occurrences = distinct_rows(rows)
-    sums = resample_sums(distinct, occurrences, resamples, seed) if resamples and count > 1 else rows[:0]
+    sums = resample_sums(distinct, times, resamples, seed) if resamples and count > 1 else rows[:0]
     estimates = []
     for statistic, point in zip(statistics, points, strict=True):
         if not math.isfinite(point):
@@ -71,13 +74,18 @@ def estimates_of_sums(
             continue
         left_out = statistic(total - distinct)
         kept = np.isfinite(left_out)
-        weights, left_out = occurrences[kept], left_out[kept]
-        interval = bca_interval(point, statistic(sums), left_out, weights, level)
+        weights, left_out = times[kept], left_out[kept]
+        replicates = statistic(sums)
+        if symmetric:
+            interval = symmetric_interval(point, replicates, count, level)
+        else:
+            interval = bca_interval(point, replicates, left_out, weights, level)
         if interval is None:
             estimates.append(_bare(point, n, count, level, "nothing varies between resamples"))
         else:
             error = jackknife_error(left_out, weights)
-            estimates.append(Estimate(point, *interval, n, "bca", error, count, level))
+            method: Method = "symmetric" if symmetric else "bca"
+            estimates.append(Estimate(point, *interval, n, method, error, count, level))
     return tuple(estimates)
 
 
@@ -89,26 +97,59 @@ def bca_interval(
     `weights[i]` clusters give `left_out[i]`. Undefined replicates (NaN) are left out. `None` where nothing
     varies or more than half of the replicates are undefined.
 
-    Source: Efron 1987; equals `scipy.stats.bootstrap(method="BCa")` on the same resamples at the level that
-    Hesterberg's small-sample expansion asks for (2015, arXiv 1411.5279): the normal quantile is replaced by
-    sqrt(G/(G-1)) times Student's with G-1 degrees of freedom, for G clusters.
+    Source: Efron 1987; equals `scipy.stats.bootstrap(method="BCa")` on the same resamples at the level of
+    `_reach`.
     """
     import numpy as np
 
-    defined = replicates[np.isfinite(replicates)]
+    defined = _defined(replicates, point)
     count = int(weights.sum())
-    if len(defined) <= len(replicates) / 2 or count < 2:
+    if defined is None or count < 2:
         return None
     tolerance = 1e-12 * max(1.0, abs(point))
     below = float(np.mean((defined < point - tolerance) * 0.5 + (defined <= point + tolerance) * 0.5))
-    if float(np.ptp(defined)) <= tolerance or not 0 < below < 1:
+    if not 0 < below < 1:
         return None
     influence = np.average(left_out, weights=weights) - left_out
     spread = float(weights @ influence**2)
     acceleration = float(weights @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
-    reach = math.sqrt(count / (count - 1)) * critical_value(level, count - 1)
-    low, high = np.quantile(defined, _bca_levels(normal_quantile(below), acceleration, reach))
+    levels = _bca_levels(normal_quantile(below), acceleration, _reach(count, level))
+    low, high = np.quantile(defined, levels)
     return Interval(float(low), float(high))
+
+
+def symmetric_interval(point: float, replicates: Floats, clusters: int, level: float) -> Interval | None:
+    """The value plus and minus a quantile of how far its resampled values lie from it (Hall 1988).
+
+    For differences between two arms: the sample's skewness says little about that of a difference, and
+    correcting for it (BCa) costs coverage where most pairs are equal. `None` as for `bca_interval`.
+    """
+    import numpy as np
+
+    defined = _defined(replicates, point)
+    if defined is None:
+        return None
+    half = float(np.quantile(np.abs(defined - point), 2 * normal_cdf(_reach(clusters, level)) - 1))
+    return Interval(point - half, point + half)
+
+
+def _defined(replicates: Floats, point: float) -> Floats | None:
+    """The replicates that are defined, or `None` where these are too few or all equal."""
+    import numpy as np
+
+    defined: Floats = replicates[np.isfinite(replicates)]
+    if len(defined) <= len(replicates) / 2 or float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(point)):
+        return None
+    return defined
+
+
+def _reach(clusters: int, level: float) -> float:
+    """sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, in place of the normal one.
+
+    Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279): resamples vary
+    too little by the factor, and the normal ignores that the spread is estimated.
+    """
+    return math.sqrt(clusters / (clusters - 1)) * critical_value(level, clusters - 1)
 
 
 def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: int, seed: int) -> Floats:
@@ -145,7 +186,7 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """The distinct rows and how often each occurs. Rows are told apart by a random projection, which is checked."""
     import numpy as np
 
-    projected = rows @ np.random.default_rng(0).normal(size=rows.shape[1])
+    projected = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)
     _, first, inverse, counts = np.unique(projected, return_index=True, return_inverse=True, return_counts=True)
     if bool((rows[first][inverse] == rows).all()):
         return rows[first], counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Method = Literal["bca", "wilson", "rule_of_three", "normal", "t", "none"]
+Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "none"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Intervals of the two means every table shows: the macro mean over samples and the micro ratio of sums."""
+"""Intervals of what every table shows: the macro mean over samples, the micro ratio of sums, paired differences."""
 
 from __future__ import annotations
 
@@ -32,18 +32,13 @@ def mean_interval(
     """The mean of `values` with an interval that resamples clusters.
 
     One value a sample gives the macro mean; with a cluster key per value (the question that several answers
-    share, the sample that several claims come from) whole clusters are drawn. The same as `ratio_interval`
-    with every denominator 1.
+    share, the sample that several claims come from) whole clusters are drawn. The interval is that of
+    `ratio_interval` with every denominator 1.
     """
-    return ratio_interval(
-        values,
-        [1] * len(values),
-        clusters=clusters,
-        support=support,
-        level=level,
-        resamples=resamples,
-        seed=seed,
-    )
+    import numpy as np
+
+    columns = _columns(values, np.ones(len(values)))
+    return _estimate(columns, clusters, support, False, level, resamples, seed)
 
 
 def ratio_interval(
@@ -64,14 +59,53 @@ def ratio_interval(
     does. Values outside `support` get BCa or, if constant, no interval. Fewer than two clusters have no
     interval, empty input no value.
     """
+    return _estimate(_columns(numerators, denominators), clusters, support, False, level, resamples, seed)
+
+
+def difference_interval(
+    differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    support: tuple[float, float] = (-1.0, 1.0),
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """The mean of paired differences with an interval that resamples clusters.
+
+    As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`), and where fewer than
+    five clusters differ from the common difference, usually 0, Wilson's intervals of either side are
+    combined.
+    """
     import numpy as np
 
-    check_level(level)
+    columns = _columns(differences, np.ones(len(differences)))
+    return _estimate(columns, clusters, support, True, level, resamples, seed)
+
+
+def _columns(numerators: Sequence[float] | Floats, denominators: Sequence[float] | Floats) -> Floats:
+    import numpy as np
+
     if len(numerators) != len(denominators):
         raise UsageError(f"every numerator needs a denominator: given {len(numerators)} and {len(denominators)}")
     columns = np.array([numerators, denominators], dtype=np.float64).T.reshape(-1, 2)
     if not np.isfinite(columns).all() or bool((columns[:, 1] < 0).any()):
         raise UsageError("values must be finite, denominators not negative; leave undefined values out")
+    return columns
+
+
+def _estimate(
+    columns: Floats,
+    clusters: Sequence[Hashable] | None,
+    support: tuple[float, float],
+    symmetric: bool,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> Estimate:
+    import numpy as np
+
+    check_level(level)
     rows = cluster_sums(columns, clusters)
     rows = rows[rows[:, 1] > 0]
     n = int((columns[:, 1] > 0).sum())
@@ -82,10 +116,17 @@ def ratio_interval(
     error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
     values = rows[:, 0] / rows[:, 1]
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
-    common = common_value(values) if bounded and len(rows) > 1 else None
+    common = common_value(values, 5 if symmetric else 10) if bounded and len(rows) > 1 else None
     if common is None:
         (estimate,) = estimates_of_sums(
-            rows, [_ratio], n=n, undefined_because="no values", level=level, resamples=resamples, seed=seed
+            rows,
+            [_ratio],
+            n=n,
+            undefined_because="no values",
+            symmetric=symmetric,
+            level=level,
+            resamples=resamples,
+            seed=seed,
         )
         return replace(estimate, standard_error=error)
     if float(np.ptp(values)) <= 1e-12:

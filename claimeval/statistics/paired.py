@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from claimeval.errors import UsageError
 from claimeval.statistics.clusters import cluster_sums
 from claimeval.statistics.estimate import Method
-from claimeval.statistics.intervals import mean_interval
+from claimeval.statistics.intervals import difference_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,19 +61,20 @@ def paired_difference(
 ) -> PairedComparison:
     """The mean of `a - b` over items that both arms scored; `a[i]` and `b[i]` belong to item i.
 
-    Pairs in which one value is `None` are left out and counted. The interval is the BCa interval of the mean
-    difference (`intervals.mean_interval`); where all pairs are equal and the values are shares, the rule of
-    three bounds the difference on both sides. The p-value flips the signs of whole clusters
-    (`sign_flip_test`).
+    Pairs in which one value is `None` are left out and counted. The interval is that of
+    `intervals.difference_interval`, for values in [0, 1] also where the arms differ on few items or on none.
+    The p-value flips the signs of whole clusters (`sign_flip_test`).
     """
     if len(a) != len(b):
         raise UsageError(f"a and b must hold the same items in the same order: {len(a)} and {len(b)} values")
-    keys = clusters if clusters is not None else range(len(a))
+    keys = range(len(a)) if clusters is None else clusters
+    if len(keys) != len(a):
+        raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(a)} items")
     pairs = [(x, y, key) for x, y, key in zip(a, b, keys, strict=True) if x is not None and y is not None]
     differences = [x - y for x, y, _ in pairs]
     kept = None if clusters is None else [key for _, _, key in pairs]
     shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
-    mean = mean_interval(
+    mean = difference_interval(
         differences,
         clusters=kept,
         support=(-1.0, 1.0) if shares else (math.inf, -math.inf),

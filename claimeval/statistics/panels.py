@@ -132,6 +132,7 @@ def _contrast(
         [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],
         n=len(values),
         undefined_because="needs scored items of this family and of another",
+        symmetric=True,
         level=level,
         resamples=resamples,
         seed=seed,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_FEW = 10
-
 
 def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
     """Wilson's score interval of a share of `n` independent observations; `n` may be an effective number."""
@@ -31,13 +29,13 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
     return Interval(max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
 
 
-def common_value(values: Floats) -> float | None:
-    """The value that more than half of all clusters have while fewer than ten differ from it, else `None`."""
+def common_value(values: Floats, few: int) -> float | None:
+    """The value that more than half of the clusters have while fewer than `few` differ from it, else `None`."""
     import numpy as np
 
     middle = float(np.sort(values)[len(values) // 2])
     differ = int((np.abs(values - middle) > 1e-12).sum())
-    return middle if differ < min(_FEW, len(values) / 2) else None
+    return middle if differ < min(few, len(values) / 2) else None
 
 
 def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:

@@ -109,13 +109,17 @@ def test_counts_say_how_many_items_have_the_same_labels() -> None:
     for coefficient in (krippendorff_alpha, gwet_ac1):
         short, long = coefficient(patterns, counts=counts), coefficient(spelt_out)
         assert short.value == pytest.approx(long.value, abs=1e-12)
-        assert (short.n, short.low) == (long.n, None)
+        assert (short.n, short.clusters) == (long.n, long.clusters)
+        assert short.low == pytest.approx(long.low, abs=0.02)
     first, second = [p[0] for p in patterns], [p[1] for p in patterns]
     short = cohen_kappa(first, second, counts=counts)
     long = cohen_kappa([p[0] for p in spelt_out], [p[1] for p in spelt_out])
-    assert (short.value, short.n) == (pytest.approx(long.value, abs=1e-12), long.n)
+    assert short.value == pytest.approx(long.value, abs=1e-12)
+    assert short.n == long.n
     with pytest.raises(UsageError, match="one number per item"):
         cohen_kappa(first, second, counts=[1])
+    with pytest.raises(UsageError, match="cannot be clustered"):
+        cohen_kappa(first, second, counts=counts, clusters=first)
 
 
 def test_the_interval_resamples_whole_clusters() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from claimeval.errors import UsageError
-from claimeval.statistics import holm, mcnemar_exact, mean_interval, paired_difference, sign_flip_test
+from claimeval.statistics import holm, mcnemar_exact, paired_difference, sign_flip_test
 
 
 def test_the_exact_test_equals_scipy() -> None:
@@ -50,10 +50,13 @@ def test_pairs_without_a_value_are_dropped_and_counted() -> None:
     assert (result.difference, result.n, result.dropped) == (0.375, 2, 2)
 
 
-def test_difference_and_interval_are_those_of_the_mean_difference() -> None:
+def test_swapping_the_arms_mirrors_the_interval() -> None:
     a, b = np.random.default_rng(4).random((2, 40))
-    result, mean = paired_difference(list(a), list(b), seed=3), mean_interval(list(a - b), seed=3)
-    assert (result.difference, result.low, result.high) == (mean.value, mean.low, mean.high)
+    result, swapped = paired_difference(list(a), list(b)), paired_difference(list(b), list(a))
+    assert result.low is not None
+    assert result.high is not None
+    assert swapped.difference == pytest.approx(-(a - b).mean())
+    assert (swapped.low, swapped.high) == pytest.approx((-result.high, -result.low), abs=0.01)
     assert result.standard_error == pytest.approx(stats.sem(a - b), abs=1e-12)
 
 
@@ -76,9 +79,19 @@ def test_no_shared_items_have_no_difference() -> None:
     assert result.undefined_because == "no values"
 
 
+def test_the_interval_is_close_to_students_t_for_plain_differences() -> None:
+    differences = np.random.default_rng(5).normal(0.1, 0.3, 60)
+    result = paired_difference(list(differences), [0.0] * 60, resamples=20_000)
+    expected = stats.t.interval(0.95, 59, differences.mean(), stats.sem(differences))
+    assert (result.low, result.high) == pytest.approx(expected, rel=0.05)
+    assert result.method == "symmetric"
+
+
 def test_arms_of_different_length_are_refused() -> None:
     with pytest.raises(UsageError, match="same items"):
         paired_difference([1.0], [1.0, 0.0])
+    with pytest.raises(UsageError, match="one key per item"):
+        paired_difference([1.0], [1.0], clusters=[])
 
 
 def test_holm_worked_by_hand() -> None:
