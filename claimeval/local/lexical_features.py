@@ -79,15 +79,15 @@ class Claim(NamedTuple):
 
 def read_claim(text: str) -> Claim:
     """Reads a claim; one without a content word has no keys."""
-    found, function_words = words.read(text)
     tokens = words.tokens(text)
+    found = joined([token.key for token in tokens if token.key])
     named, openings = words.names(tokens), words.names(tokens, openings=True)
     keys = tuple(dict.fromkeys(found))
     return Claim(
         tokens,
         keys,
         frozenset(pairwise(found)),
-        frozenset(word.lower() for word in function_words),
+        frozenset(token.text.lower() for token in tokens if not token.key),
         _mask(key[0] == "#" for key in keys),
         _mask(words.is_number(key) for key in keys),
         _mask(key in named for key in keys),
