@@ -158,9 +158,13 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
 """
 
 
-@pytest.mark.parametrize("code", ["import claimeval", "from claimeval import ir, lexical, statistics", HELP])
+@pytest.mark.parametrize("code", ["import claimeval", "from claimeval import lexical, statistics", HELP])
 def test_imports_and_help_load_no_sdk_and_nothing_heavy(code: str) -> None:
     assert not loaded_by(code) & (HEAVY | {"jinja2", "pydantic", "rapidfuzz", "numpy"})
+
+
+def test_rank_metrics_need_numpy_at_most() -> None:
+    assert not loaded_by("from claimeval import ir") & (HEAVY | {"jinja2", "pydantic", "rapidfuzz"})
 
 
 def test_public_names_exist_and_are_all_listed() -> None:
