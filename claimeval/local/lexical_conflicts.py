@@ -97,8 +97,8 @@ def _instead(
     claim: Sequence[Token], sentence: Sequence[Token], of_claim: set[str], of_sentence: set[str]
 ) -> tuple[str, ...]:
     claimed, stated = ([token for token in tokens if token.key] for tokens in (claim, sentence))
-    beginnings = {token.key[:5] for token in stated}
-    missing = {key for key in of_claim if key[:5] not in beginnings}
+    beginnings = {words.beginning(token.key) for token in stated}
+    missing = {key for key in of_claim if words.beginning(key) not in beginnings}
     strangers = of_sentence - {token.key for token in claimed}
     if not (missing and strangers):
         return ()
@@ -114,9 +114,10 @@ def _instead(
 
 
 def role_swap(claim: Sequence[Token], sentence: Sequence[Token]) -> bool:
-    """Whether the sentence has the names of the claim in another order, and neither is passive ("by")."""
+    """Whether the sentence has the names of the claim in another order; not for a list of names or a passive ("by")."""
     shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
     claimed, stated = (
         list(dict.fromkeys(token.key for token in tokens if token.key in shared)) for tokens in (claim, sentence)
     )
-    return claimed != stated and all(token.text != "by" for token in (*claim, *sentence))
+    is_list = [named for named, _ in groupby(token.key in shared for token in claim if token.key)].count(True) < 2
+    return claimed != stated and not is_list and all(token.text != "by" for token in (*claim, *sentence))

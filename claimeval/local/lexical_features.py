@@ -41,8 +41,6 @@ regression learns to tell data sets apart.
 _LONGEST_SENTENCE = 600
 """Characters: evidence without full stops is cut at spaces, or everything would stand in one sentence."""
 _NUMERIC = frozenset("#+*")
-_BEGINNING = 5
-"""Letters: words that begin alike may be forms of one word."""
 
 
 class Claim(NamedTuple):
@@ -120,7 +118,7 @@ class Document:
     @cached_property
     def beginnings(self) -> frozenset[str]:
         """The first letters of its words."""
-        return frozenset(key[:_BEGINNING] for key in self.sentences_with)
+        return frozenset(map(words.beginning, self.sentences_with))
 
     def sentences_rounding_to(self, key: str) -> list[int]:
         """The sentences with a number that rounds to `key`.
@@ -178,7 +176,7 @@ def find(claim: Claim, document: Document) -> Found | None:
         places = document.sentences_with.get(key) or (document.sentences_rounding_to(key) if key[0] == "#" else [])
         for number in places:
             by_sentence[number] |= bit
-        if places or (len(key) >= _BEGINNING - 1 and key[:_BEGINNING] in document.beginnings and key[0] != "#"):
+        if places or (len(key) > 3 and words.beginning(key) in document.beginnings):
             alike |= bit
     if not by_sentence:
         return None

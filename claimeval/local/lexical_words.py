@@ -145,6 +145,11 @@ def stem(word: str) -> str:
     return word
 
 
+def beginning(key: str) -> str:
+    """The first five letters of a word, the whole key of a number: words that begin alike may be forms of one word."""
+    return key if key[0] in "#+*" else key[:5]
+
+
 def is_number(key: str) -> bool:
     """Whether a key is a number or a month."""
     return key[0] == "#" or key in _lists().months

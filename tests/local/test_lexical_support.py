@@ -174,6 +174,7 @@ def test_names_in_another_order_are_flagged_for_review_only() -> None:
     assert result.flags == ("role_swap",)
     assert label(result.score) == "supported"
     assert judged("Spain was defeated by Italy.", "Italy defeated Spain.").flags == ()
+    assert judged("Spain and Italy won.", "Italy and Spain won.").flags == ()
 
 
 def test_the_best_document_decides_and_all_are_told() -> None:
