@@ -24,8 +24,7 @@ class Families:
 
     def __init__(self, own: Mapping[str, str] | None = None) -> None:
         """`own` are further rows, pattern to family, that come before the built-in ones."""
-        shipped, self._providers = _shipped()
-        self._rows = tuple((pattern.lower(), family) for pattern, family in (own or {}).items()) + shipped
+        self._own = tuple((pattern.lower(), family) for pattern, family in (own or {}).items())
         self._known: dict[str, str | None] = {}
 
     def of(self, model: str) -> str | None:
@@ -46,10 +45,11 @@ class Families:
     def _look_up(self, model: str) -> str | None:
         provider = model.partition(":")[0]
         parts = [part for part in re.split("[/:]", _name(model)) if part]
-        for pattern, family in self._rows:
+        shipped, providers = _shipped()
+        for pattern, family in (*self._own, *shipped):
             if any(fnmatchcase(part, pattern) for part in parts):
                 return family
-        return self._providers.get(provider)
+        return providers.get(provider)
 
 
 def _name(model: str) -> str:

@@ -1,7 +1,8 @@
 """One sample's way from texts to scores, and the pool of workers that many samples go through.
 
-The way is straight-line code over `ask`: extract the claims of each part once, put each claim to every judge for each
-pair of part and evidence, ask once more about claims that a reply left out, vote, score.
+The way is straight-line code over `ask`: extract the claims of each part once, put each claim to the judges for each
+pair of part and evidence, ask once more about claims that a reply left out, vote, score. What an earlier result of the
+sample has found out is taken from it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import Any, NamedTuple, TypeVar
 from claimeval import panel, scoring
 from claimeval.calls import Completion, Failure, Judge, Outcome, Request
 from claimeval.execution import Executor
+from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
+from claimeval.panel import Panel
 from claimeval.prompting import Prompt
 from claimeval.records import (
-    Assessment,
     Call,
     Claim,
     Document,
@@ -47,6 +49,38 @@ class Plan(NamedTuple):
     extractor: Judge
     extract_prompt: Prompt
     assess_prompt: Prompt
+    panel: Panel = Panel()
+    families: Families = Families()
+
+    def own_family(self, sample: Sample, *parts: Part) -> frozenset[str]:
+        """The judges of the family that wrote the sample's answer, where one of the parts is that answer."""
+        if "answer" not in parts:
+            return frozenset()
+        return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
+
+
+class _Known:
+    """What an earlier result of the sample has: claims of parts whose extraction did not fail, and verdicts."""
+
+    def __init__(self, earlier: SampleResult | None) -> None:
+        self.calls = earlier.calls if earlier else ()
+        self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
+        self.verdicts = {
+            (a.claim_id, a.against, verdict.judge, verdict.replicate): verdict
+            for a in (earlier.assessments if earlier else ())
+            for verdict in a.verdicts
+        }
+
+
+class _Question(NamedTuple):
+    """What is asked of one judge, apart from the claims."""
+
+    sample: Sample
+    against: Part
+    documents: tuple[Document, ...]
+    judge: Judge
+    replicate: int
+    prompt: Prompt
 
 
 class _Extracted(NamedTuple):
@@ -56,52 +90,58 @@ class _Extracted(NamedTuple):
 
 class _Assessed(NamedTuple):
     verdicts: tuple[Verdict, ...]
+    """Judge after judge, each on the claims it was asked about."""
     calls: tuple[Call, ...]
 
+    def by_claim(self, claims: Sequence[Claim]) -> list[list[Verdict]]:
+        """The verdicts on each of the claims."""
+        rows: dict[str, list[Verdict]] = {claim.id: [] for claim in claims}
+        for verdict in self.verdicts:
+            rows[verdict.claim_id].append(verdict)
+        return list(rows.values())
 
-async def evaluate(sample: Sample, plan: Plan, executor: Executor) -> SampleResult:
-    """All claims, verdicts and scores of one sample. What fails is in the result as a reason."""
+
+async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: SampleResult | None = None) -> SampleResult:
+    """All claims, verdicts and scores of one sample. What fails is in the result as a reason.
+
+    What `earlier` has (claims of parts whose extraction did not fail, verdicts) is taken over and not asked for again.
+    """
+    known = _Known(earlier)
     fed = [metric for metric in plan.metrics if metric.lacks(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
-    extracted: list[_Extracted] = await _all([_extract(sample, part, plan, executor) for part in parts])
+    extracted: list[_Extracted] = await _all([_extract(sample, part, plan, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
-    pairs = list(dict.fromkeys((metric.claims_of, metric.against) for metric in fed))
-    questions = [
-        (pair, judge)
-        for pair in pairs
-        if extractions[pair[0]].claims and sample.documents(pair[1])
-        for judge in plan.judges
+    pairs = [
+        (of, against)
+        for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
+        if extractions[of].claims and sample.documents(against)
     ]
     assessed: list[_Assessed] = await _all(
-        [_assess(sample, extractions[of].claims, against, judge, plan, executor) for (of, against), judge in questions]
+        [_assess_all(sample, extractions[of].claims, against, plan, executor, known) for of, against in pairs]
     )
-    assessments: dict[tuple[Part, Part], list[Assessment]] = {pair: [] for pair in pairs}
-    for of, against in dict.fromkeys(pair for pair, _ in questions):
-        columns = [
-            found.verdicts for (pair, _), found in zip(questions, assessed, strict=True) if pair == (of, against)
+    assessments = {
+        (of, against): [
+            panel.vote(
+                claim.id, against, row, plan.panel.while_running, own_family=plan.own_family(sample, of, against)
+            )
+            for claim, row in zip(extractions[of].claims, found.by_claim(extractions[of].claims), strict=True)
         ]
-        for claim, verdicts in zip(extractions[of].claims, zip(*columns, strict=True), strict=True):
-            assessments[of, against].append(panel.vote(claim.id, against, verdicts))
-
+        for (of, against), found in zip(pairs, assessed, strict=True)
+    }
+    asked: list[_Extracted | _Assessed] = [*extracted, *assessed]
     return SampleResult(
         sample=sample,
         extractions=tuple(extractions.values()),
         assessments=tuple(assessment for column in assessments.values() for assessment in column),
-        scores=tuple(
-            scoring.score(
-                metric,
-                extractions.get(metric.claims_of) if metric in fed else None,
-                assessments.get((metric.claims_of, metric.against), ()),
-                no_evidence=metric in fed and not sample.documents(metric.against),
-            )
-            for metric in plan.metrics
-        ),
-        calls=tuple(call for calls in (*[e.calls for e in extracted], *[a.calls for a in assessed]) for call in calls),
+        scores=scoring.scores(plan.metrics, sample, extractions, assessments),
+        calls=known.calls + tuple(call for found in asked for call in found.calls),
     )
 
 
-async def _extract(sample: Sample, part: Part, plan: Plan, executor: Executor) -> _Extracted:
+async def _extract(sample: Sample, part: Part, plan: Plan, executor: Executor, known: _Known) -> _Extracted:
+    if part in known.extractions:
+        return _Extracted(known.extractions[part], ())
     text = sample.text(part)
     assert text is not None, "only parts that the sample has are extracted"
     if not extract.says_something(text):
@@ -121,29 +161,59 @@ async def _extract(sample: Sample, part: Part, plan: Plan, executor: Executor) -
     return _Extracted(read, tuple(calls))
 
 
+async def _assess_all(
+    sample: Sample, claims: Sequence[Claim], against: Part, plan: Plan, executor: Executor, known: _Known
+) -> _Assessed:
+    """The verdicts of all judges; those after `escalate` are asked only about claims that divide the first ones."""
+    first = await _assess(sample, claims, against, plan.judges[: plan.panel.escalate], plan, executor, known)
+    if not plan.panel.escalate:
+        return first
+    rows = first.by_claim(claims)
+    divided = [claim for claim, row in zip(claims, rows, strict=True) if panel.disputed(row, plan.panel)]
+    more = await _assess(sample, divided, against, plan.judges[plan.panel.escalate :], plan, executor, known)
+    return _Assessed(first.verdicts + more.verdicts, first.calls + more.calls)
+
+
 async def _assess(
-    sample: Sample, claims: Sequence[Claim], against: Part, judge: Judge, plan: Plan, executor: Executor
+    sample: Sample,
+    claims: Sequence[Claim],
+    against: Part,
+    judges: Sequence[Judge],
+    plan: Plan,
+    executor: Executor,
+    known: _Known,
 ) -> _Assessed:
     documents = sample.documents(against)
     assert documents, "there is evidence to assess against"
+    own = plan.own_family(sample, *{claim.of for claim in claims}, against)
+    excluded = own if plan.panel.on_same_family == "exclude" else frozenset()
     found = await _all(
         [
-            _assess_chunk(chunk, documents, against, judge, plan.assess_prompt, sample.question, executor)
-            for chunk in assess.chunks(claims)
+            _ask_judge(_Question(sample, against, documents, judge, n, plan.assess_prompt), claims, executor, known)
+            for judge in judges
+            if judge.name not in excluded
+            for n in range(plan.panel.replicates)
         ]
     )
-    return _Assessed(tuple(v for f in found for v in f.verdicts), tuple(c for f in found for c in f.calls))
+    not_asked = [
+        _unassessed(claim, judge, "own_family") for judge in judges if judge.name in excluded for claim in claims
+    ]
+    return _Assessed(
+        (*(v for f in found for v in f.verdicts), *not_asked), tuple(call for f in found for call in f.calls)
+    )
 
 
-async def _assess_chunk(
-    chunk: tuple[Claim, ...],
-    documents: tuple[Document, ...],
-    against: Part,
-    judge: Judge,
-    prompt: Prompt,
-    question: str,
-    executor: Executor,
-) -> _Assessed:
+async def _ask_judge(question: _Question, claims: Sequence[Claim], executor: Executor, known: _Known) -> _Assessed:
+    """The verdicts of one judge, those that are known taken over."""
+    place = question.against, question.judge.name, question.replicate
+    before = {c.id: v for c in claims if (v := known.verdicts.get((c.id, *place)))}
+    unknown = [claim for claim in claims if claim.id not in before]
+    found = await _all([_assess_chunk(chunk, question, executor) for chunk in assess.chunks(unknown)])
+    verdicts = before | {v.claim_id: v for f in found for v in f.verdicts}
+    return _Assessed(tuple(verdicts[claim.id] for claim in claims), tuple(call for f in found for call in f.calls))
+
+
+async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor: Executor) -> _Assessed:
     """One verdict for every claim of the chunk: the judge's, or `unassessed` and why."""
     verdicts: dict[str, Verdict] = {}
     why: dict[str, Reason] = {}
@@ -152,19 +222,28 @@ async def _assess_chunk(
     for attempt in range(ATTEMPTS):
         again: list[tuple[Claim, ...]] = []
         for batch in batches:
-            request = assess.ask(prompt, judge, batch, documents, question, attempt=attempt)
+            request = assess.ask(
+                question.prompt,
+                question.judge,
+                batch,
+                question.documents,
+                question.sample.question,
+                attempt=attempt,
+                replicate=question.replicate,
+            )
             outcome = await executor.ask(request)
             if isinstance(outcome, Failure):
                 reading = assess.Reading((), batch, outcome)
             else:
                 reading = assess.read(outcome, request)
-            calls.append(_call("assess", request, outcome, reading.failure, chunk[0].of, against, batch))
+            calls.append(_call("assess", request, outcome, reading.failure, chunk[0].of, question.against, batch))
             verdicts.update({verdict.claim_id: verdict for verdict in reading.verdicts})
             why.update({c.id: reading.failure.reason if reading.failure else "incomplete" for c in reading.missing})
             if not isinstance(outcome, Failure):
                 again += _to_ask_again(reading)
         batches = again
-    return _Assessed(tuple(verdicts.get(c.id) or _unassessed(c, judge, why[c.id]) for c in chunk), tuple(calls))
+    judge, n = question.judge, question.replicate
+    return _Assessed(tuple(verdicts.get(c.id) or _unassessed(c, judge, why[c.id], n) for c in chunk), tuple(calls))
 
 
 def _to_ask_again(reading: assess.Reading) -> list[tuple[Claim, ...]]:
@@ -180,8 +259,10 @@ def _to_ask_again(reading: assess.Reading) -> list[tuple[Claim, ...]]:
     return [missing]
 
 
-def _unassessed(claim: Claim, judge: Judge, reason: Reason) -> Verdict:
-    return Verdict(claim_id=claim.id, judge=judge.name, label="unassessed", unassessed_because=reason)
+def _unassessed(claim: Claim, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:
+    return Verdict(
+        claim_id=claim.id, judge=judge.name, label="unassessed", unassessed_because=reason, replicate=replicate
+    )
 
 
 def _call(
@@ -202,6 +283,7 @@ def _call(
         against=against,
         claim_ids=tuple(claim.id for claim in claims),
         attempt=request.attempt,
+        replicate=request.replicate,
         reply=completion.text if completion else None,
         failed_because=failure.reason if failure else None,
         message=failure.message if failure else None,

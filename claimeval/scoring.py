@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from claimeval.metrics import ClaimMetric
-from claimeval.records import ABSTAINED, NOT_APPLICABLE, Assessment, Extraction, Reason, Record, Score
+from claimeval.records import (
+    ABSTAINED,
+    NOT_APPLICABLE,
+    Assessment,
+    Extraction,
+    Part,
+    Reason,
+    Record,
+    Sample,
+    Score,
+)
 from claimeval.scales import VALUES
 from claimeval.statistics import mean_interval
 
@@ -37,6 +47,24 @@ def score(
         reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
         return Score(metric=metric.name, total=total, undefined_because=reasons.most_common(1)[0][0])
     return Score(metric=metric.name, value=hits / len(labels), hits=hits, judged=len(labels), total=total)
+
+
+def scores(
+    metrics: Sequence[ClaimMetric],
+    sample: Sample,
+    extractions: Mapping[Part, Extraction],
+    assessments: Mapping[tuple[Part, Part], Sequence[Assessment]],
+) -> tuple[Score, ...]:
+    """The scores of one sample, a metric each; `assessments[of, against]` are of the claims of `of`."""
+    found = []
+    for metric in metrics:
+        assessed = assessments.get((metric.claims_of, metric.against), ())
+        fed = assessed or metric.lacks(sample) is None
+        extraction = extractions.get(metric.claims_of) if fed else None
+        found.append(
+            score(metric, extraction, assessed, no_evidence=not assessed and not sample.documents(metric.against))
+        )
+    return tuple(found)
 
 
 class MetricSummary(Record):

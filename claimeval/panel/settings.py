@@ -55,6 +55,17 @@ class Panel(Record):
         return min(self.quorum, voters) if self.quorum else voters // 2 + 1
 
     @property
+    def while_running(self) -> Panel:
+        """These settings with a vote that needs no more than one claim's verdicts; a run that needs more votes again
+        when it is complete."""
+        return self.model_copy(update={"vote": "majority"}) if self.needs_whole_run else self
+
+    @property
+    def needs_whole_run(self) -> bool:
+        """Whether the vote on one claim depends on all others."""
+        return self.vote == "dawid_skene"
+
+    @property
     def choices(self) -> tuple[Label | int, ...]:
         """What can be voted for, least favourable first."""
         return self.grades.steps if self.grades else self.labels

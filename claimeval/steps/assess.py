@@ -127,6 +127,7 @@ def read(completion: Completion, request: Request) -> Reading:
             judge=request.judge.name,
             label=said.label or "unassessed",
             unassessed_because=None if said.label else "unsure",
+            replicate=request.replicate,
             probability=said.probability if local else None,
             reason=said.reason,
             evidence=tuple(names[d] for d in dict.fromkeys(said.evidence) if d in names),
