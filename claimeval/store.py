@@ -109,11 +109,12 @@ class Store:
                 if value is not None:
                     yield Stored(str(key), _checked(self.folder, str(key), value))
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, *, newest_first: bool = False) -> Iterator[Row]:
         """Every row in the order it was first put, damaged ones too; read as plain SQLite, so that nothing acts."""
-        last = -(2**62)
+        side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
+        page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
-            while page := database.execute(f"{_ROW} WHERE rowid > ? ORDER BY rowid LIMIT 256", (last,)).fetchall():
+            while page := database.execute(page_after, (last,)).fetchall():
                 yield from (_row(columns) for columns in page)
                 last = page[-1][0]
 

@@ -131,6 +131,7 @@ def test_rows_come_in_the_order_they_were_first_put_over_many_pages(store: Store
     put(store, 5, at=900.0)
 
     assert [row.key for row in store.rows()] == [key(number) for number in range(600)]
+    assert [row.key for row in store.rows(newest_first=True)] == [key(number) for number in reversed(range(600))]
 
 
 def test_a_store_in_a_folder_with_odd_characters_is_walked(tmp_path: Path) -> None:
