@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.backends import Keep
 from claimeval.backends.http_errors import allowance, error_for
-from claimeval.backends.keys import scrub
+from claimeval.backends.keys import scrub, scrub_body
 from claimeval.calls import CallError, Completion
 from claimeval.wire import read_chat
 
@@ -59,7 +59,8 @@ class Exchange:
             return
         latency = time.perf_counter() - self._started
         try:
-            self._completion = read_chat(response.content, latency=latency, allowance=allowance(headers))
+            body = scrub_body(response.content, self._key)
+            self._completion = read_chat(body, latency=latency, allowance=allowance(headers))
         except CallError as error:
             self._error = error
         else:

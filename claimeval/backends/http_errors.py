@@ -25,6 +25,7 @@ _FATAL_CODES = {
     "billing_not_active": "billing is not active for this account",
     "enforced_spend_limit_reached": "the account's spend limit is reached",
     "invalid_api_key": "the key is not accepted: check the environment variable that holds it",
+    "invalid_model": "the server does not know this model: check its name",
     "model_not_found": "the server does not know this model: check its name",
     "unsupported_parameter": "the model does not take a parameter that is set: change the judge's settings",
     "unsupported_value": "the model does not take this value of a parameter: change the judge's settings",
@@ -37,6 +38,10 @@ _FATAL_STATUS = {
     405: "this is not a chat-completions address: check the endpoint",
 }
 _RETRYABLE_STATUS = {408, 409, 425, 429}
+_GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
+"""Said by something between us and the model, which may have answered, and charged, all the same."""
+_UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument")
+"""How Mistral (422) and OpenAI (400) say that they do not know a field of the body; neither gives it a code."""
 _ALLOWANCE = (
     ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute"),
     ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute"),
@@ -65,6 +70,9 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return CallError("judge_stopped", f"{message}. {advice}", status=status, fatal=True)
+    if status in (400, 422) and _UNKNOWN_FIELD.search(said):
+        advice = _FATAL_CODES["unsupported_parameter"]
+        return CallError("judge_stopped", f"{message}. {advice}", status=status, fatal=True)
     let_through = allowance(headers)
     if status == 429 and let_through and let_through.requests == 0:
         return CallError("judge_stopped", f"{message}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True)
@@ -78,6 +86,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
             status=status,
             retry_after=retry_after(headers),
             rate_limited=status == 429 and not capacity,
+            possibly_paid=status in _GATEWAY_STATUS,
             allowance=let_through,
         )
     return CallError("provider_error", message, status=status, retryable=False)
@@ -97,9 +106,9 @@ def _details(body: str) -> tuple[str, str, str]:
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Seconds to wait, from `retry-after-ms`, `retry-after` (seconds or date) or the rate-limit reset headers.
+    """Seconds to wait, from `retry-after-ms`, `retry-after` (seconds or date), or the reset of the limit that was hit.
 
-    None for absent, negative or meaningless values. Header names are lower-case.
+    None for absent, negative or meaningless values; 0 means at once. Header names are lower-case.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -114,7 +123,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     resets = [
         duration(headers.get(f"x-ratelimit-reset-{kind}", ""))
         for kind in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
+        if headers.get(f"x-ratelimit-remaining-{kind}", "0") == "0"
     ]
     return max((r for r in resets if r is not None), default=None)
 

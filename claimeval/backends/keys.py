@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import SecretStr
 
@@ -14,16 +15,23 @@ from claimeval.errors import UsageError
 ENDPOINT_KEY = "CLAIMEVAL_ENDPOINT_KEY"
 """The variable for servers of one's own, so that a provider's key never goes to another server."""
 
+SHORTEST = 6
+"""Characters; something shorter is no key and may stand in any text."""
+
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
 def read_key(variable: str, environment: Mapping[str, str] | None = None) -> SecretStr:
-    """The key in an environment variable; UsageError where it is absent, empty, or holds what no key holds."""
+    """The key in an environment variable; white space around it, as files leave it, does not count.
+
+    UsageError where it is absent, empty, or holds what no key holds.
+    """
     value = (os.environ if environment is None else environment).get(variable)
     if value is None:
         raise UsageError(f"the environment variable {variable} is not set; put your API key there")
-    if not value.strip():
+    value = value.strip()
+    if not value:
         raise UsageError(f"the environment variable {variable} is empty; put your API key there")
     if not _PRINTABLE.fullmatch(value):
         kind = "a line break" if "\n" in value or "\r" in value else "a character that no key has (a space?)"
@@ -55,7 +63,24 @@ def key_for(endpoint: str, *, own: bool, variable: str, named: str | None) -> Se
 
 
 def scrub(text: str, key: SecretStr) -> str:
-    """The text without the key and without anything that looks like one."""
+    """The text without the key, in whatever form servers echo it, and without anything that looks like one."""
+    for form in _forms(key):
+        text = text.replace(form, "[key]")
+    return _LOOKS_SECRET.sub("[key]", text)
+
+
+def scrub_body(body: bytes, key: SecretStr) -> bytes:
+    """A reply's body without the key; the same object where it does not hold it."""
+    for form in _forms(key):
+        body = body.replace(form.encode(), b"[key]")
+    return body
+
+
+def _forms(key: SecretStr) -> list[str]:
+    """The key as it is, in URL encoding and in base64; nothing for the placeholder of local servers."""
     secret = key.get_secret_value()
-    plain = text.replace(secret, "[key]") if len(secret) > 4 else text
-    return _LOOKS_SECRET.sub("[key]", plain)
+    if len(secret) < SHORTEST:
+        return []
+    encoded = base64.b64encode(secret.encode()).decode()
+    forms = (secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("="))
+    return list(dict.fromkeys((*forms, base64.urlsafe_b64encode(secret.encode()).decode())))

@@ -6,6 +6,7 @@ not used: the body is taken from the HTTP client underneath.
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from claimeval.backends.exchange import Exchange
 from claimeval.backends.http_client import check_endpoint, client
 from claimeval.backends.keys import key_for
 from claimeval.calls import Completion, Judge, Request
+from claimeval.errors import unknown
 
 if TYPE_CHECKING:
     from mistralai.client import Mistral
@@ -32,9 +34,21 @@ def resolve(judge: Judge) -> Judge:
     settled: dict[str, Any] = {"endpoint": endpoint}
     if "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
+    if judge.extra:
+        _check_fields(judge)
     resolved = judge.model_copy(update=settled)
     _key(resolved)
     return resolved
+
+
+def _check_fields(judge: Judge) -> None:
+    """UsageError for a field that the SDK cannot send."""
+    from mistralai.client.chat import Chat
+
+    known = inspect.signature(Chat.complete_async).parameters
+    for field in judge.extra:
+        if field not in known:
+            raise unknown(f"field in `extra` of judge {judge.name!r}:", field, set(known) - {"self"})
 
 
 def _key(judge: Judge) -> SecretStr:

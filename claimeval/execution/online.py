@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LONGEST_BACKOFF = 30.0
 OUT_OF_REACH = 10
-"""Questions in a row that a judge gave no reply to, each after all attempts, before it counts as out of reach."""
+"""Questions in a row that a judge gave no reply to, each after all attempts it was worth, before it is given up."""
 
 Keep = Callable[[Request, Completion], None]
 
@@ -106,7 +106,7 @@ class Online:
             self._stop(judge, f"it asks to come back in {error.retry_after:.0f} seconds: {error.message}")
         elif error.rate_limited:
             self._stop(judge, f"nothing but refusals for {PATIENCE / 60:.0f} minutes: {error.message}")
-        elif error.retryable:
+        elif error.reason in ("provider_error", "timeout"):
             self._unanswered[judge] += 1
             if self._unanswered[judge] >= OUT_OF_REACH:
                 self._stop(judge, f"no reply to {OUT_OF_REACH} questions in a row: {error.message}")
