@@ -14,9 +14,11 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
 
 import yaml
+from pydantic import Field
 
 from claimeval.calls import Message, ReplyFormat
 from claimeval.errors import PromptError, unknown
@@ -59,8 +61,7 @@ def quoted(text: str) -> str:
 class Prompt:
     """A prompt that was loaded, checked and compiled; it no longer changes when the file does."""
 
-    def __init__(self, name: str, step: str, source: str) -> None:
-        self.name = name
+    def __init__(self, name: str, step: str, source: str, parameters: Mapping[str, str] = MappingProxyType({})) -> None:
         self.step = step
         self.source = source
         self.digest = hashlib.sha256(source.encode()).hexdigest()
@@ -68,15 +69,18 @@ class Prompt:
         self.purpose: str = header.purpose
         self.reply: ReplyFormat = header.reply
         self.scale = SCALES[header.scale] if header.scale else None
+        self.parameters = _chosen(name, header.parameters, parameters)
+        set_here = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        self.name = f"{name}[{set_here}]" if set_here else name
         if step == "assess" and self.scale is None:
             raise PromptError(f"prompt {name}: an assess prompt names its scale in the header: {', '.join(SCALES)}")
-        self._template = _compile(name, step, source)
+        self._template = _compile(name, step, source, frozenset(self.parameters))
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
         """The messages for these variables, which must be the step's; an empty block gives no message."""
         from jinja2 import TemplateError
 
-        context = self._template.new_context(dict(variables))
+        context = self._template.new_context({**variables, **self.parameters})
         messages = []
         for role in ("system", "user"):
             try:
@@ -94,6 +98,8 @@ class _Header(Record):
     source: str = ""
     scale: str | None = None
     variables: str = ""
+    parameters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Variables of the prompt's own with their allowed values, the default first; an experiment can sweep them."""
 
 
 def _header(name: str, source: str) -> _Header:
@@ -114,7 +120,22 @@ def _header(name: str, source: str) -> _Header:
         raise unknown(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat), PromptError)
     if fields.get("scale") and fields["scale"] not in SCALES:
         raise unknown(f"scale in prompt {name}:", str(fields["scale"]), SCALES, PromptError)
-    return _Header.model_validate({field: str(value) for field, value in fields.items() if value is not None})
+    parameters = fields.pop("parameters", None) or {}
+    if not isinstance(parameters, dict) or not all(isinstance(v, list) and v for v in parameters.values()):
+        raise PromptError(f"prompt {name}: parameters are written as {{name: [default, other]}}")
+    texts = {field: str(value) for field, value in fields.items() if value is not None}
+    lists = {str(key): tuple(map(str, values)) for key, values in parameters.items()}
+    return _Header.model_validate({**texts, "parameters": lists})
+
+
+def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], given: Mapping[str, str]) -> dict[str, str]:
+    """A value for every parameter of a prompt; PromptError for names and values it does not offer."""
+    for key, value in given.items():
+        if key not in offered:
+            raise unknown(f"parameter of prompt {name}:", key, offered, PromptError)
+        if value not in offered[key]:
+            raise unknown(f"value of {key} in prompt {name}:", value, offered[key], PromptError)
+    return {key: given.get(key, values[0]) for key, values in offered.items()}
 
 
 def _finalize(value: object) -> object:
@@ -138,7 +159,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _compile(name: str, step: str, source: str) -> jinja2.Template:
+def _compile(name: str, step: str, source: str, own: frozenset[str]) -> jinja2.Template:
     from jinja2 import TemplateError, meta
 
     environment = _environment()
@@ -148,8 +169,10 @@ def _compile(name: str, step: str, source: str) -> jinja2.Template:
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error}") from error
-    if extra := names - VARIABLES[step]:
-        raise unknown(f"variable in prompt {name}:", min(extra), VARIABLES[step], PromptError)
+    if clash := own & VARIABLES[step]:
+        raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
+    if extra := names - VARIABLES[step] - own:
+        raise unknown(f"variable in prompt {name}:", min(extra), VARIABLES[step] | own, PromptError)
     if missing := {"system", "user"} - set(template.blocks):
         raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
     return template
@@ -166,8 +189,11 @@ def shipped(step: str) -> dict[str, Path]:
     return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))}
 
 
-def load(step: str, spec: str) -> Prompt:
-    """The prompt of that name (`three_way` or `assess/three_way`) or path; PromptError names the closest otherwise."""
+def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType({})) -> Prompt:
+    """The prompt of that name (`three_way` or `assess/three_way`) or path; PromptError names the closest otherwise.
+
+    `parameters` are values for the prompt's own parameters; those not given have their defaults.
+    """
     if step not in VARIABLES:
         raise unknown("step", step, VARIABLES)
     names = shipped(step)
@@ -183,4 +209,4 @@ def load(step: str, spec: str) -> Prompt:
     except (OSError, UnicodeDecodeError) as error:
         problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
-    return Prompt(name, step, source)
+    return Prompt(name, step, source, parameters)

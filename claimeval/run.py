@@ -19,13 +19,24 @@ from pydantic_core import PydanticSerializationError
 
 from claimeval.calls import Judge
 from claimeval.errors import DataError, UsageError
+from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
+from claimeval.panel import Panel
+from claimeval.panel.call_counts import CallTally
+from claimeval.panel.learning import ErrorRates
+from claimeval.panel.members import MemberTally
+from claimeval.panel.preference import Kinship, Preferences
+from claimeval.panel.summary import CallCounts, PanelSummary, SameFamily
+from claimeval.panel.tally import PanelTally
 from claimeval.pipeline import Plan
-from claimeval.records import Record, SampleResult
+from claimeval.records import Assessment, Part, Record, SampleResult
 from claimeval.scoring import MetricSummary, Tally
 
 MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
 RUN_FORMAT = 1
+
+
+_ALONE = Panel()
 
 
 class PromptRecord(Record):
@@ -35,6 +46,8 @@ class PromptRecord(Record):
     step: str
     digest: str
     source: str
+    parameters: dict[str, str] = Field(default_factory=dict)
+    """The values of the prompt's own parameters."""
 
 
 class Manifest(Record):
@@ -45,6 +58,7 @@ class Manifest(Record):
     judges: tuple[Judge, ...]
     extractor: Judge
     prompts: tuple[PromptRecord, ...]
+    panel: Panel = Panel()
     notes: tuple[str, ...] = ()
     """What must stand beside the numbers, such as "lexical support score, not an LLM judgement"."""
     data: str | None = None
@@ -53,7 +67,7 @@ class Manifest(Record):
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        for field in ("metrics", "judges", "extractor", "prompts", "data"):
+        for field in ("metrics", "judges", "extractor", "prompts", "panel", "data"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None
@@ -66,6 +80,11 @@ class Summary(Record):
     samples: int
     metrics: dict[str, MetricSummary]
     notes: tuple[str, ...] = ()
+    panel: PanelSummary | None = None
+    """How the judges stand to each other; None for one judge asked once."""
+    same_family: tuple[SameFamily, ...] = ()
+    """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
+    calls: CallCounts | None = None
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -73,13 +92,16 @@ class Summary(Record):
 
 def manifest(plan: Plan, notes: tuple[str, ...], data: str | None) -> Manifest:
     """The manifest of a plan that is about to run."""
-    prompts = (plan.extract_prompt, plan.assess_prompt)
+    prompts = (
+        PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
+        for p in (plan.extract_prompt, plan.assess_prompt)
+    )
     packages = ("claimeval", "openai", "mistralai", "pydantic", "jinja2", "diskcache")
     return Manifest(
         metrics=plan.metrics,
         judges=plan.judges,
         extractor=plan.extractor,
-        prompts=tuple(PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source) for p in prompts),
+        prompts=tuple(prompts),
         notes=notes,
         data=data,
         versions={package: version(package) for package in packages},
@@ -195,34 +217,71 @@ def read_results(folder: Path) -> Iterator[SampleResult]:
 
 
 class Tallies:
-    """Adds up all metrics of a run, sample by sample."""
+    """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
 
-    def __init__(self, metrics: Sequence[ClaimMetric], notes: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[ClaimMetric],
+        notes: tuple[str, ...],
+        judges: Sequence[Judge] = (),
+        extractor: Judge | None = None,
+        panel: Panel = _ALONE,
+    ) -> None:
+        models = {judge.name: judge.model for judge in judges}
+        several = len(models) > 1 or panel.replicates > 1
+        families = Families(panel.families)
         self._notes = notes
-        self._rows = [(metric, Tally("; ".join(notes) or None)) for metric in metrics]
         self._samples = 0
+        self._rows = [(metric, Tally("; ".join(notes) or None)) for metric in metrics]
+        self._members = [MemberTally(tuple(models) if several else (), panel) for _ in metrics]
+        self._panel = PanelTally(tuple(models), panel) if several else None
+        self._preferences = Preferences(models, families)
+        self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
+        self._calls = CallTally(tuple(models), panel)
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
         self._samples += 1
         claims = {extraction.of: extraction.claims for extraction in result.extractions}
-        for (metric, tally), score in zip(self._rows, result.scores, strict=True):
-            ids = {claim.id for claim in claims.get(metric.claims_of, ())}
+        columns = _columns(result)
+        for (metric, tally), members, score in zip(self._rows, self._members, result.scores, strict=True):
+            assessments = columns.get((metric.claims_of, metric.against), [])
             tally.add(
                 score,
-                [
-                    a.unassessed_because
-                    for a in result.assessments
-                    if a.unassessed_because and a.against == metric.against and a.claim_id in ids
-                ],
+                [a.unassessed_because for a in assessments if a.unassessed_because],
                 sum(claim.grounding == "ungrounded" for claim in claims.get(metric.claims_of, ())),
             )
+            if self._panel:
+                values = members.add(score, assessments)
+                if "answer" in (metric.claims_of, metric.against):
+                    self._preferences.add(result.sample, metric.name, values)
+        if self._panel:
+            self._panel.add(result)
+        self._kinship.add(result.sample)
+        self._calls.add(result)
 
-    def summary(self, *, complete: bool = True) -> Summary:
-        """What the samples so far come to."""
+    def summary(self, *, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
+        """What the samples so far come to; `rates` are what the vote rests on, where it does."""
+        rows = list(zip(self._rows, self._members, strict=True))
+        noise = {metric.name: members.noise() for (metric, _), members in rows}
         return Summary(
             complete=complete,
             samples=self._samples,
-            metrics={metric.name: tally.summary() for metric, tally in self._rows},
+            metrics={
+                metric.name: tally.summary().model_copy(update={"members": members.summary()})
+                for (metric, tally), members in rows
+            },
             notes=self._notes,
+            panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
+            same_family=self._kinship.summary(),
+            calls=self._calls.summary(),
         )
+
+
+def _columns(result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
+    """The assessments by part of the claim and evidence."""
+    part = {claim.id: claim.of for claim in result.claims}
+    columns: dict[tuple[Part, Part], list[Assessment]] = {}
+    for assessment in result.assessments:
+        columns.setdefault((part[assessment.claim_id], assessment.against), []).append(assessment)
+    return columns

@@ -168,3 +168,38 @@ def test_a_prompt_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(PromptError, match="not UTF-8"):
         prompting.load("assess", str(path))
+
+
+SWEPT = "{# purpose: test\nreply: json\nscale: binary\nparameters: {strictness: [strict, lenient]} #}" + BLOCKS.replace(
+    "u{%", "Be {{ strictness }}.{%"
+)
+
+
+def test_a_prompt_may_have_parameters_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.j2"
+    path.write_text(SWEPT)
+    strict = prompting.load("assess", str(path))
+    lenient = prompting.load("assess", str(path), {"strictness": "lenient"})
+    assert [p.render(VALUES["assess"])[1].content for p in (strict, lenient)] == ["Be strict.", "Be lenient."]
+    assert lenient.name.endswith("own.j2[strictness=lenient]")
+    assert strict.digest == lenient.digest
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"strictnes": "strict"}, "Did you mean 'strictness'"), ({"strictness": "lenent"}, "Did you mean 'lenient'")],
+)
+def test_parameters_that_a_prompt_does_not_offer_are_refused(tmp_path: Path, given: dict[str, str], words: str) -> None:
+    path = tmp_path / "own.j2"
+    path.write_text(SWEPT)
+    with pytest.raises(PromptError, match=words):
+        prompting.load("assess", str(path), given)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"), [("{claims: [a]}", "the name of a variable"), ("[a]", "are written as")]
+)
+def test_malformed_parameters_are_explained(tmp_path: Path, parameters: str, words: str) -> None:
+    source = SWEPT.replace("{strictness: [strict, lenient]}", parameters).replace("{{ strictness }}", "")
+    with pytest.raises(PromptError, match=words):
+        load(tmp_path, source)

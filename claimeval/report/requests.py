@@ -1,0 +1,126 @@
+"""Rebuilds the requests that judges were sent, and writes them as pieces of the sample's own texts.
+
+Results hold replies, not requests: a request follows from prompt, sample and claims, and its key says whether the
+rebuilt one is the one that was sent. In a page a request is a list of pieces, each a piece of the prompt or the
+place of a text that the sample has anyway, so that requests cost a few bytes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from claimeval.calls import ExtractTask, Request
+from claimeval.errors import PromptError
+from claimeval.prompting import Prompt, quoted
+from claimeval.records import Call, SampleResult
+from claimeval.run import Manifest
+from claimeval.steps import assess, extract
+
+SHORTEST = 12
+"""Characters from which a text is referred to; shorter ones stand in the pieces of the prompt."""
+
+Piece = int | str
+"""The number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second document of the
+evidence, `c3` the third claim of the call, `s10-25` the characters 10 to 25 of the text that claims are taken from."""
+
+
+class Message(NamedTuple):
+    role: str
+    pieces: tuple[Piece, ...]
+
+
+class Packed(NamedTuple):
+    """A request in pieces."""
+
+    messages: tuple[Message, ...]
+    schema: int | None
+    """The number of the reply's JSON schema among the literals."""
+
+
+class _Place(NamedTuple):
+    known: str
+    """A text of the sample, as it stands in the messages."""
+    name: str
+
+class Literals:
+    """The pieces of prompts, each kept once and known by its number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def texts(self) -> list[str]:
+        return list(self._numbers)
+
+
+class Rebuilder:
+    """Rebuilds the requests of one run."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._judges = {judge.name: judge for judge in (manifest.extractor, *manifest.judges)}
+        self._prompts: dict[str, Prompt] = {}
+        for record in manifest.prompts:
+            with suppress(PromptError):  # a prompt of another version of claimeval
+                self._prompts[record.step] = Prompt(record.name, record.step, record.source, record.parameters)
+
+    def rebuild(self, result: SampleResult, call: Call) -> Request | None:
+        """The request that was sent; None when what can be rebuilt has another key."""
+        request = self._ask(result, call)
+        return request if request is not None and request.key == call.key else None
+
+    def _ask(self, result: SampleResult, call: Call) -> Request | None:
+        judge, prompt, question = self._judges.get(call.judge), self._prompts.get(call.step), result.sample.question
+        if judge is None or prompt is None:
+            return None
+        if call.step == "extract":
+            text = result.sample.text(call.part)
+            return None if text is None else extract.ask(prompt, judge, call.part, text, question, attempt=call.attempt)
+        claims = {claim.id: claim for claim in result.claims}
+        documents = result.sample.documents(call.against or "")
+        if not documents or not claims.keys() >= set(call.claim_ids):
+            return None
+        return assess.ask(prompt, judge, [claims[i] for i in call.claim_ids], documents, question, attempt=call.attempt)
+
+
+def pack(request: Request, question: str, literals: Literals) -> Packed:
+    """The request in pieces."""
+    places = sorted(_places(request, question), key=lambda place: -len(place.known))
+    return Packed(
+        tuple(Message(m.role, tuple(_cut(m.content, places, literals))) for m in request.messages),
+        None if request.response_schema is None else literals.number(request.response_schema),
+    )
+
+
+def _places(request: Request, question: str) -> list[_Place]:
+    """The texts of the sample that can stand in a request, and what refers to each."""
+    task = request.task
+    assert task is not None, "every step gives its request a task"
+    found: list[tuple[str, str]] = [(question, "q")]
+    if isinstance(task, ExtractTask):
+        found += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
+    else:
+        for i, document in enumerate(task.documents, 1):
+            found += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
+        found += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
+    return [_Place(quoted(text)[1:-1], name) for text, name in found if len(text) >= SHORTEST]
+
+
+def _cut(text: str, places: Sequence[_Place], literals: Literals) -> Iterator[Piece]:
+    """Cuts a message at the places of known texts, longest first; what is left are literals."""
+    pieces: list[str | _Place] = [text]
+    for place in places:
+        pieces = [part for piece in pieces for part in (_split(piece, place) if isinstance(piece, str) else [piece])]
+    for piece in pieces:
+        if isinstance(piece, _Place):
+            yield piece.name
+        elif piece:
+            yield literals.number(piece)
+
+
+def _split(text: str, place: _Place) -> list[str | _Place]:
+    first, *others = text.split(place.known)
+    return [first, *(part for other in others for part in (place, other))]
