@@ -56,6 +56,8 @@ class Pace:
         self._left = asyncio.Event()
         self._paused_until = float("-inf")
         self._refusals = 0
+        """Since the last reply to a call that was sent after a refusal; while there are any, calls go one by one."""
+        self._refused_at = float("-inf")
         self._refused_since: float | None = None
         self._reply_tokens = FIRST_GUESS
         self._random = random.Random(0)
@@ -85,7 +87,8 @@ class Pace:
     def succeeded(self, turn: Turn, completion: Completion) -> None:
         """A reply came; its usage replaces the estimate."""
         now = self._clock()
-        self._refusals, self._refused_since = 0, None
+        if turn.request.at > self._refused_at:
+            self._refusals, self._refused_since = 0, None
         self._slots.succeeded()
         usage = completion.usage
         if usage.prompt_tokens is not None and usage.completion_tokens is not None:
@@ -101,6 +104,7 @@ class Pace:
         self._learn(error.allowance, now)
         if error.rate_limited:
             self._slots.refused(now)
+            self._refused_at = now
             if self._refused_since is None:
                 self._refused_since = now
             if now >= self._paused_until:

@@ -1,0 +1,86 @@
+"""How the number of slots is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.execution.concurrency import CUT_EVERY, FIRST, Concurrency
+from claimeval.execution.limits import MOST_IN_FLIGHT
+
+
+def clean_round(slots: Concurrency, share: float = 1.0) -> None:
+    """As many replies as there are slots, of which a share was in use at once."""
+    busy, replies = max(1, int(slots.limit * share)), slots.limit
+    for _ in range(busy):
+        slots.take()
+    for _ in range(replies):
+        slots.succeeded()
+    for _ in range(busy):
+        slots.give()
+
+
+def test_it_doubles_while_rounds_are_clean() -> None:
+    slots = Concurrency(None)
+    seen = [slots.limit]
+    for _ in range(6):
+        clean_round(slots)
+        seen.append(slots.limit)
+    assert seen == [FIRST, 16, 32, 64, MOST_IN_FLIGHT, MOST_IN_FLIGHT, MOST_IN_FLIGHT]
+
+
+def test_it_grows_only_when_it_was_used() -> None:
+    slots = Concurrency(None)
+    for _ in range(5):
+        clean_round(slots, share=0.5)
+    assert slots.limit == FIRST
+
+
+def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
+    slots = Concurrency(None)
+    for _ in range(3):
+        clean_round(slots)
+    assert slots.limit == 64
+    slots.refused(now=0.0)
+    assert slots.limit == 51
+    clean_round(slots)
+    assert slots.limit == 53  # 5 % more, rounded down
+
+
+def test_the_calls_in_flight_at_a_cut_cut_no_further() -> None:
+    slots = Concurrency(None)
+    for now in (0.0, 1.0, CUT_EVERY - 0.1):
+        slots.refused(now)
+    assert slots.limit == 6
+    slots.refused(CUT_EVERY)
+    assert slots.limit == 4
+
+
+def test_it_never_falls_below_one_and_rises_from_there() -> None:
+    slots = Concurrency(None)
+    for cut in range(50):
+        slots.refused(cut * CUT_EVERY)
+    assert slots.limit == 1
+    clean_round(slots)
+    assert slots.limit == 2
+
+
+def test_trouble_at_the_provider_delays_growth_without_a_cut() -> None:
+    slots = Concurrency(None)
+    slots.take()
+    for _ in range(FIRST - 1):
+        slots.succeeded()
+    slots.troubled()
+    slots.succeeded()
+    assert slots.limit == FIRST
+
+
+@pytest.mark.parametrize("number", [1, 16, 500])
+def test_a_number_that_was_given_stays(number: int) -> None:
+    slots = Concurrency(number)
+    clean_round(slots)
+    slots.refused(0.0)
+    assert slots.limit == number
+    for _ in range(number):
+        assert not slots.full
+        slots.take()
+    assert slots.full

@@ -1,0 +1,248 @@
+"""The pace against a provider that enforces its limits, minutes of it in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import NamedTuple
+
+import pytest
+
+from claimeval.calls import Allowance, CallError, Completion, Judge, Message, Request, Usage
+from claimeval.execution.limits import Limits
+from claimeval.execution.pace import LONGEST_PAUSE, MAX_WAIT, PATIENCE, Pace
+from tests.execution.virtual_time import now, run
+from tests.loopback import limits as server_limits
+from tests.loopback.dialects import DIALECTS
+
+JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
+
+
+def question(characters: int = 400) -> Request:
+    return Request(
+        judge=JUDGE, messages=(Message(role="user", content="x" * characters),), reply_format="json", max_tokens=4096
+    )
+
+
+def reply(prompt: int = 100, completion: int = 50, allowance: Allowance | None = None) -> Completion:
+    return Completion(
+        body=b"", text="{}", usage=Usage(prompt_tokens=prompt, completion_tokens=completion), allowance=allowance
+    )
+
+
+def refusal(retry_after: float | None = None) -> CallError:
+    return CallError("provider_error", "slow down", status=429, rate_limited=True, retry_after=retry_after)
+
+
+def pace(**limits: int) -> Pace:
+    return Pace(Limits.model_validate(limits), lambda _: None, now, asyncio.sleep)
+
+
+class Provider:
+    """Enforces limits as the loopback server does, in virtual time."""
+
+    def __init__(self, enforced: server_limits.Limits, *, tells: bool) -> None:
+        self._limiter = server_limits.Limiter(enforced)
+        self._tells = tells
+        self._random = random.Random(1)
+        self.answered: list[tuple[float, int]] = []
+        """When, and for how many tokens."""
+        self.refused: list[float] = []
+
+    async def ask(self, prompt: int, completion: int) -> Completion | CallError:
+        dialect = DIALECTS["openai"]
+        await asyncio.sleep(self._random.uniform(0.01, 0.2))
+        if (no := self._limiter.refuse(dialect, prompt, now())) is not None:
+            self.refused.append(now())
+            return refusal(float(no.headers["retry-after"]))
+        await asyncio.sleep(self._random.uniform(1.0, 3.0))
+        self._limiter.charge(completion, now())
+        self.answered.append((now(), prompt + completion))
+        told = self._limiter.headers(dialect, 0, now()) if self._tells else {}
+        allowance = Allowance(*[int(told[name]) for name in HEADERS]) if told else None
+        return reply(prompt, completion, allowance)
+
+
+HEADERS = [f"x-ratelimit-{what}-{of}" for of in ("requests", "tokens") for what in ("limit", "remaining")]
+
+
+class Measured(NamedTuple):
+    refused: float
+    """Share of all requests."""
+    used: float
+    """Share of the scarcer limit from the second minute on."""
+
+
+def measure(provider: Provider, paces: int, limits: Limits, completion: int, minutes: int = 8) -> Measured:
+    """Workers that always have something to ask, for some minutes."""
+
+    async def worker(pace: Pace, chance: random.Random) -> None:
+        while now() < 60 * minutes:
+            turn = await pace.enter(question(400))
+            outcome = await provider.ask(100, max(1, int(completion * chance.uniform(0.5, 1.5))))
+            if isinstance(outcome, Completion):
+                pace.succeeded(turn, outcome)
+            else:
+                pace.failed(turn, outcome)
+            pace.leave()
+
+    async def main() -> None:
+        ways = [Pace(limits, lambda _: None, now, asyncio.sleep) for _ in range(paces)]
+        await asyncio.gather(*[worker(way, random.Random(i)) for i, way in enumerate(ways * 40)])
+
+    run(main())
+    later = [tokens for at, tokens in provider.answered if 60 <= at < 60 * minutes]
+    requests, tokens = len(later) / (minutes - 1), sum(later) / (minutes - 1)
+    return Measured(
+        refused=len(provider.refused) / (len(provider.refused) + len(provider.answered)),
+        used=max(requests / 60, tokens / 10_000),
+    )
+
+
+@pytest.mark.parametrize("by", ["bucket", "window"])
+@pytest.mark.parametrize("completion", [30, 150], ids=["requests are scarce", "tokens are scarce"])
+@pytest.mark.parametrize("told", ["by the provider", "by the user"])
+def test_under_two_percent_are_refused_and_over_ninety_of_the_limit_are_used(
+    by: str, completion: int, told: str
+) -> None:
+    enforced = server_limits.Limits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
+    provider = Provider(enforced, tells=told == "by the provider")
+    limits = Limits() if told == "by the provider" else Limits(rpm=60, tpm=10_000)
+    found = measure(provider, 1, limits, completion)
+    assert found.refused < 0.02
+    assert 0.9 <= found.used <= 1.01
+
+
+def test_two_processes_share_what_one_account_may_use() -> None:
+    provider = Provider(server_limits.Limits(requests=60, tokens=10_000), tells=True)
+    found = measure(provider, 2, Limits(), 30)
+    assert found.refused < 0.1
+    assert found.used >= 0.9
+
+
+def test_a_provider_that_says_nothing_is_found_out() -> None:
+    provider = Provider(server_limits.Limits(requests=60), tells=False)
+    found = measure(provider, 1, Limits(), 30)
+    assert found.used >= 0.9
+
+
+async def enter_after(pace: Pace, error: CallError) -> float:
+    """How long the next call waits after this error."""
+    turn = await pace.enter(question())
+    pace.failed(turn, error)
+    pace.leave()
+    before = now()
+    await pace.enter(question())
+    pace.leave()
+    return now() - before
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"), [(0.0, 1.0), (None, 1.0), (0.25, 0.25), (7.0, 7.0), (86_400.0, MAX_WAIT)]
+)
+def test_a_refusal_holds_everybody_up_for_as_long_as_it_says(retry_after: float | None, seconds: float) -> None:
+    assert run(enter_after(pace(), refusal(retry_after))) == pytest.approx(seconds, abs=0.11)
+
+
+def test_a_provider_in_trouble_that_names_a_time_is_left_alone_until_then() -> None:
+    busy = CallError("provider_error", "overloaded", status=503, retry_after=5.0)
+    assert run(enter_after(pace(), busy)) == pytest.approx(5.0, abs=0.11)
+    assert run(enter_after(pace(), CallError("provider_error", "overloaded", status=503))) == 0.0
+
+
+def test_no_request_leaves_while_a_refusal_holds_and_then_one_goes_first() -> None:
+    sent: list[float] = []
+
+    async def worker(way: Pace, first: bool) -> None:
+        turn = await way.enter(question())
+        sent.append(now())
+        await asyncio.sleep(0.5)
+        if first:
+            way.failed(turn, refusal(10.0))
+        else:
+            way.succeeded(turn, reply())
+        way.leave()
+
+    async def main() -> None:
+        way = pace(concurrency=4)
+        await asyncio.gather(*[worker(way, first=i == 0) for i in range(10)])
+
+    run(main())
+    before, after = [at for at in sent if at < 0.5], [at for at in sent if at >= 0.5]
+    assert len(before) == 4
+    assert min(after) >= 10.5
+    assert [at for at in after if at < min(after) + 0.5] == [min(after)], "one probes, the others wait for its reply"
+
+
+def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_end() -> None:
+    async def main() -> list[float]:
+        way, waits = pace(), []
+        while not way.hopeless:
+            waits.append(await enter_after(way, refusal()))
+            turn = await way.enter(question())
+            way.failed(turn, refusal())
+            way.leave()
+        assert PATIENCE < now() < PATIENCE + 2 * LONGEST_PAUSE + 1
+        return waits
+
+    waits = run(main())
+    assert waits[0] == pytest.approx(1.0, abs=0.11)
+    assert waits[-1] == pytest.approx(LONGEST_PAUSE, abs=0.11)
+
+
+def test_one_request_a_minute_and_a_question_over_the_token_limit_come_through() -> None:
+    async def main() -> list[float]:
+        way, sent = pace(rpm=1, tpm=50), []
+        for _ in range(3):
+            turn = await way.enter(question(4000))
+            sent.append(now())
+            way.succeeded(turn, reply(1000, 200))
+            way.leave()
+        return sent
+
+    assert run(main()) == [0.0, 61.0, 122.0]
+
+
+def test_the_first_to_come_is_the_first_to_go() -> None:
+    async def main() -> list[int]:
+        way, order = pace(concurrency=1), []
+
+        async def worker(i: int) -> None:
+            await way.enter(question())
+            order.append(i)
+            await asyncio.sleep(1)
+            way.leave()
+
+        await asyncio.gather(*[worker(i) for i in range(20)])
+        return order
+
+    assert run(main()) == list(range(20))
+
+
+def test_someone_who_stops_waiting_holds_nobody_up() -> None:
+    async def main() -> None:
+        way = pace(concurrency=1)
+        await way.enter(question())
+        waiting = [asyncio.create_task(way.enter(question())) for _ in range(3)]
+        await asyncio.sleep(1)
+        waiting[0].cancel()
+        waiting[1].cancel()
+        await asyncio.sleep(1)
+        way.leave()
+        await waiting[2]
+
+    run(main())
+
+
+def test_what_is_waited_for_is_said() -> None:
+    said: list[str | None] = []
+
+    async def main() -> None:
+        way = Pace(Limits(rpm=1), said.append, now, asyncio.sleep)
+        for _ in range(2):
+            await way.enter(question())
+            way.leave()
+
+    run(main())
+    assert any(what and what.startswith("requests per minute until ") for what in said)
+    assert said[-1] is None
