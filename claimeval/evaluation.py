@@ -74,7 +74,7 @@ async def carry_out(
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when no judge or no extractor is
     left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for.
     """
-    tallies = Tallies(plan.metrics, notes)
+    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel)
     judges = (*plan.judges, plan.extractor)
     if limits.max_cost is not None and not offline:
         check_prices(judges)

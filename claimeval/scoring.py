@@ -6,6 +6,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from pydantic import Field
+
 from claimeval.metrics import ClaimMetric
 from claimeval.records import (
     ABSTAINED,
@@ -96,6 +98,8 @@ class MetricSummary(Record):
     """The larger of the shares of samples and of claims lost to failures (not to abstentions or inapplicability)."""
     note: str | None = None
     """Says so when the numbers are no LLM judgement."""
+    members: dict[str, MetricSummary] = Field(default_factory=dict)
+    """What each judge of a panel alone makes of it, over the claims it was asked about."""
 
 
 class Tally:
@@ -125,7 +129,7 @@ class Tally:
             assert score.undefined_because is not None
             self._missing[score.undefined_because] += 1
         if score.undefined_because not in NOT_APPLICABLE:
-            low, high = score.bounds or (0.0, 1.0)
+            low, high = score.bounds or ((0.0, 1.0) if score.value is None else (score.value, score.value))
             self._low, self._high, self._bounded = self._low + low, self._high + high, self._bounded + 1
 
     def summary(self) -> MetricSummary:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from claimeval.errors import UsageError
+
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
@@ -39,22 +41,28 @@ class VarianceComponents:
         return self.within / repeats / (self.between + self.within / repeats)
 
 
-def variance_components(groups: Sequence[Sequence[float]]) -> VarianceComponents:
+def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int] | None = None) -> VarianceComponents:
     """Split the variance of grouped values by one-way random effects (analysis of variance, unequal groups allowed).
 
-    `groups[i]` are the repeated scores of item i, or the claims of answer i. Empty groups do not count. Needs
-    two groups and one group of two values. Source: Searle, Casella & McCulloch 1992, section 3.6.
+    `groups[i]` are the repeated scores of item i, or the claims of answer i; `counts[i]` groups are like it (1 by
+    default). Empty groups do not count. Needs two groups and one group of two values. Source: Searle, Casella &
+    McCulloch 1992, section 3.6.
     """
+    times = [1] * len(groups) if counts is None else list(counts)
+    if len(times) != len(groups):
+        raise UsageError(f"counts must hold one number per group: {len(times)} numbers, {len(groups)} groups")
     filled = [[float(value) for value in group] for group in groups if len(group)]
-    count, total = len(filled), sum(map(len, filled))
+    times = [n for n, group in zip(times, groups, strict=True) if len(group)]
+    count, total = sum(times), sum(n * len(group) for n, group in zip(times, filled, strict=True))
     if count < 2 or total == count:
         reason = "needs two groups, and two values in one of them"
         return VarianceComponents(None, None, count, None, reason)
     means = [math.fsum(group) / len(group) for group in filled]
-    overall = math.fsum(map(math.fsum, filled)) / total
-    size = (total - sum(len(group) ** 2 for group in filled) / total) / (count - 1)
-    inside = math.fsum((x - mean) ** 2 for group, mean in zip(filled, means, strict=True) for x in group)
-    across = math.fsum(len(g) * (mean - overall) ** 2 for g, mean in zip(filled, means, strict=True))
+    overall = math.fsum(n * math.fsum(group) for n, group in zip(times, filled, strict=True)) / total
+    rows = list(zip(times, filled, means, strict=True))
+    size = (total - sum(n * len(group) ** 2 for n, group, _ in rows) / total) / (count - 1)
+    inside = math.fsum(n * (x - mean) ** 2 for n, group, mean in rows for x in group)
+    across = math.fsum(n * len(group) * (mean - overall) ** 2 for n, group, mean in rows)
     within = inside / (total - count)
     between = max(0.0, (across / (count - 1) - within) / size)
     return VarianceComponents(between, within, count, size)

@@ -59,6 +59,13 @@ def test_variance_components_worked_by_hand() -> None:
     assert components.within_share_of_mean(2) == pytest.approx(0.25 / 2.75)
 
 
+def test_counts_say_how_many_groups_are_alike() -> None:
+    short = variance_components([[1, 2], [3, 4], [], [5]], [3, 2, 9, 4])
+    assert short == variance_components([[1, 2]] * 3 + [[3, 4]] * 2 + [[5]] * 4)
+    with pytest.raises(UsageError, match="one number per group"):
+        variance_components([[1, 2]], [1, 2])
+
+
 def test_between_variance_is_never_negative() -> None:
     components = variance_components([[0, 1], [0, 1], [0, 1]])
     assert (components.between, components.within_share) == (0.0, 1.0)

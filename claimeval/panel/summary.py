@@ -1,0 +1,114 @@
+"""What a run says about its panel: agreement, disputes, repeats, families."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from claimeval.panel.learning import ErrorRates
+from claimeval.records import Part, Record
+
+
+class Agreement(Record):
+    """Two raters over the claims that both labelled."""
+
+    first: str
+    second: str
+    claims: int
+    raw: float | None
+    """Share of equal labels."""
+    kappa: float | None
+    """Cohen's kappa; None where both use only one label."""
+
+
+class Dispute(Record):
+    """A claim on which the votes are split."""
+
+    sample: str
+    claim_id: str
+    claim: str
+    against: Part
+    votes: dict[str, str]
+    """Per judge its label (or grade), or why there is none."""
+    entropy: float
+    """Of all votes, in bits."""
+
+
+class Noise(Record):
+    """What repeats of one judge show of its own chance."""
+
+    repeated: int
+    """Claims with two labels or more of this judge."""
+    changed: int
+    """Those of them on which it contradicted itself."""
+    share: float | None
+    """Of the variance of a single verdict (supported or not), the part that lies between repeats of one claim."""
+    share_of_score: dict[str, float | None]
+    """The same for a sample's score, per metric: what averaging over repeats can remove."""
+
+
+class SameFamily(Record):
+    """Someone who is of the family that wrote answers of the run."""
+
+    role: Literal["judge", "extractor", "reference_author"]
+    name: str
+    family: str
+    samples: int
+    """Samples whose answer that family wrote."""
+
+
+class Preference(Record):
+    """How much more a family of judges favours answers of its own family than other judges do.
+
+    The difference in differences of `statistics.self_preference`, with its 95 % interval over questions.
+    """
+
+    metric: str
+    family: str
+    value: float | None
+    ci: tuple[float, float] | None
+    samples: int
+    because: str | None = None
+    """Why there is no value or no interval."""
+
+
+class PanelSummary(Record):
+    """How the judges of a run stand to each other."""
+
+    judges: tuple[str, ...]
+    claims: int
+    """Claims that were put to the panel, once for each evidence they were assessed against."""
+    unanimous: int
+    """Claims with two labels or more, all equal."""
+    split: int
+    """Claims with two labels or more that differ."""
+    ties: int
+    """Claims without a label because the judges are divided."""
+    no_quorum: int
+    """Claims without a label because too few judges gave one."""
+    alpha: float | None
+    """Krippendorff's alpha (nominal; ordinal for grades) over all judges, missing labels allowed."""
+    ac1: float | None
+    """Gwet's AC1."""
+    pairs: tuple[Agreement, ...]
+    """Every pair of judges."""
+    with_panel: tuple[Agreement, ...]
+    """Every judge (first) beside the panel's own label (second)."""
+    noise: dict[str, Noise]
+    """Per judge, where questions were repeated."""
+    disputed: tuple[Dispute, ...]
+    """The claims that divide the judges most, at most 20."""
+    self_preference: tuple[Preference, ...] = ()
+    """Where answers of two families or more and judges of two families or more are known."""
+    rates: ErrorRates | None = None
+    """What the judges' votes say of their errors, where the vote rests on it."""
+
+
+class CallCounts(Record):
+    """Questions that the results rest on."""
+
+    asked: int
+    """Put to a judge in this run, whether a stored reply answered or a call was made; repeated attempts included."""
+    reused: int
+    """Answered in an earlier run and taken over from there."""
+    spared: int
+    """Not put to later judges because the first ones agreed (escalation)."""
