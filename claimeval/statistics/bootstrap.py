@@ -166,20 +166,33 @@ def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: i
         counts = rng.multinomial(size, occurrences / size, size=resamples)
         return counts.astype(np.float64) @ distinct
     rows = np.repeat(distinct, occurrences, axis=0)
-    return np.concatenate([counts @ rows for counts in resample_counts(size, resamples, seed)])
+    varying = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    if len(varying) > 2:
+        return np.concatenate([counts @ rows for counts in resample_counts(size, resamples, seed)])
+    sums = np.tile(size * rows[0], (resamples, 1))
+    for column in varying:
+        values = np.ascontiguousarray(rows[:, column])
+        sums[:, column] = np.concatenate([values[drawn].sum(axis=1) for drawn in _draws(size, resamples, seed)])
+    return sums
 
 
 def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
     """How often each of `size` clusters is drawn in each of `resamples` draws, in chunks `(draws, size)`."""
     import numpy as np
 
+    for drawn in _draws(size, resamples, seed):
+        shifted = drawn + np.arange(len(drawn), dtype=np.int32)[:, None] * np.int32(size)
+        yield np.bincount(shifted.ravel(), minlength=shifted.size).reshape(shifted.shape).astype(np.float64)
+
+
+def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int32]]:
+    """The clusters drawn, `size` in each of `resamples` draws, in chunks `(draws, size)`."""
+    import numpy as np
+
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS_AT_ONCE // size)
     for start in range(0, resamples, step):
-        draws = min(step, resamples - start)
-        drawn = rng.integers(0, size, (draws, size), dtype=np.int32)
-        drawn += np.arange(draws, dtype=np.int32)[:, None] * np.int32(size)
-        yield np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size).astype(np.float64)
+        yield rng.integers(0, size, (min(step, resamples - start), size), dtype=np.int32)
 
 
 def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:

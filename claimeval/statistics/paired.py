@@ -145,10 +145,20 @@ def sign_flip_test(
     extreme = 0
     step = max(1, (1 << 21) // len(sizes))
     for start in range(0, flips, step):
-        positive_counts = rng.binomial(counts, 0.5, size=(min(step, flips - start), len(sizes)))
-        totals = (2.0 * positive_counts - counts) @ sizes
+        totals = (2 * _heads(rng, counts, min(step, flips - start)) - counts) @ sizes
         extreme += int((np.abs(totals) >= observed).sum())
     return SignFlipTest((extreme + 1) / (flips + 1), "sampled")
+
+
+def _heads(rng: np.random.Generator, coins: NDArray[np.int64], tosses: int) -> Floats:
+    """How many of `coins[i]` coins show heads, in each of so many tosses; shape `(tosses, len(coins))`."""
+    import numpy as np
+
+    single = coins == 1
+    heads = np.empty((tosses, len(coins)))
+    heads[:, single] = rng.integers(0, 2, (tosses, int(single.sum())), dtype=np.int8)
+    heads[:, ~single] = rng.binomial(coins[~single], 0.5, size=(tosses, int((~single).sum())))
+    return heads
 
 
 def mcnemar_exact(b: int, c: int) -> float:

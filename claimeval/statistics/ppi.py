@@ -54,10 +54,11 @@ def prediction_powered(
         theta  = lambda mean(G) + mean(Y - lambda F)
         lambda = cov(Y, F) / ((1 + n/N) var(F and G)), clipped to [0, 1]
 
-    and with `strata` (of the draw: judge's label, topic) the theta of each, weighted by its share of all
-    items. Lambda 0 is people alone. The standard error is that of sums over `clusters`, which may hold
-    labelled and unlabelled items (claims of one answer). Undefined where a stratum has fewer than two
-    labelled clusters; keep 15.
+    and with `strata` (those of the draw: the judge's label, the topic) the theta of each, weighted by its
+    share of all items. Lambda 0 is people alone. The standard error is that of sums over `clusters`, which
+    may hold labelled and unlabelled items (claims of one answer). It counts the spread between strata: their
+    shares are those of a sample, too, where StratPPI takes them as known. Undefined where a stratum has fewer
+    than two labelled clusters; keep 15.
 
     Shares in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one
     more labelled cluster on which the judge errs: a judge that happened to agree with every label is not
@@ -123,22 +124,23 @@ def _estimate(items: _Items, parts: Sequence[_Stratum], level: float) -> Estimat
     if not parts or min(groups) < 2:
         reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
         return Estimate(None, None, None, total, "none", level=level, undefined_because=reason)
-    value, surprise = 0.0, 0.0
-    residuals = np.zeros(total)
-    for part, labelled_clusters in zip(parts, groups, strict=True):
-        rectified = items.human[part.labelled] - part.judge_weight * items.judge[part.labelled]
-        value += part.weight * float(rectified.mean())
-        residuals[part.labelled] = _residuals(rectified, items.clusters[part.labelled]) * part.weight
-        if part.judge_weight > 0:
-            judged = part.judge_weight * items.judge[part.unlabelled]
-            value += part.weight * float(judged.mean())
-            residuals[part.unlabelled] = _residuals(judged, items.clusters[part.unlabelled]) * part.weight
-        surprise += (part.weight * part.judge_weight / labelled_clusters) ** 2
+    rectified = [items.human[part.labelled] - part.judge_weight * items.judge[part.labelled] for part in parts]
+    judged = [part.judge_weight * items.judge[part.unlabelled] for part in parts]
+    means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
+    value = sum(part.weight * mean for part, mean in zip(parts, means, strict=True))
+    residuals, surprise = np.zeros(total), 0.0
+    between = math.sqrt(sum(groups) / (sum(groups) - 1)) / total
+    for part, known, open_, mean, count in zip(parts, rectified, judged, means, groups, strict=True):
+        share = between * (mean - value)
+        residuals[part.labelled] = part.weight * _residuals(known, items.clusters[part.labelled]) + share
+        residuals[part.unlabelled] = part.weight * _residuals(open_, items.clusters[part.unlabelled]) + share
+        unseen = 1.0 if float(np.ptp(known)) == 0 else part.judge_weight
+        surprise += (part.weight * unseen / count) ** 2
     error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
     labels = items.human[np.concatenate([part.labelled for part in parts])]
     freedom = sum(groups) - len(parts)
     if all(values.min() >= 0 and values.max() <= 1 for values in (items.judge, labels)):
-        spread = math.sqrt(error**2 + surprise)
+        spread = math.sqrt(error**2 + surprise) if error > 0 else 0.0
         return share_estimate(value, error, spread, n=total, clusters=sum(groups), freedom=freedom, level=level)
     return mean_estimate(value, error, n=total, clusters=sum(groups), freedom=freedom, level=level)
 
@@ -147,6 +149,8 @@ def _residuals(values: Floats, clusters: Positions) -> Floats:
     """What each value adds to the error of the mean of `values`, with the factor G/(G-1)."""
     import numpy as np
 
+    if not len(values):
+        return values
     count = len(np.unique(clusters))
     contributions: Floats = (values - values.mean()) / len(values) * math.sqrt(count / max(1, count - 1))
     return contributions

@@ -81,13 +81,28 @@ def test_values_beyond_shares_get_students_t() -> None:
 
 
 def test_strata_are_weighted_by_their_share_of_all_items() -> None:
-    """Stratum a holds 6 of 10 items with human mean 1, b 4 of 10 with mean .5; the judge is constant in each."""
+    """Stratum a holds 6 of 10 items with human mean 1, b 4 of 10 with mean .5; the judge is constant in each.
+
+    The mean is .8; the variance within comes from b, that between from distances .2 and .3, by 4/3 for four labels.
+    """
     judge = [1.0] * 6 + [0.0] * 4
     human = [1, 1, None, None, None, None, 1, 0, None, None]
     result = prediction_powered(judge, human, strata=["a"] * 6 + ["b"] * 4)
     assert result.corrected.value == pytest.approx(0.6 * 1 + 0.4 * 0.5)
-    assert result.corrected.standard_error == pytest.approx(0.4 * math.sqrt(0.5 / 2))
+    within, between = 0.4**2 * 0.5 / 2, (6 * 0.2**2 + 4 * 0.3**2) / 10**2 * 4 / 3
+    assert result.corrected.standard_error == pytest.approx(math.sqrt(within + between))
     assert result.method == "stratified ppi++"
+
+
+def test_pure_strata_are_not_taken_for_pure() -> None:
+    """Every label agrees with the judge's, by whose verdict the strata are made: yet there is an interval."""
+    judge = [1.0] * 70 + [0.0] * 30
+    human = [1.0 if i < 20 else 0.0 if 70 <= i < 80 else None for i in range(100)]
+    plain, by_verdict = prediction_powered(judge, human), prediction_powered(judge, human, strata=judge)
+    assert by_verdict.corrected.value == pytest.approx(0.7)
+    assert by_verdict.corrected.width is not None
+    assert plain.corrected.width is not None
+    assert by_verdict.corrected.width > 0.9 * plain.corrected.width
 
 
 def test_a_stratum_without_labels_leaves_the_mean_undefined() -> None:
