@@ -294,10 +294,17 @@ def _call(
 
 
 async def _all(ways: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
-    """The results of several ways that may go side by side, in order."""
+    """The results of several ways that may go side by side, in order; an error of one ends the others."""
     if len(ways) == 1:
         return [await ways[0]]
-    return await asyncio.gather(*ways)
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 async def in_order(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from types import TracebackType
 from typing import Self
 
 from claimeval.calls import Failure, Outcome, Request
 from claimeval.execution import Executor
 from claimeval.execution.replies import completion
+from claimeval.execution.turns import Turns
 from claimeval.store import Store
 
 POLL = 0.05
@@ -23,7 +23,7 @@ class Cached:
         self._store = store
         self._behind = behind
         self._under_way: dict[str, asyncio.Future[Outcome]] = {}
-        self._turns = Turns(store)
+        self._turns = Turns(store.folder / "turns")
 
     def __enter__(self) -> Self:
         return self
@@ -64,32 +64,6 @@ class Cached:
             return await self._behind.ask(request)
         finally:
             self._turns.give(key)
-
-
-class Turns:
-    """Who may ask for a key now, over all processes: byte locks on one file, which the system frees when one dies."""
-
-    def __init__(self, store: Store) -> None:
-        self._file = os.open(store.folder / "turns", os.O_RDWR | os.O_CREAT, 0o600)
-
-    def take(self, key: str) -> bool:
-        """Takes the turn; False while another process has it."""
-        import fcntl
-
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:10], 16))
-        except (BlockingIOError, PermissionError):
-            return False
-        return True
-
-    def give(self, key: str) -> None:
-        """Gives the turn to whoever takes it next."""
-        import fcntl
-
-        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, int(key[:10], 16))
-
-    def close(self) -> None:
-        os.close(self._file)
 
 
 class Replay:

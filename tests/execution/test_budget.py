@@ -1,0 +1,216 @@
+"""Caps on calls and money: never passed, whoever spends, and settled by what a reply cost."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from claimeval.calls import CallError, Completion, Judge, Message, Request, Usage
+from claimeval.errors import StoreError, UsageError
+from claimeval.execution.budget import Budget, check_prices, cost
+from claimeval.execution.ledger import Ledger, Spent
+from claimeval.prices import Price, worst_case
+
+PRICE = Price(input=2.0, output=8.0, cached_input=0.5, as_of=None)
+JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
+REQUEST = Request(
+    judge=JUDGE, messages=(Message(role="user", content="x" * 1000),), reply_format="json", max_tokens=500
+)
+WORST = (1000 + 32) * 2e-6 + 500 * 8e-6
+"""Each byte a token, 16 for each message and 16 more, and the longest reply."""
+
+
+@pytest.fixture
+def _priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "prices.yaml"
+    table.write_text("openai:m: {input: 2.0, output: 8.0, cached_input: 0.5}\n")
+    monkeypatch.setenv("CLAIMEVAL_PRICES", str(table))
+
+
+def reply(prompt: int | None = 250, completion: int | None = 100, cached: int | None = None) -> Completion:
+    usage = Usage(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
+    return Completion(body=b"", text="", usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("completion", "dollars"),
+    [
+        (reply(), 250 * 2e-6 + 100 * 8e-6),
+        (reply(cached=200), 50 * 2e-6 + 200 * 0.5e-6 + 100 * 8e-6),
+        (reply(cached=900), 250 * 0.5e-6 + 100 * 8e-6),
+        (reply(0, 0), 0.0),
+        (reply(None, 100), None),
+        (reply(250, None), None),
+    ],
+)
+def test_what_a_reply_costs(completion: Completion, dollars: float | None) -> None:
+    assert cost(completion, PRICE) == (None if dollars is None else pytest.approx(dollars))
+
+
+def test_without_a_price_of_its_own_the_providers_cache_is_no_cheaper() -> None:
+    assert cost(reply(cached=200), PRICE._replace(cached_input=None)) == pytest.approx(250 * 2e-6 + 100 * 8e-6)
+
+
+def test_the_worst_case_is_worked_out_by_hand() -> None:
+    assert worst_case(REQUEST, PRICE) == pytest.approx(WORST)
+
+
+def test_a_cap_on_money_needs_to_know_prices() -> None:
+    with pytest.raises(UsageError, match=r"the price of openai:m at http://127.0.0.1/v1.*CLAIMEVAL_PRICES"):
+        check_prices([JUDGE])
+    check_prices([Judge(name="l", model="local:lexical", endpoint="x")])
+
+
+def test_the_ledger_outlives_the_process_and_knows_runs_apart(tmp_path: Path) -> None:
+    for calls in (1, 2):
+        with Ledger(tmp_path / "spending.db", "run-a", None, 1.0) as ledger:
+            assert ledger.reserve(0.25)
+            assert ledger.spent == Spent(calls, 0.25 * calls)
+    with Ledger(tmp_path / "spending.db", "run-b", None, 1.0) as ledger:
+        assert ledger.spent == Spent(0, 0.0)
+
+
+def test_a_cap_is_reached_to_the_last_billionth_and_not_passed(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "spending.db", "run", None, 0.3) as ledger:
+        assert [ledger.reserve(0.1) for _ in range(4)] == [True, True, True, False]
+        ledger.settle(0.1, 0.0999)
+        assert not ledger.reserve(0.1)
+        assert ledger.reserve(0.0001)
+    with Ledger(tmp_path / "spending.db", "run", None, 0.4) as higher:
+        assert higher.reserve(0.1)
+
+
+def test_calls_are_counted_and_never_given_back(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "spending.db", "run", 2, None) as ledger:
+        assert ledger.reserve(5.0)
+        ledger.settle(5.0, 0.0)
+        assert ledger.reserve(0.0)
+        assert not ledger.reserve(0.0)
+        assert ledger.spent == Spent(2, 0.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 0.2), st.floats(0, 1)), max_size=30), st.floats(0, 1))
+def test_what_was_paid_never_passes_the_cap(calls: list[tuple[float, float]], cap: float) -> None:
+    with Ledger(Path(":memory:"), "run", None, cap) as ledger:
+        paid = 0.0
+        for worst, share in calls:
+            if ledger.reserve(worst):
+                paid += worst * share
+                ledger.settle(worst, worst * share)
+            assert paid <= cap + 1e-8
+            assert ledger.spent.cost == pytest.approx(paid, abs=1e-7)
+
+
+SPENDER = """
+import sys
+from pathlib import Path
+from claimeval.execution.ledger import Ledger
+with Ledger(Path(sys.argv[1]), "run", 1000, 1.0) as ledger:
+    got = 0
+    while ledger.reserve(0.003):
+        got += 1
+        ledger.settle(0.003, 0.002)
+    print(got)
+"""
+
+
+def test_two_processes_together_stay_under_the_cap(tmp_path: Path) -> None:
+    spenders = [
+        subprocess.Popen([sys.executable, "-c", SPENDER, str(tmp_path / "spending.db")], stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    got = [int(spender.communicate()[0]) for spender in spenders]
+    assert sum(got) == 499, "the 500th needs 0.003 and there are 0.002 left"
+    with Ledger(tmp_path / "spending.db", "run", None, None) as ledger:
+        assert ledger.spent == Spent(499, 0.998)
+
+
+def test_a_ledger_that_is_none_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "spending.db").write_bytes(b"not a database" * 100)
+    with pytest.raises(StoreError, match=r"spending\.db cannot be used"):
+        Ledger(tmp_path / "spending.db", "run", 1, None)
+
+
+def spend(ledger: Ledger, outcomes: list[Completion | CallError | None]) -> tuple[float | None, Spent]:
+    """One call after the other."""
+
+    async def main() -> float | None:
+        budget = Budget([JUDGE], ledger)
+        for outcome in outcomes:
+            budget.settle(REQUEST, await budget.reserve(REQUEST), outcome)
+        return budget.spent
+
+    return asyncio.run(main()), ledger.spent
+
+
+LOST = CallError("timeout", "no whole reply", possibly_paid=True)
+REFUSED = CallError("provider_error", "status 429", rate_limited=True)
+
+
+@pytest.mark.usefixtures("_priced")
+@pytest.mark.parametrize(
+    ("outcome", "dollars"),
+    [(reply(), 0.0013), (reply(None, None), WORST), (LOST, WORST), (None, WORST), (REFUSED, 0.0)],
+    ids=["reply", "no usage", "possibly paid", "broken off", "refused"],
+)
+def test_calls_settle_at_what_they_cost_or_at_their_worst(
+    tmp_path: Path, outcome: Completion | CallError | None, dollars: float
+) -> None:
+    with Ledger(tmp_path / "spending.db", "run", None, 1.0) as ledger:
+        spent, entered = spend(ledger, [outcome, outcome])
+    assert spent == pytest.approx(2 * dollars)
+    assert entered.calls == 2
+    assert entered.cost == pytest.approx(2 * dollars)
+
+
+@pytest.mark.usefixtures("_priced")
+def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(tmp_path: Path) -> None:
+    async def main(ledger: Ledger) -> tuple[int, int, str | None]:
+        budget = Budget([JUDGE], ledger)
+        under_way = most = sent = 0
+
+        async def call() -> None:
+            nonlocal under_way, most, sent
+            reserved = await budget.reserve(REQUEST)
+            under_way, sent = under_way + 1, sent + 1
+            most = max(most, under_way)
+            await asyncio.sleep(0)
+            under_way -= 1
+            budget.settle(REQUEST, reserved, reply())
+
+        outcomes = await asyncio.gather(*[call() for _ in range(50)], return_exceptions=True)
+        assert all(o is None or (isinstance(o, CallError) and o.reason == "over_budget") for o in outcomes)
+        assert budget.exhausted
+        return most, sent, budget.exhausted
+
+    with Ledger(tmp_path / "spending.db", "run", None, 4 * WORST) as ledger:
+        most, sent, said = asyncio.run(main(ledger))
+        assert ledger.spent.cost <= 4 * WORST
+    assert most == 4
+    assert sent == int((4 * WORST - WORST) / 0.0013) + 1
+    assert said == f"{sent} calls and ${sent * 0.0013:.4f} are spent"
+
+
+def test_local_engines_cost_nothing_and_count_for_nothing(tmp_path: Path) -> None:
+    local = Judge(name="l", model="local:lexical", endpoint="x")
+
+    async def main(ledger: Ledger) -> float | None:
+        budget = Budget([local], ledger)
+        for _ in range(3):
+            request = REQUEST.model_copy(update={"judge": local})
+            budget.settle(request, await budget.reserve(request), reply())
+        return budget.spent
+
+    with Ledger(tmp_path / "spending.db", "run", 0, 0.0) as ledger:
+        assert asyncio.run(main(ledger)) == 0.0
+
+
+def test_without_a_price_nothing_is_said_about_money() -> None:
+    assert Budget([JUDGE]).spent is None
