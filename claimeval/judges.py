@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from claimeval import backends
 from claimeval.calls import Judge
 from claimeval.errors import UsageError, unknown
 
+NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 
-def judge(spec: str | Judge) -> Judge:
+
+def judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTINGS) -> Judge:
     """The judge with everything settled that can change its answers; no call is made.
 
-    UsageError for an unknown provider, an unreadable file, a bad setting, or a key that is absent or malformed.
+    `settings` come on top of those in a judge file. UsageError for an unknown provider, an unreadable file, a bad
+    setting, or a key that is absent or malformed.
     """
     if isinstance(spec, str):
         spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
+    if settings:
+        spec = _valid({**spec.model_dump(exclude_unset=True), **settings}, f"the settings of judge {spec.name!r}")
     return backends.resolve(spec)
 
 
@@ -33,33 +39,51 @@ def _from_text(text: str) -> Judge:
 
 
 def _from_file(path: Path) -> Judge:
+    return from_fields(read_file(path), f"the judge file {str(path)!r}", path.stem)
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The settings in a judge or panel file, unchecked; UsageError where it is not YAML with either in it."""
     try:
         fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the judge file {str(path)!r}: {error}") from error
     except yaml.YAMLError as error:
         raise UsageError(f"the judge file {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(fields, dict) or not isinstance(fields.get("model"), str):
-        raise UsageError(f"the judge file {str(path)!r} needs at least the line `model: provider:name`")
-    if extra := set(fields) - set(Judge.model_fields):
-        raise unknown(f"setting in the judge file {str(path)!r}:", str(min(extra, key=str)), Judge.model_fields)
+    if not isinstance(fields, dict) or not (isinstance(fields.get("model"), str) or "judges" in fields):
+        raise UsageError(
+            f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or `judges:` for a panel"
+        )
+    return fields
+
+
+def from_fields(fields: Mapping[str, Any], place: str, name: str) -> Judge:
+    """The judge with these settings, called `name` unless they say otherwise; `place` says where they stand."""
+    if not isinstance(fields.get("model"), str):
+        raise UsageError(f"{place} names no model: give `model: provider:name`")
     from_text = _from_text(fields["model"])
-    settings = {"name": path.stem, **fields, "model": from_text.model}
+    settings = {"name": name, **fields, "model": from_text.model}
     if from_text.endpoint:
         settings["endpoint"] = from_text.endpoint
+    return _valid(settings, place)
+
+
+def _valid(settings: Mapping[str, Any], place: str) -> Judge:
+    if extra := set(settings) - set(Judge.model_fields):
+        raise unknown(f"setting in {place}:", str(min(extra, key=str)), Judge.model_fields)
     try:
         return Judge.model_validate(settings)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise UsageError(f"the judge file {str(path)!r}, {first['loc'][0]}: {first['msg']}") from error
+        raise UsageError(f"{place}, {first['loc'][0]}: {first['msg']}") from error
 
 
-def line_up(specs: Sequence[str | Judge]) -> tuple[Judge, ...]:
-    """Several judges with names of their own."""
+def line_up(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS) -> tuple[Judge, ...]:
+    """Several judges with names of their own; `settings` come on top of those of each."""
     if not specs:
         examples = "; ".join(row.example for row in backends.PROVIDERS.values())
         raise UsageError(f"no judge named; claimeval never chooses a paid service by itself. Examples: {examples}")
-    judges = tuple(judge(spec) for spec in specs)
+    judges = tuple(judge(spec, settings) for spec in specs)
     names = [j.name for j in judges]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

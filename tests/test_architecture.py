@@ -17,7 +17,7 @@ LEVELS = (
     {"records", "calls", "scales"},
     {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
     {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
-    {"execution", "judges"},
+    {"execution", "judges", "lineups"},
     {"pipeline", "run", "agreement", "side_scores"},
     {
         "evaluation",
