@@ -13,6 +13,7 @@ from claimeval.cli.cache import cache
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
 from claimeval.cli.lexical import lexical
+from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
 from claimeval.cli.score import score
 from claimeval.errors import ClaimevalError, UsageError
@@ -28,7 +29,7 @@ app = typer.Typer(
     "and has judges assess each one.\n\nBegin with `claimeval demo`; then `claimeval doctor DATA` says what your own "
     "file can feed, and `claimeval score DATA --judge PROVIDER:MODEL` judges it.",
 )
-for command in (demo, doctor, score, lexical):
+for command in (demo, doctor, plan, score, lexical):
     app.command()(command)
 app.add_typer(cache, name="cache")
 app.add_typer(prompts, name="prompts")

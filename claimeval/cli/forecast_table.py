@@ -1,0 +1,168 @@
+"""What `plan` does: check the data as `score` would, walk it over the store, print what is to be asked and paid."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.api import choose_metrics, make_plan
+from claimeval.data.reading import parse_fields, read_samples
+from claimeval.data.survey import survey
+from claimeval.metrics import METRICS, rows
+from claimeval.pipeline import Plan
+from claimeval.planning.walk import Forecast, forecast
+from claimeval.records import Sample
+from claimeval.store import MARKER, Store, default_folder
+
+NOT_COUNTED = "questions put again after a useless reply, retries, discounts for batches or repeated prompts"
+
+
+def forecast_and_tell(
+    data: Path,
+    *,
+    judges: tuple[str, ...],
+    metrics: tuple[str, ...] | None,
+    extractor: str | None,
+    prompts: tuple[str, str],
+    cache: Path | None,
+    prices: Path | None,
+    limit: int | None,
+    fields: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Finds out what a run would ask and prints it; makes no call and writes nothing."""
+    names = parse_fields(list(fields))
+
+    def samples() -> Iterator[Sample]:
+        return islice(read_samples(data, fields=names), limit)
+
+    asked = rows(metrics) if metrics else None
+    chosen = choose_metrics(asked, survey(samples(), asked or tuple(METRICS.values())))
+    plan = make_plan(judges, extractor, chosen, *prompts)
+    folder = cache or default_folder()
+    with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
+        found = asyncio.run(forecast(samples(), plan, store, prices))
+    if as_json:
+        print(json.dumps(_content(found), indent=1, ensure_ascii=False, default=str))
+    else:
+        _tell(Console(highlight=False), data, plan, found)
+
+
+def _content(found: Forecast) -> dict[str, object]:
+    return {
+        "samples": found.samples,
+        "calls": found.calls,
+        "cost": found.cost,
+        "worst": found.worst,
+        "unpriced": found.unpriced,
+        "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in found.lines],
+        "how": found.how,
+        "not_counted": NOT_COUNTED,
+    }
+
+
+def _tell(console: Console, data: Path, plan: Plan, found: Forecast) -> None:
+    names = ", ".join(metric.name for metric in plan.metrics)
+    console.print(f"\n[bold]{escape(data.name)}[/]: {found.samples:,} samples; {escape(names)}\n", soft_wrap=True)
+    console.print(_table(found))
+    console.print()
+    if found.calls[1]:
+        console.print(_most(found))
+    for remark in _remarks(plan, found):
+        console.print(f"- {escape(remark)}", soft_wrap=True)
+
+
+def _table(found: Forecast) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    table.add_column("step", no_wrap=True)
+    table.add_column("judge", overflow="fold")
+    for name in ("stored", "calls", "tokens in", "tokens out", "USD"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in found.lines:
+        table.add_row(
+            line.step,
+            escape(line.judge),
+            _count(line.stored),
+            _calls(line.calls, exact=line.exact),
+            _range(line.prompt_tokens),
+            _range(line.output_tokens),
+            _money(line.cost) if line.cost else "unknown",
+        )
+    table.add_row(
+        "[bold]total[/]",
+        "",
+        _count(sum(line.stored for line in found.lines)),
+        _calls(found.calls, exact=all(line.exact for line in found.lines)),
+        _range(_sum([line.prompt_tokens for line in found.lines])),
+        _range(_sum([line.output_tokens for line in found.lines])),
+        _money(found.cost) if found.cost[1] or not found.unpriced else "unknown",
+    )
+    return table
+
+
+def _most(found: Forecast) -> str:
+    if found.unpriced and not found.worst:
+        return "The price is not known, so neither is the most that the run can cost."
+    known = " for the judges whose price is known" if found.unpriced else ""
+    return (
+        f"At the very most [bold]${_dollars(found.worst)}[/]{known}, if each byte sent were a token and each reply ran "
+        "to its limit: a --max-cost of that much covers all that is counted here."
+    )
+
+
+def _remarks(plan: Plan, found: Forecast) -> Iterator[str]:
+    yield from found.how
+    for line in found.lines:
+        if line.how:
+            yield f"{line.step} by {line.judge}: {'; '.join(line.how)}"
+    judges = {judge.name: judge for judge in (plan.extractor, *plan.judges)}
+    for line in {line.judge: line for line in found.lines if any(line.calls)}.values():
+        judge = judges[line.judge]
+        if line.price is None:
+            row = f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
+            yield f"price of {line.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
+        elif judge.provider != "local":
+            date = f", stated on {line.price.as_of}" if line.price.as_of else ""
+            yield f"price of {line.judge}: ${line.price.input:g} in, ${line.price.output:g} out a million tokens{date}"
+    yield f"not counted: {NOT_COUNTED}"
+
+
+def _sum(ranges: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def _calls(ends: tuple[int, int], *, exact: bool) -> str:
+    """The calls; a single number that is an estimate has a mark before it."""
+    return f"~{_count(ends[0])}" if ends[0] == ends[1] and not exact else _range(ends)
+
+
+def _range(ends: tuple[int, int]) -> str:
+    low, high = map(_count, ends)
+    return low if low == high else f"{low}–{high}"
+
+
+def _count(number: int) -> str:
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            scaled = number / (1e3 if unit == "k" else size)
+            return f"{scaled:.0f}{unit}" if scaled >= 10 else f"{scaled:.1f}{unit}"
+    return str(number)
+
+
+def _money(ends: tuple[float, float]) -> str:
+    low, high = map(_dollars, ends)
+    return low if low == high else f"{low}–{high}"
+
+
+def _dollars(amount: float) -> str:
+    if not amount:
+        return "0"
+    return f"{amount:.4f}" if amount < 0.01 else f"{amount:,.2f}"

@@ -1,0 +1,69 @@
+"""`claimeval plan`: what a run will ask and cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claimeval.cli import options as o
+
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        help="YAML file of prices in US dollars per million tokens, a line a model: "
+        "`openai:gpt-5-mini: {input: 0.25, output: 2.00}`, or with `@URL` after the name for one server alone. "
+        "Goes before the file in `$CLAIMEVAL_PRICES` and the table in the package.",
+        show_default=False,
+    ),
+]
+
+
+def plan(
+    data: o.Data,
+    judge: o.Judges,
+    metrics: o.Metrics = None,
+    extractor: o.Extractor = None,
+    extract_prompt: o.ExtractPrompt = "atomic",
+    assess_prompt: o.AssessPrompt = "three_way",
+    cache: o.Cache = None,
+    prices: Prices = None,
+    limit: o.Limit = None,
+    field: o.Field = None,
+    json: o.Json = False,
+    # What follows is accepted so that `plan` can stand in place of `score` in any command; it changes no question.
+    out: Annotated[Path | None, typer.Option("--out", "-o", hidden=True)] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", hidden=True)] = False,
+    concurrency: Annotated[int | None, typer.Option(hidden=True)] = None,
+    rpm: Annotated[int | None, typer.Option("--rpm", hidden=True)] = None,
+    tpm: Annotated[int | None, typer.Option("--tpm", hidden=True)] = None,
+    timeout: Annotated[float | None, typer.Option(hidden=True)] = None,
+    max_calls: Annotated[int | None, typer.Option(hidden=True)] = None,
+    max_cost: Annotated[float | None, typer.Option(hidden=True)] = None,
+    fail_under: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    max_missing: Annotated[float | None, typer.Option(hidden=True)] = None,
+    offline: Annotated[bool, typer.Option("--offline", hidden=True)] = False,
+) -> None:
+    """Say what `score` with the same options would ask and cost, without asking anything.
+
+    Counts the calls of each step and judge minus what the store holds, and estimates tokens and money as a range. Calls
+    are exact where the claims are stored; a price that nobody stated is said to be unknown. Put `plan` in place of
+    `score` in the command that you are about to run.
+
+    Example: `claimeval plan answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness`
+    """
+    from claimeval.cli.forecast_table import forecast_and_tell
+
+    forecast_and_tell(
+        data,
+        judges=tuple(judge),
+        metrics=tuple(metrics.split(",")) if metrics else None,
+        extractor=extractor,
+        prompts=(extract_prompt, assess_prompt),
+        cache=cache,
+        prices=prices,
+        limit=limit,
+        fields=tuple(field or ()),
+        as_json=json,
+    )

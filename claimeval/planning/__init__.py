@@ -1,0 +1,1 @@
+"""What a run will ask and cost, found before anything is paid."""

@@ -1,0 +1,221 @@
+"""The real pipeline walked over the store, with every question that is not answered there counted.
+
+A question whose reply is stored is answered from the store, so that what follows from it is known. Where the claims of
+a text are known the calls are exact; where they are not, the assessments that depend on them are a range, from few
+claims in a sentence to many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from claimeval.backends import Backend, open_backend, provider
+from claimeval.calls import ExtractTask, Outcome, Request
+from claimeval.execution.cached import Replay
+from claimeval.execution.replies import completion
+from claimeval.pipeline import Plan, evaluate
+from claimeval.planning import estimates
+from claimeval.planning.estimates import Counted, Range
+from claimeval.planning.workload import Line, Workload
+from claimeval.prices import price
+from claimeval.records import Claim, Document, Part, Record, Sample, SampleResult
+from claimeval.steps import assess
+from claimeval.store import Store
+
+OPEN = "not_in_cache"
+"""The reason that `Replay` gives for a question that nobody answered."""
+
+
+class Forecast(Record):
+    """What a run will ask and cost. Questions put again after a useless reply, and retries, come on top."""
+
+    samples: int
+    lines: tuple[Line, ...]
+    how: tuple[str, ...]
+    """What the ranges of calls rest on, in words; empty where they are exact."""
+
+    @property
+    def calls(self) -> tuple[int, int]:
+        return sum(line.calls[0] for line in self.lines), sum(line.calls[1] for line in self.lines)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The judges with calls to come whose price is unknown."""
+        return tuple(dict.fromkeys(line.judge for line in self.lines if line.cost is None))
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """US dollars for the judges whose price is known."""
+        known = [line.cost for line in self.lines if line.cost]
+        return sum(low for low, _ in known), sum(high for _, high in known)
+
+    @property
+    def worst(self) -> float:
+        """The most that the judges can cost whose price is known."""
+        return sum(line.worst or 0.0 for line in self.lines)
+
+
+async def forecast(samples: Iterable[Sample], plan: Plan, store: Store | None, prices: Path | None = None) -> Forecast:
+    """Walks the samples once, in memory that grows with the number of different questions alone (about 80 bytes each).
+
+    `store` None: nothing is stored. UsageError for a file of prices that cannot be read.
+    """
+    walk = _Walk(plan, store, prices)
+    count = 0
+    async with walk:
+        for sample in samples:
+            await walk.visit(sample)
+            count += 1
+    return walk.sum_up(count)
+
+
+class _Walk:
+    """Stands in for the executor, and learns from each sample what hangs on questions that stayed open."""
+
+    def __init__(self, plan: Plan, store: Store | None, prices: Path | None) -> None:
+        self._plan = plan
+        self._first = plan._replace(
+            judges=plan.judges[: plan.panel.escalate], panel=plan.panel.model_copy(update={"escalate": None})
+        )
+        """Without the judges who are asked only where these disagree."""
+        self._store = store
+        taker = plan.extractor
+        self._extraction = Workload("extract", taker, plan.extract_prompt, price(taker.model, taker.endpoint, prices))
+        self._assessments = {
+            judge.name: Workload("assess", judge, plan.assess_prompt, price(judge.model, judge.endpoint, prices))
+            for judge in plan.judges
+        }
+        self._nowhere = Replay()
+        self._seen: set[int] = set()
+        self._texts: dict[str, tuple[int, int]] = {}
+        """Sentences and bytes of the texts that the current sample's extractions are of, by key."""
+        self._claims_per_sentence: Counter[float] = Counter()
+        self._stack = AsyncExitStack()
+        self._engine: Backend | None = None
+
+    async def __aenter__(self) -> Self:
+        if not provider(self._plan.extractor.model).costs:
+            self._engine = await self._stack.enter_async_context(open_backend(self._plan.extractor))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def ask(self, request: Request) -> Outcome:
+        """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
+        extracting = isinstance(request.task, ExtractTask)
+        workload = self._extraction if extracting else self._assessments[request.judge.name]
+        fresh = self._is_new(int(request.key[:16], 16))
+        if isinstance(request.task, ExtractTask):
+            self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
+        if self._store and (value := self._store.get(request.key)) is not None:
+            reply = completion(value)
+            if fresh:
+                workload.answered(request, reply)
+            return reply
+        if fresh:
+            workload.ask(request)
+        if self._engine and extracting:
+            return await self._engine.complete(request, lambda _: None)
+        return await self._nowhere.ask(request)
+
+    def _is_new(self, question: int) -> bool:
+        """Whether a question comes for the first time; a run asks the same only once."""
+        before = len(self._seen)
+        self._seen.add(question)
+        return len(self._seen) > before
+
+    async def visit(self, sample: Sample) -> None:
+        """Takes a sample through the pipeline and counts what it asks."""
+        result = await evaluate(sample, self._first, self)
+        keys = {call.part: call.key for call in result.calls if call.step == "extract"}
+        for extraction in result.extractions:
+            if extraction.failed_because == OPEN:
+                self._expect(sample, extraction.of, *self._texts[keys[extraction.of]])
+            elif extraction.of in keys and not extraction.failed_because:
+                sentences, _ = self._texts[keys[extraction.of]]
+                self._claims_per_sentence[len(extraction.claims) / max(1, sentences)] += 1
+        if self._plan.panel.escalate:
+            if any(call.failed_because == OPEN for call in result.calls):
+                self._allow_for(sample, result)
+            else:
+                await evaluate(sample, self._plan, self, earlier=result)
+        self._texts.clear()
+
+    def _expect(self, sample: Sample, part: Part, sentences: int, size: int) -> None:
+        """Counts the assessments of a text whose claims are not known."""
+        claim = Claim(id="", text="", of=part)
+        for against, documents in self._evidence(sample, part):
+            frame = assess.ask(self._plan.assess_prompt, self._plan.judges[0], [claim], documents, sample.question)
+            for workload, certain, n in self._asked(sample, part, against):
+                request = frame.model_copy(update={"judge": workload.judge})
+                if self._is_new(hash((part, sample.text(part), workload.judge.name, n, sample.question, documents))):
+                    workload.expect(request, sentences, size, certain=certain)
+
+    def _allow_for(self, sample: Sample, result: SampleResult) -> None:
+        """Counts what the later judges may be asked about known claims, as long as the first ones' verdicts are not."""
+        for extraction in result.extractions:
+            for against, documents in self._evidence(sample, extraction.of):
+                for workload, certain, n in self._asked(sample, extraction.of, against):
+                    for chunk in [] if certain else assess.chunks(extraction.claims):
+                        request = assess.ask(
+                            workload.prompt, workload.judge, chunk, documents, sample.question, replicate=n
+                        )
+                        workload.ask(request, certain=False)
+
+    def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Part, tuple[Document, ...]]]:
+        """What the claims of a part are assessed against."""
+        fed = (m for m in self._plan.metrics if m.claims_of == part and m.lacks(sample) is None)
+        for against in dict.fromkeys(metric.against for metric in fed):
+            if documents := sample.documents(against):
+                yield against, documents
+
+    def _asked(self, sample: Sample, part: Part, against: Part) -> Iterator[tuple[Workload, bool, int]]:
+        """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""
+        excluded: frozenset[str] = frozenset()
+        if self._plan.panel.on_same_family == "exclude":
+            excluded = self._plan.own_family(sample, part, against)
+        for place, judge in enumerate(self._plan.judges):
+            if judge.name not in excluded:
+                certain = place < (self._plan.panel.escalate or len(self._plan.judges))
+                for n in range(self._plan.panel.replicates):
+                    yield self._assessments[judge.name], certain, n
+
+    def sum_up(self, samples: int) -> Forecast:
+        """What was found, in tokens and money."""
+        workloads = [self._extraction, *self._assessments.values()]
+        counted: dict[str, Counted] = {}
+        for workload in workloads:
+            model = workload.judge.model
+            counted[model] = counted.get(model, Counted()).plus(workload.counted)
+        still_open = {workload.source for workload in workloads if workload.is_open}
+        seen = estimates.output_seen(self._store, still_open) if self._store else {}
+        ratio = estimates.spread(self._claims_per_sentence)
+        return Forecast(
+            samples=samples,
+            lines=tuple(
+                workload.line(
+                    ratio or estimates.CLAIMS_PER_SENTENCE,
+                    counted[workload.judge.model],
+                    estimates.spread(seen.get(workload.source, Counter())),
+                )
+                for workload in workloads
+            ),
+            how=tuple(self._how(ratio)),
+        )
+
+    def _how(self, ratio: Range | None) -> Iterator[str]:
+        workloads = self._assessments.values()
+        if any(workload.certain.unknown for workload in workloads):
+            low, high = ratio or estimates.CLAIMS_PER_SENTENCE
+            source = f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
+            yield f"claims: {low:.1f} to {high:.1f} a sentence where they are not stored, {source}"
+        if any(workload.possible.asked.calls or workload.possible.unknown for workload in workloads):
+            yield "judges who are asked only where the first ones disagree: from never to always"

@@ -1,0 +1,109 @@
+"""`claimeval plan` as a process: what it prints, and that the run which follows keeps to it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from claimeval.cli.plan import plan
+from claimeval.cli.score import score
+from tests import claim_judge
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback import ThreadHandle
+from tests.test_api import SAMPLES, spec
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    return path
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> ThreadHandle:
+    return start_server(judge=claim_judge.answer)
+
+
+def test_every_option_of_score_is_understood_so_that_plan_can_stand_in_its_place() -> None:
+    assert set(inspect.signature(score).parameters) <= set(inspect.signature(plan).parameters)
+
+
+def test_the_run_makes_the_calls_that_the_plan_says(claimeval: Run, data: Path, server: ThreadHandle) -> None:
+    first = claimeval("score", data, "--judge", spec(server), "--metrics", "faithfulness", "--out", "a")
+    assert first.returncode == 0, first.stderr
+    command = (data, "--judge", spec(server), "--metrics", "faithfulness", "--assess-prompt", "binary", "--out", "b")
+    before = len(server.exchanges())
+
+    planned = claimeval("plan", *command, "--json")
+    assert (planned.returncode, planned.stderr) == (0, "")
+    assert len(server.exchanges()) == before
+    found = json.loads(planned.stdout)
+    assert found["calls"] == [2, 2]
+    assert [(line["step"], line["stored"], line["exact"]) for line in found["lines"]] == [
+        ("extract", 2, True),
+        ("assess", 0, True),
+    ]
+    assert found["unpriced"] == [spec(server)]
+
+    assert claimeval("score", *command).returncode == 0
+    assert len(server.exchanges()) - before == 2
+
+
+def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run, data: Path) -> None:
+    done = claimeval(
+        *("plan", data, "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest"),
+        *("--max-cost", "1", "--out", "x"),
+        OPENAI_API_KEY="k" * 20,
+        MISTRAL_API_KEY="k" * 20,
+    )
+
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[1] == "samples.jsonl: 3 samples; faithfulness, correctness, coverage, context_recall"
+    table = lines[3 : lines.index("", 3)]
+    assert max(map(len, table)) <= 80
+    assert table[0].split() == ["step", "judge", "stored", "calls", "tokens", "in", "tokens", "out", "USD"]
+    assert [row.split()[0] for row in table[1:] if not row.startswith(" ")] == ["extract", "assess", "assess", "total"]
+    assert "At the very most $" in done.stdout
+    assert "- price of openai:gpt-5-mini: $0.25 in, $2 out a million tokens, stated on 2026-09-05" in lines
+    assert "- claims: 1.0 to 5.0 a sentence where they are not stored, assumed" in lines
+    assert any(line.startswith("- not counted: questions put again") for line in lines)
+
+
+def test_an_unknown_price_is_said_with_the_line_that_states_it(claimeval: Run, data: Path, tmp_path: Path) -> None:
+    judge = "openai:m@http://127.0.0.1:9/v1"
+    done = claimeval("plan", data, "--judge", judge)
+    assert done.returncode == 0
+    assert "unknown" in done.stdout
+    row = "openai:m@http://127.0.0.1:9/v1: {input: 0.25, output: 2.00}"
+    assert f"price of {judge}: unknown; state it in a file by a line such as `{row}`" in done.stdout
+
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(row, encoding="utf-8")
+    for stated in (
+        claimeval("plan", data, "--judge", judge, "--prices", prices),
+        claimeval("plan", data, "--judge", judge, CLAIMEVAL_PRICES=str(prices)),
+    ):
+        assert "unknown" not in stated.stdout
+        assert f"price of {judge}: $0.25 in, $2 out a million tokens" in stated.stdout
+
+
+def test_nothing_is_made_where_there_is_no_store(claimeval: Run, data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "nothing"
+    done = claimeval("plan", data, "--judge", "local:lexical", "--cache", folder)
+
+    assert done.returncode == 0
+    assert "At the very most $0" in done.stdout
+    assert not folder.exists()
+
+
+def test_a_mistake_is_said_as_score_says_it(claimeval: Run, data: Path) -> None:
+    done = claimeval("plan", data, "--judge", "nobody:x")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("claimeval: unknown provider 'nobody'")
