@@ -44,6 +44,7 @@ class _Place(NamedTuple):
     """A text of the sample, as it stands in the messages."""
     name: str
 
+
 class Literals:
     """The pieces of prompts, each kept once and known by its number."""
 
@@ -74,16 +75,17 @@ class Rebuilder:
 
     def _ask(self, result: SampleResult, call: Call) -> Request | None:
         judge, prompt, question = self._judges.get(call.judge), self._prompts.get(call.step), result.sample.question
+        again = {"attempt": call.attempt, "replicate": call.replicate}
         if judge is None or prompt is None:
             return None
         if call.step == "extract":
             text = result.sample.text(call.part)
-            return None if text is None else extract.ask(prompt, judge, call.part, text, question, attempt=call.attempt)
+            return None if text is None else extract.ask(prompt, judge, call.part, text, question, **again)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.against or "")
         if not documents or not claims.keys() >= set(call.claim_ids):
             return None
-        return assess.ask(prompt, judge, [claims[i] for i in call.claim_ids], documents, question, attempt=call.attempt)
+        return assess.ask(prompt, judge, [claims[i] for i in call.claim_ids], documents, question, **again)
 
 
 def pack(request: Request, question: str, literals: Literals) -> Packed:

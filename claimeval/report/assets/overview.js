@@ -1,0 +1,123 @@
+// What a person reads first: what was judged, what to beware of, the means, and the claims to look at.
+
+function drawOverview(main, run = 0) {
+  const facts = report.runs[run];
+  main.replaceChildren(...[
+    overviewHeading(facts, run),
+    cautionBox(facts.cautions),
+    el("div", { class: "cards" }, facts.metrics.map((metric) => metricCard(metric, facts, run))),
+    worstClaims(facts, run),
+    judgeTable(facts),
+    facts.summary.panel && panelSection(facts, run),
+    facts.sides.length > 0 && sideTable(facts.sides),
+    facts.ranks.length > 0 && rankSection(facts.ranks),
+  ].filter(Boolean));
+}
+
+function overviewHeading(facts, run) {
+  const { manifest } = facts;
+  const short = judgeNames(facts);
+  const name = (judge) => data(short.get(judge.name), { title: judge.name });
+  const judges = manifest.judges.flatMap((judge, i) => [i ? ", " : "", name(judge)]);
+  return el(
+    "header",
+    { class: "intro" },
+    el("h1", null, report.runs.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), data(dataName(facts))),
+    el("p", null, `${plural(facts.summary.samples, "sample")}, judged by `, judges, ". Answers were taken apart into claims by ", name(manifest.extractor), "; the judges said of every claim whether its evidence supports it."),
+  );
+}
+
+function dataName(facts) {
+  return facts.manifest.data || facts.name;
+}
+
+function cautionBox(cautions) {
+  if (!cautions.length) return null;
+  return el(
+    "section",
+    { class: "cautions", "aria-labelledby": "cautions" },
+    el("h2", { id: "cautions" }, "Before you believe these numbers"),
+    el("ul", null, cautions.map(({ text }) => el("li", null, data(text)))),
+  );
+}
+
+function worstClaims({ worst }, run) {
+  if (!worst.length) return null;
+  const entry = (trouble) => {
+    const row = rowOf(trouble.sample_id);
+    const metric = report.metrics.find((m) => m.against === trouble.against && m.claims_of === "answer");
+    const target = row && sampleAddress(row, { metric: metric?.name, claim: trouble.claim_id, run: run || null });
+    return el(
+      "li",
+      null,
+      el(target ? "a" : "span", { href: target, class: "worst-claim" }, sign(trouble.label), el("span", null, data(trouble.claim))),
+      el("p", { class: "quiet small" }, `${LABELS[trouble.label].word} in the `, data(partName(trouble.against)), trouble.reason ? [" · ", data(trouble.reason)] : null, " · ", data(trouble.sample_id)),
+    );
+  };
+  return el(
+    "section",
+    { "aria-labelledby": "worst" },
+    el("h2", { id: "worst" }, "Look here first"),
+    el("p", { class: "quiet" }, "The worst claim of each of the worst answers."),
+    el("ol", { class: "worst" }, worst.map(entry)),
+  );
+}
+
+function judgeTable(facts) {
+  const short = judgeNames(facts);
+  const cost = facts.judges.every((judge) => judge.cost !== null) ? facts.judges.reduce((sum, judge) => sum + judge.cost, 0) : null;
+  const row = (judge) => {
+    const failed = Object.entries(judge.failed).map(([reason, n]) => `${n} ${reason}`).join(", ");
+    const judged = Object.values(judge.labels).some(Boolean);
+    return el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(short.get(judge.name), { title: judge.name })),
+      el("td", null, judged ? labelBar(judge.labels, `labels given by ${short.get(judge.name)}`) : el("span", { class: "quiet" }, "takes claims only")),
+      el("td", { class: "num" }, (judge.extractions + judge.assessments).toLocaleString("en")),
+      el("td", null, failed || "none"),
+      el("td", { class: "num" }, `${judge.prompt_tokens.toLocaleString("en")} + ${judge.completion_tokens.toLocaleString("en")}`, judge.uncounted ? el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`) : null),
+      el("td", { class: "num" }, dollars(judge.cost)),
+    );
+  };
+  return el(
+    "section",
+    { "aria-labelledby": "judges" },
+    el("h2", { id: "judges" }, "Judges"),
+    scrolling("judges", el("table", { class: "plain" }, columns([["judge"], ["verdicts"], ["calls", "num"], ["failed"], ["tokens in + out", "num"], ["cost", "num"]]), el("tbody", null, facts.judges.map(row)))),
+    el("p", { class: "quiet small" }, callsInWords(facts.summary.calls), cost === null ? "No price is stated for some of these models." : `${dollars(cost)} in all at stated prices, whenever the replies were paid for.`),
+  );
+}
+
+function callsInWords(calls) {
+  if (!calls) return "";
+  const reused = calls.reused ? `, ${plural(calls.reused, "reply", "replies")} taken over from an earlier run` : "";
+  return `${plural(calls.asked, "question")} put to judges${reused}${calls.spared ? `, ${calls.spared} spared because the first judges agreed` : ""}. `;
+}
+
+function dollars(cost) {
+  if (cost === null) return "unknown";
+  return cost === 0 ? "free" : `$${cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(2)}`;
+}
+
+function rankSection(ranks) {
+  return el(
+    "section",
+    { "aria-labelledby": "ranks" },
+    el("h2", { id: "ranks" }, "What the retrieved contexts are good for"),
+    el("p", { class: "quiet" }, "Share of samples in which a judge named the context at that rank as evidence for a supported claim", ranks[0].relevant === null ? "." : "; the line marks the share in which it is a reference context."),
+    scrolling("ranks", rankPlot(ranks)),
+  );
+}
+
+// Scores that no judge gave: lexical, perplexity, reward.
+function sideTable(sides) {
+  const row = ([name, metric], kind) =>
+    el("tr", null, el("th", { scope: "row" }, data(name), metric.unit === "share" ? null : el("span", { class: "quiet" }, " (", data(metric.unit), ")")), el("td", null, data(kind)), el("td", { class: "num" }, number(metric.mean)), el("td", { class: "num" }, range(metric.ci)), el("td", { class: "num" }, String(metric.n)), el("td", null, data(Object.entries(metric.missing).map(([reason, n]) => `${n} ${reason}`).join(", ") || "none")));
+  return el(
+    "section",
+    { "aria-labelledby": "sides" },
+    el("h2", { id: "sides" }, "Scores that no judge gave"),
+    scrolling("sides", el("table", { class: "plain" }, columns([["metric"], ["kind"], ["mean", "num"], ["95 % interval", "num"], ["n", "num"], ["missing"]]), el("tbody", null, sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map((entry) => row(entry, kind)))))),
+  );
+}

@@ -1,0 +1,81 @@
+"""What a reader must know before believing the numbers of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from claimeval.report.facts import Caution
+from claimeval.run import Summary
+from claimeval.scoring import MetricSummary
+
+LOST = 0.01
+"""Shares of lost samples and of ungrounded claims above this are said; `--max-missing` has the same default."""
+TIES = 0.1
+"""The share of claims without a majority above which it is said."""
+ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
+
+
+def cautions(summary: Summary) -> tuple[Caution, ...]:
+    """All that applies, gravest first."""
+    return (
+        *_incomplete(summary),
+        *(Caution(kind="note", text=f"These numbers are a {note}.") for note in summary.notes),
+        *_same_family(summary),
+        *_lost(summary.metrics),
+        *_ungrounded(summary.metrics),
+        *_ties(summary.metrics),
+    )
+
+
+def _incomplete(summary: Summary) -> Iterator[Caution]:
+    if not summary.complete:
+        yield Caution(
+            kind="incomplete",
+            text=f"The run stopped early: the numbers cover the first {summary.samples} samples. "
+            "The same command goes on from there.",
+        )
+
+
+def _same_family(summary: Summary) -> Iterator[Caution]:
+    for kin in summary.same_family:
+        yield Caution(
+            kind="same_family",
+            text=f"The {ROLES[kin.role]} {kin.name} is of the family ({kin.family}) that wrote {kin.samples} of "
+            f"{summary.samples} answers. Models tend to favour their own kind.",
+        )
+
+
+def _lost(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    found = [f"{name} {m.failure_rate:.1%}{_between(m)}" for name, m in metrics.items() if m.failure_rate > LOST]
+    if found:
+        yield Caution(kind="missing", text=f"Samples or claims were lost to failures: {', '.join(found)}.")
+
+
+def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    found = [
+        f"{m.ungrounded} of {m.claims} in {name}"
+        for name, m in metrics.items()
+        if m.claims and m.ungrounded / m.claims > LOST
+    ]
+    if found:
+        yield Caution(
+            kind="ungrounded",
+            text=f"Claims that could not be tied to the text they were taken from: {', '.join(found)}.",
+        )
+
+
+def _ties(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    found = [
+        f"{m.unassessed['tie']} of {m.claims} in {name}{_between(m)}"
+        for name, m in metrics.items()
+        if m.claims and m.unassessed.get("tie", 0) / m.claims > TIES
+    ]
+    if found:
+        yield Caution(
+            kind="ties",
+            text=f"Claims on which the judges are divided, which count neither way: {', '.join(found)}.",
+        )
+
+
+def _between(metric: MetricSummary) -> str:
+    return f" (bounds {metric.bounds[0]:.2f} to {metric.bounds[1]:.2f})" if metric.bounds else ""

@@ -1,0 +1,210 @@
+"""Two runs over the same samples: aligned by sample id, compared in pairs, with the claims that flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval.errors import UsageError
+from claimeval.metrics import ClaimMetric
+from claimeval.records import SampleResult
+from claimeval.report.facts import Comparison, Facts, Flip, Interval, MetricComparison
+from claimeval.report.gathering import Gathering, data_name
+from claimeval.run import RESULTS, Manifest, from_line, load_manifest, read_results
+from claimeval.statistics import holm, paired_difference
+
+SHOWN = 20
+
+
+class Pair(NamedTuple):
+    """One sample in both runs."""
+
+    a: SampleResult
+    b: SampleResult
+
+
+class Other:
+    """A run whose results are looked up by sample id; of the results only their places in the file are held."""
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest = load_manifest(folder)
+        gathering = Gathering(self.manifest)
+        self._path = folder / RESULTS
+        self._places: dict[str, int] = {}
+        place = 0
+        for result, length in zip(read_results(folder), _lengths(self._path), strict=True):
+            self._places[result.sample.id] = place
+            place += length
+            gathering.add(result)
+        self.facts: Facts = gathering.facts(folder)
+
+    def pairs(self, results: Iterator[SampleResult]) -> Iterator[Pair]:
+        """The results that this run has too, each with its counterpart."""
+        with self._path.open("rb") as file:
+            for result in results:
+                if (place := self._places.get(result.sample.id)) is not None:
+                    file.seek(place)
+                    yield Pair(result, from_line(file.readline()))
+
+
+def _lengths(path: Path) -> Iterator[int]:
+    """The lengths of a file's lines in bytes."""
+    with path.open("rb") as file:
+        yield from map(len, file)
+
+
+class Compared(NamedTuple):
+    """Two runs and what they differ by."""
+
+    a: Facts
+    b: Facts
+    comparison: Comparison
+
+
+def compare(a: Path, b: Path, each: Callable[[Pair, int], None] | None = None) -> Compared:
+    """Compares two run directories; `each` gets every shared sample and how many of its claims flipped.
+
+    DataError where one holds no finished run, UsageError where they share no metric or no sample.
+    """
+    other, manifest = Other(b), load_manifest(a)
+    gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest)
+
+    def counted() -> Iterator[SampleResult]:
+        for result in read_results(a):
+            gathering.add(result)
+            yield result
+
+    for pair in other.pairs(counted()):
+        flipped = comparing.add(pair)
+        if each:
+            each(pair, flipped)
+    facts = gathering.facts(a)
+    return Compared(facts, other.facts, comparing.comparison(facts, other.facts))
+
+
+class Comparing:
+    """Takes the shared samples of two runs one by one."""
+
+    def __init__(self, a: Manifest, b: Manifest) -> None:
+        self._a, self._b = a, b
+        self.metrics = shared_metrics(a, b)
+        self._values: dict[str, list[tuple[float | None, float | None]]] = {m.name: [] for m in self.metrics}
+        self._shared = self._other_texts = self._other_claims = self._flipped = 0
+        self._flips: list[Flip] = []
+
+    def add(self, pair: Pair) -> int:
+        """Counts one sample in and says how many of its claims flipped."""
+        self._shared += 1
+        for name, values in self._values.items():
+            values.append((pair.a.score(name).value, pair.b.score(name).value))
+        self._other_texts += _texts(pair.a) != _texts(pair.b)
+        self._other_claims += _claims(pair.a) != _claims(pair.b)
+        found = list(flips(pair, self.metrics))
+        self._flipped += len(found)
+        self._flips += found[: SHOWN - len(self._flips)]
+        return len(found)
+
+    def comparison(self, a: Facts, b: Facts) -> Comparison:
+        """What the pairs come to. UsageError where the runs share no sample."""
+        if not self._shared:
+            raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
+        metrics = [_compare(name, values) for name, values in self._values.items()]
+        tested = [i for i, metric in enumerate(metrics) if metric.p_value is not None]
+        adjusted = dict(zip(tested, holm([metrics[i].p_value or 0.0 for i in tested]), strict=True))
+        return Comparison(
+            a=a.name,
+            b=b.name,
+            shared=self._shared,
+            only_a=a.summary.samples - self._shared,
+            only_b=b.summary.samples - self._shared,
+            other_texts=self._other_texts,
+            other_claims=self._other_claims,
+            settings=tuple(_settings(self._a, self._b)),
+            metrics=tuple(m.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, m in enumerate(metrics)),
+            flipped=self._flipped,
+            flips=tuple(self._flips),
+        )
+
+
+def shared_metrics(a: Manifest, b: Manifest) -> tuple[ClaimMetric, ...]:
+    """The metrics of a that b has too, by name and by what they compare; UsageError where there is none."""
+    metrics = tuple(metric for metric in a.metrics if _row(metric) in {_row(other) for other in b.metrics})
+    if not metrics:
+        names = [", ".join(metric.name for metric in manifest.metrics) for manifest in (a, b)]
+        raise UsageError(f"the runs have no metric in common: one has {names[0]}, the other {names[1]}")
+    return metrics
+
+
+def flips(pair: Pair, metrics: tuple[ClaimMetric, ...]) -> Iterator[Flip]:
+    """The claims of one sample that both runs have, word for word, and label differently."""
+    claims = {claim.id: claim for claim in pair.a.claims}
+    same = {claim.id for claim in pair.b.claims if claim.id in claims and claims[claim.id].text == claim.text}
+    wanted = {(metric.claims_of, metric.against) for metric in metrics}
+    labels = {(a.claim_id, a.against): a.label for a in pair.b.assessments}
+    for assessment in pair.a.assessments:
+        claim = claims[assessment.claim_id]
+        label = labels.get((claim.id, assessment.against), "unassessed")
+        if claim.id not in same or (claim.of, assessment.against) not in wanted:
+            continue
+        if "unassessed" not in (assessment.label, label) and assessment.label != label:
+            yield Flip(
+                sample_id=pair.a.sample.id,
+                claim_id=claim.id,
+                claim=claim.text,
+                against=assessment.against,
+                a=assessment.label,
+                b=label,
+            )
+
+
+def _compare(name: str, values: list[tuple[float | None, float | None]]) -> MetricComparison:
+    both = [(x, y) for x, y in values if x is not None and y is not None]
+    paired = paired_difference([y for _, y in values], [x for x, _ in values])
+    return MetricComparison(
+        metric=name,
+        n=len(both),
+        a=sum(x for x, _ in both) / len(both) if both else None,
+        b=sum(y for _, y in both) / len(both) if both else None,
+        difference=Interval(value=paired.difference, low=paired.low, high=paired.high),
+        p_value=paired.p_value,
+        p_adjusted=None,
+        higher=sum(y > x for x, y in both),
+        lower=sum(y < x for x, y in both),
+        dropped=paired.dropped,
+    )
+
+
+def _row(metric: ClaimMetric) -> tuple[str, str, str]:
+    return metric.name, metric.claims_of, metric.against
+
+
+def _texts(result: SampleResult) -> tuple[object, ...]:
+    sample = result.sample
+    contexts = tuple((document.id, document.text) for document in sample.contexts)
+    return sample.question, sample.answer, contexts, sample.reference_answers, sample.evidence
+
+
+def _claims(result: SampleResult) -> list[tuple[str, str]]:
+    return [(claim.id, claim.text) for claim in result.claims]
+
+
+def _settings(a: Manifest, b: Manifest) -> Iterator[str]:
+    """What differs between two manifests."""
+
+    def told(manifest: Manifest) -> dict[str, str]:
+        return {
+            "data": data_name(manifest) or "given in Python",
+            "judges": ", ".join(judge.name for judge in manifest.judges),
+            "extractor": manifest.extractor.name,
+            **{f"{prompt.step} prompt": f"{prompt.name} ({prompt.digest[:8]})" for prompt in manifest.prompts},
+            "metrics": ", ".join(metric.name for metric in manifest.metrics),
+        }
+
+    before, after = told(a), told(b)
+    for name in dict.fromkeys([*before, *after]):
+        if before.get(name) != after.get(name):
+            yield f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}"
+    same_names = before["judges"] == after["judges"] and before["extractor"] == after["extractor"]
+    if same_names and (a.judges, a.extractor) != (b.judges, b.extractor):
+        yield "judges: same names, other settings"

@@ -1,0 +1,139 @@
+"""A short summary in Markdown, for a pull request or a CI comment.
+
+Texts of others stand in code spans, in which Markdown, HTML, links and mentions mean nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from claimeval.records import Reason
+from claimeval.report.facts import Comparison, Facts, MetricComparison
+from claimeval.report.visible import visible
+from claimeval.scoring import MetricSummary
+
+WORST = 5
+FLIPS = 10
+WIDTH = 160
+"""Characters of a claim that are shown."""
+
+
+def summary(facts: Facts) -> str:
+    """What a run comes to: the means, what to beware of, and the worst claims."""
+    judges = ", ".join(code(judge.name) for judge in facts.manifest.judges)
+    return _page(
+        f"### claimeval: {code(facts.manifest.data or facts.name)}",
+        f"{_samples(facts)}, judged by {judges}.",
+        _table(
+            ("metric", "mean", "95 % interval", "n", "without a score", "claims supported", "bounds"),
+            (_row(name, metric) for name, metric in facts.summary.metrics.items()),
+        ),
+        _list((code(caution.text, 1000) for caution in facts.cautions), "Before you believe these numbers:"),
+        _list(
+            (
+                f"{code(trouble.sample_id)}: {code(trouble.claim, WIDTH)} {trouble.label.replace('_', ' ')} "
+                f"in {code(trouble.against)}"
+                for trouble in facts.worst[:WORST]
+            ),
+            "Worst claims:",
+        ),
+        _footer(facts),
+    )
+
+
+def compared(comparison: Comparison, facts: Facts) -> str:
+    """What two runs differ by; `facts` are those of the first."""
+    only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
+    return _page(
+        f"### claimeval: a = {code(comparison.a)}, b = {code(comparison.b)}",
+        f"{comparison.shared} shared samples{''.join(f', {text}' for text in only)}; differences are b - a.",
+        _list((code(text, 1000) for text in comparison.settings), "Asked differently:"),
+        _table(
+            ("metric", "a", "b", "b - a", "95 % interval", "p (Holm)", "higher, lower in b", "n"),
+            (_difference(metric) for metric in comparison.metrics),
+        ),
+        _list(
+            (
+                f"{code(flip.sample_id)}: {code(flip.claim, WIDTH)} {flip.a.replace('_', ' ')} → "
+                f"{flip.b.replace('_', ' ')} against {code(flip.against)}"
+                for flip in comparison.flips[:FLIPS]
+            ),
+            f"{comparison.flipped} claims flipped:",
+        ),
+        _footer(facts),
+    )
+
+
+def code(text: str, width: int | None = None) -> str:
+    """The text as a code span that also holds inside a table."""
+    line = visible(text, width).replace("|", "\\|")
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
+    return f"{fence}{padded}{fence}" if line else "(empty)"
+
+
+def _page(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _samples(facts: Facts) -> str:
+    return f"{facts.summary.samples} samples" + ("" if facts.summary.complete else " (stopped early)")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---", *("---:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+
+
+def _list(entries: Iterable[str], heading: str) -> str:
+    lines = [f"- {entry}" for entry in entries]
+    return "\n".join([heading, "", *lines]) if lines else ""
+
+
+def _row(name: str, found: MetricSummary) -> Sequence[str]:
+    return (
+        code(name),
+        _number(found.mean),
+        _range(found.ci),
+        str(found.n),
+        _reasons(found.missing),
+        f"{found.supported} of {found.judged}" + (f", {n} unassessed" if (n := sum(found.unassessed.values())) else ""),
+        _range(found.bounds),
+    )
+
+
+def _difference(metric: MetricComparison) -> Sequence[str]:
+    difference = metric.difference
+    ends = None if difference.low is None or difference.high is None else (difference.low, difference.high)
+    return (
+        code(metric.metric),
+        _number(metric.a),
+        _number(metric.b),
+        "-" if difference.value is None else f"{difference.value:+.3f}",
+        "-" if ends is None else f"{ends[0]:+.3f} to {ends[1]:+.3f}",
+        _number(metric.p_adjusted),
+        f"{metric.higher}, {metric.lower}",
+        str(metric.n),
+    )
+
+
+def _reasons(missing: dict[Reason, int]) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in missing.items()) or "none"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _range(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+
+
+def _footer(facts: Facts) -> str:
+    def parts() -> Iterator[str]:
+        yield f"claimeval {code(facts.manifest.versions.get('claimeval', 'unknown'))}"
+        for prompt in facts.manifest.prompts:
+            yield f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}"
+
+    return f"<sub>{', '.join(parts())}</sub>"

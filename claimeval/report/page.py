@@ -1,0 +1,120 @@
+"""The report as one HTML file with its style, script and data, which opens from disk and asks nobody for anything."""
+
+from __future__ import annotations
+
+import html
+import shutil
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from claimeval.records import REASONS, SampleResult
+from claimeval.report.assets import page
+from claimeval.report.comparison import Pair, compare, shared_metrics
+from claimeval.report.facts import Comparison, Facts
+from claimeval.report.gathering import gather
+from claimeval.report.packing import Details, as_json, block
+from claimeval.report.requests import Literals, Packed, Rebuilder, pack
+from claimeval.report.rows import Row, row
+from claimeval.report.visible import visible
+from claimeval.run import load_manifest, to_line
+
+
+def write(folder: Path, out: Path, compared: Path | None = None) -> None:
+    """Writes the page of a run, or of two runs side by side; an older page stays until the new one is whole.
+
+    DataError where a folder holds no finished run; UsageError where two runs share no metric or no sample.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(out.name + ".part")
+    with part.open("w", encoding="utf-8", newline="\n") as file:
+        render(file, folder, compared)
+    part.replace(out)
+
+
+def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
+    """Writes the page into an open file, sample by sample."""
+    with tempfile.TemporaryFile("w+", encoding="ascii") as chunks:
+        details = Details(chunks)
+        content = _one(folder, details) if compared is None else _two(folder, compared, details)
+        details.close()
+        chunks.seek(0)
+        overview, facts = content.overview(), content.facts
+        index = {"rows": content.rows, "starts": details.starts}
+        filled = page("report").html
+        for mark, text in (
+            ("title", html.escape(visible(facts.manifest.data or facts.name))),
+            ("table", _table(facts)),
+            ("data", block("overview", as_json(overview)) + block("index", as_json(index))),
+        ):
+            filled = filled.replace(f"<!--{mark}-->", text)
+        before, after = filled.split("<!--details-->")
+        file.write(before)
+        shutil.copyfileobj(chunks, file)
+        file.write(after)
+
+
+class _Content(NamedTuple):
+    """What a page says beside the details of its samples."""
+
+    facts: Facts
+    other: Facts | None
+    comparison: Comparison | None
+    rows: Sequence[tuple[Row] | tuple[Row, Row, int]]
+    """The sample in run a; for two runs also in run b, and how many claims flipped."""
+
+    def overview(self) -> dict[str, object]:
+        runs = [facts.model_dump(mode="json") for facts in (self.facts, self.other) if facts]
+        return {
+            "runs": runs,
+            "comparison": self.comparison.model_dump(mode="json") if self.comparison else None,
+            "reasons": REASONS,
+            "version": version("claimeval"),
+        }
+
+
+def _one(folder: Path, details: Details) -> _Content:
+    manifest = load_manifest(folder)
+    rebuilder = Rebuilder(manifest)
+    rows: list[tuple[Row]] = []
+
+    def each(result: SampleResult) -> None:
+        rows.append((row(result, manifest.metrics),))
+        details.add([to_line(result)], [_requests(result, rebuilder, details.literals)])
+
+    return _Content(gather(folder, each), None, None, rows)
+
+
+def _two(folder: Path, compared: Path, details: Details) -> _Content:
+    manifests = load_manifest(folder), load_manifest(compared)
+    metrics, rebuilders = shared_metrics(*manifests), [Rebuilder(manifest) for manifest in manifests]
+    rows: list[tuple[Row, Row, int]] = []
+
+    def each(pair: Pair, flipped: int) -> None:
+        rows.append((row(pair.a, metrics), row(pair.b, metrics), flipped))
+        requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
+        details.add([to_line(result) for result in pair], requests)
+
+    return _Content(*compare(folder, compared, each), rows)
+
+
+def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[Packed | None]:
+    """The request behind each call; None where it cannot be rebuilt with the key of the call."""
+    rebuilt = [rebuilder.rebuild(result, call) for call in result.calls]
+    return [None if request is None else pack(request, result.sample.question, literals) for request in rebuilt]
+
+
+def _table(facts: Facts) -> str:
+    """The means as a plain table, for a browser that runs no script."""
+    rows = "".join(
+        f"<tr><th>{html.escape(visible(name))}</th><td>{_number(metric.mean)}</td>"
+        f"<td>{' to '.join(map(_number, metric.ci)) if metric.ci else '-'}</td><td>{metric.n}</td></tr>"
+        for name, metric in facts.summary.metrics.items()
+    )
+    return f"<table><tr><th>metric</th><th>mean</th><th>95 % interval</th><th>samples</th></tr>{rows}</table>"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
