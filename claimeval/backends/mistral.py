@@ -59,18 +59,22 @@ def _key(judge: Judge) -> SecretStr:
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     """A backend whose connections live as long as the block."""
+    import httpx2
     from mistralai.client import Mistral
 
     assert judge.endpoint, "the judge is resolved"
     key = _key(judge)
     async with client(judge.endpoint) as http:
-        sdk = Mistral(
-            api_key=key.get_secret_value(),
-            server_url=judge.endpoint,
-            async_client=http,
-            timeout_ms=READ_TIMEOUT_MS,
-        )
-        yield MistralBackend(sdk, key)
+        # Without a blocking client of ours the SDK makes one of its own, which loads certificates and is not closed.
+        with httpx2.Client(verify=False) as unused:
+            sdk = Mistral(
+                api_key=key.get_secret_value(),
+                server_url=judge.endpoint,
+                client=unused,
+                async_client=http,
+                timeout_ms=READ_TIMEOUT_MS,
+            )
+            yield MistralBackend(sdk, key)
 
 
 def body(request: Request) -> dict[str, Any]:
