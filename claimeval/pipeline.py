@@ -17,6 +17,7 @@ from claimeval.execution import Executor
 from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
 from claimeval.panel import Panel
+from claimeval.panel.voters import Voters
 from claimeval.prompting import Prompt
 from claimeval.records import (
     Call,
@@ -52,11 +53,9 @@ class Plan(NamedTuple):
     panel: Panel = Panel()
     families: Families = Families()
 
-    def own_family(self, sample: Sample, *parts: Part) -> frozenset[str]:
-        """The judges of the family that wrote the sample's answer, where one of the parts is that answer."""
-        if "answer" not in parts:
-            return frozenset()
-        return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
+    @property
+    def voters(self) -> Voters:
+        return Voters(self.judges, self.panel, self.families)
 
 
 class _Known:
@@ -122,9 +121,7 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
     )
     assessments = {
         (of, against): [
-            panel.vote(
-                claim.id, against, row, plan.panel.while_running, own_family=plan.own_family(sample, of, against)
-            )
+            plan.voters.vote(sample, of, against, claim.id, row)
             for claim, row in zip(extractions[of].claims, found.by_claim(extractions[of].claims), strict=True)
         ]
         for (of, against), found in zip(pairs, assessed, strict=True)
@@ -185,7 +182,9 @@ async def _assess(
 ) -> _Assessed:
     documents = sample.documents(against)
     assert documents, "there is evidence to assess against"
-    own = plan.own_family(sample, *{claim.of for claim in claims}, against)
+    if not claims:
+        return _Assessed((), ())
+    own = plan.voters.own_family(sample, claims[0].of, against)
     excluded = own if plan.panel.on_same_family == "exclude" else frozenset()
     found = await _all(
         [

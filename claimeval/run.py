@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,24 @@ class RunWriter:
         """Appends one sample."""
         self._file.write(to_line(result))
 
+    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
+        """Puts what `change` makes of each sample added so far in its place."""
+        self._file.flush()
+        revised = self._part.with_name(f"{RESULTS}.revised")
+        with self._part.open("rb") as before, revised.open("wb") as after:
+            for line in before:
+                after.write(to_line(change(from_line(line))))
+        self._file.close()
+        revised.replace(self._part)
+        self._file = self._part.open("ab")
+
+    def added(self) -> Iterator[SampleResult]:
+        """What was added so far, read back."""
+        self._file.flush()
+        with self._part.open("rb") as file:
+            for line in file:
+                yield from_line(line)
+
     def finish(self, summary: Summary) -> None:
         """Puts results and summary in place."""
         self._file.flush()
@@ -182,25 +200,26 @@ def _write(path: Path, text: str) -> None:
 
 def load_manifest(folder: Path) -> Manifest:
     """The manifest of a run directory."""
-    return Manifest.model_validate(_read_json(folder, MANIFEST))
+    return _read(Manifest, folder, MANIFEST)
 
 
 def load_summary(folder: Path) -> Summary:
     """The summary of a run directory."""
-    return Summary.model_validate(_read_json(folder, SUMMARY))
+    return _read(Summary, folder, SUMMARY)
 
 
-def _read_json(folder: Path, name: str) -> Mapping[str, JsonValue]:
+def _read(record: type[R], folder: Path, name: str) -> R:
     path = folder / name
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        return record.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a finished run: it has no {name}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(f"{path} is none that this version of claimeval reads: {where}: {first['msg']}") from error
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise DataError(f"{path} is not a JSON object")
-    return content
 
 
 def read_results(folder: Path) -> Iterator[SampleResult]:

@@ -1,0 +1,41 @@
+"""Who votes on what: the judges of a run with its rules and what is known of their families."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from claimeval.calls import Judge
+from claimeval.families import Families
+from claimeval.panel.learning import ErrorRates
+from claimeval.panel.settings import Panel
+from claimeval.panel.voting import vote
+from claimeval.records import Assessment, Part, Sample, Verdict
+
+
+class Voters(NamedTuple):
+    """A line-up and its rules."""
+
+    judges: Sequence[Judge]
+    panel: Panel
+    families: Families
+
+    def own_family(self, sample: Sample, of: Part, against: Part) -> frozenset[str]:
+        """The judges of the family that wrote the sample's answer, where that answer is judged or judged by."""
+        if "answer" not in (of, against):
+            return frozenset()
+        return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
+
+    def vote(
+        self,
+        sample: Sample,
+        of: Part,
+        against: Part,
+        claim_id: str,
+        verdicts: Sequence[Verdict],
+        rates: ErrorRates | None = None,
+    ) -> Assessment:
+        """What the verdicts on one claim come to. Without `rates`, a vote that rests on them is by majority."""
+        panel = self.panel.while_running if rates is None else self.panel
+        own = self.own_family(sample, of, against)
+        return vote(claim_id, against, verdicts, panel, own_family=own, rates=rates)
