@@ -6,7 +6,7 @@
 0.5
 """
 
-from claimeval.ir.beir import Beir, Passage, read_beir, write_beir
+from claimeval.ir.beir import Beir, Passage, find_qrels, read_beir, write_beir
 from claimeval.ir.evaluation import DEFAULT_MEASURES, Missing, WithoutRelevant, evaluate
 from claimeval.ir.fusion import fuse
 from claimeval.ir.lists import (
@@ -48,6 +48,7 @@ __all__ = [
     "evaluate_array",
     "evaluate_list",
     "f1",
+    "find_qrels",
     "fuse",
     "hit",
     "ndcg",

@@ -29,8 +29,8 @@ class Placed(NamedTuple):
     """The tag in the run's last line."""
 
 
-def rank(qrels: Content, run: Content, ties: Ties) -> Placed | None:
-    """Rank the judged documents; None where the content needs the readers of ``trec_files``.
+def rank(qrels: Content, run: Content, ties: Ties, lowest: int = 0) -> Placed | None:
+    """Rank the documents graded ``lowest`` or better; None where the content needs the readers of ``trec_files``.
 
     That is so for comments, empty lines, queries whose lines are scattered, and for everything that is wrong.
     """
@@ -38,7 +38,7 @@ def rank(qrels: Content, run: Content, ties: Ties) -> Placed | None:
         return None
     try:
         judgments = _read_judgments(Text(qrels))
-        return _rank(judgments, Text(run), ties)
+        return _rank(judgments, Text(run), ties, lowest)
     except Irregular:
         return None
 
@@ -90,9 +90,10 @@ def _read_judgments(text: Text) -> _Judgments:
     )
 
 
-def _rank(judgments: _Judgments, text: Text, ties: Ties) -> Placed:
+def _rank(judgments: _Judgments, text: Text, ties: Ties, lowest: int) -> Placed:
     in_run: dict[bytes, int] = {}
     retrieved = np.zeros(len(judgments.counts), np.int64)
+    seen = np.zeros(len(judgments.counts), np.int64)
     queries, ranks, grades = [], [], []
     for block in text.blocks(6):
         number = np.array([judgments.numbers.get(name, -1) for name in _number(text, block, in_run)])
@@ -102,10 +103,12 @@ def _rank(judgments: _Judgments, text: Text, ties: Ties) -> Placed:
         within_block = np.repeat(known, judgments.counts[number[known]])
         rows, found = _find(judgments, judged, within_block, text, block)
         scores = decimals(text, block.fields[4])
-        rank = _places(text, block, scores, rows, within_block[found], ties)
-        queries.append(number[within_block[found]])
-        ranks.append(rank)
-        grades.append(judgments.grades[judged[found]])
+        grade, query = judgments.grades[judged[found]], within_block[found]
+        seen[number[known]] = np.bincount(query[grade >= 0], minlength=len(number))[known]
+        kept = np.flatnonzero(grade >= lowest)
+        ranks.append(_places(text, block, scores, rows[kept], query[kept], ties))
+        queries.append(number[query[kept]])
+        grades.append(grade[kept])
 
     names = sorted(judgments.numbers)
     sorted_number = np.empty(len(names), np.int64)
@@ -114,12 +117,13 @@ def _rank(judgments: _Judgments, text: Text, ties: Ties) -> Placed:
     query = sorted_number[query]
     key = query * (int(rank.max(initial=0)) + 1) + rank
     order = np.argsort(key)
-    order = order[grade[order] >= 0]
+    in_file = np.argsort(sorted_number)
     pooled = judgments.grades >= 0
     return Placed(
         Ranked(
             queries=tuple(map(_decode, names)),
-            retrieved=retrieved[np.argsort(sorted_number)],
+            retrieved=retrieved[in_file],
+            judged=seen[in_file],
             query=query[order],
             rank=rank[order],
             grade=grade[order],
@@ -174,7 +178,7 @@ def _places(text: Text, block: Block, scores: Floats, rows: Ints, query: Ints, t
             else:
                 alike.extend(range(begin + first, begin + last))
         found = iter(text.bytes_of(documents.take(np.array(alike))))
-        return [list(islice(found, group.last - group.first)) for group in groups]
+        return [list(islice(found, last - first)) for _, first, last, _ in groups]
 
     return places(order, query, scores[rows], names, members, ties)
 

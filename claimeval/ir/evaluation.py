@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from claimeval.ir.mappings import Qrels, Run
 from claimeval.ir.names import parse
 from claimeval.ir.order import Ties
 from claimeval.ir.ranked import Ranked
-from claimeval.ir.results import Counts, Evaluation, summarise
+from claimeval.ir.results import Evaluation, count, summarise
 from claimeval.ir.trec_files import parse_qrels, parse_run
 
 DEFAULT_MEASURES = "map,ndcg@10,mrr,P@10,recall@100,judged@10"
@@ -59,7 +60,8 @@ def evaluate(
     """
     asked = parse(measures)
     _check(level, max_retrieved, ties, missing, without_relevant)
-    ranked, in_run, run_id = _join(qrels, run, ties)
+    everything = judged_only or max_retrieved is not None or any(m.needs_nonrelevant(level) for m in asked)
+    ranked, in_run, run_id = _join(qrels, run, ties, 0 if everything else 1)
     lacking = _lacking(ranked, in_run, missing)
     not_judged = tuple(sorted(in_run.difference(ranked.queries)))
     if lacking and missing == "skip":
@@ -72,15 +74,12 @@ def evaluate(
         level=level,
         undefined=without_relevant == "undefined",
         run_id=run_id,
-        counts=Counts(
-            queries=len(ranked.queries),
+        counts=replace(
+            count(ranked, level),
             missing=lacking,
+            missing_are_zero=missing == "zero",
             not_judged=not_judged,
-            without_relevant=tuple(
-                ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)
-            ),
-            retrieved=int(ranked.retrieved.sum()),
-            unjudged=int(ranked.retrieved.sum()) - len(ranked.rank),
+            without_relevant_are_zero=without_relevant == "zero",
         ),
     )
 
@@ -92,27 +91,27 @@ class _Joined(NamedTuple):
     run_id: str | None
 
 
-def _join(qrels: Qrels | Source, run: Run | Source, ties: Ties) -> _Joined:
+def _join(qrels: Qrels | Source, run: Run | Source, ties: Ties, lowest: int) -> _Joined:
     """Bring run and judgments together, by columns where both are files in the usual form."""
     if isinstance(run, Mapping):
         judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(Content.read(qrels))
-        return _join_mappings(judgments, run, None, ties)
+        return _join_mappings(judgments, run, None, ties, lowest)
     content = Content.read(run)
     if isinstance(qrels, Mapping):
-        return _join_mappings(qrels, *parse_run(content), ties)
+        return _join_mappings(qrels, *parse_run(content), ties, lowest=0)
     judged = Content.read(qrels)
-    placed = columnar.rank(judged, content, ties)
+    placed = columnar.rank(judged, content, ties, lowest)
     if placed is not None:
         return _Joined(*placed)
-    return _join_mappings(parse_qrels(judged), *parse_run(content), ties)
+    return _join_mappings(parse_qrels(judged), *parse_run(content), ties, lowest=0)
 
 
-def _join_mappings(qrels: Qrels, run: Run, run_id: str | None, ties: Ties) -> _Joined:
+def _join_mappings(qrels: Qrels, run: Run, run_id: str | None, ties: Ties, lowest: int) -> _Joined:
     if not qrels:
         raise DataError("the qrels hold no queries")
     if not run:
         raise DataError("the run holds no queries")
-    return _Joined(mappings.rank(qrels, run, sorted(qrels), ties), frozenset(run), run_id)
+    return _Joined(mappings.rank(qrels, run, sorted(qrels), ties, lowest), frozenset(run), run_id)
 
 
 def _lacking(ranked: Ranked, in_run: frozenset[str], missing: Missing) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from claimeval.errors import DataError
 from claimeval.ir.names import parse
 from claimeval.ir.ranked import Floats, Ints, Ranked
-from claimeval.ir.results import Counts, Evaluation, summarise
+from claimeval.ir.results import Evaluation, count, summarise
 
 Relevant = Collection[str] | Mapping[str, int]
 Gain = Literal["linear", "exponential"]
@@ -40,6 +40,7 @@ def evaluate_list(
     ranked = Ranked(
         queries=("",),
         retrieved=np.array([len(retrieved)]),
+        judged=np.array([len(found)]),
         query=np.zeros(len(found), np.int64),
         rank=np.array([rank for rank, _ in found], np.int64),
         grade=np.array([grade for _, grade in found], np.int64),
@@ -77,6 +78,7 @@ def evaluate_array(
     ranked = Ranked(
         queries=tuple(map(str, range(rows))),
         retrieved=np.full(rows, width),
+        judged=np.bincount(query, minlength=rows),
         query=query,
         rank=place + 1,
         grade=grade,
@@ -150,18 +152,7 @@ def _cut(measure: str, k: int | None) -> str:
 
 
 def _summary(ranked: Ranked, measures: str | Iterable[str], level: int) -> Evaluation:
-    hopeless = np.flatnonzero(ranked.total_relevant(level) == 0)
-    return summarise(
-        ranked,
-        parse(measures),
-        level=level,
-        counts=Counts(
-            queries=len(ranked.queries),
-            without_relevant=tuple(ranked.queries[number] for number in hopeless),
-            retrieved=int(ranked.retrieved.sum()),
-            unjudged=int(ranked.retrieved.sum()) - len(ranked.rank),
-        ),
-    )
+    return summarise(ranked, parse(measures), level=level, counts=count(ranked, level))
 
 
 def _falling(scores: Floats, shape: tuple[int, ...]) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice, repeat
+from itertools import chain, compress, islice, repeat
 
 import numpy as np
 
@@ -16,64 +16,75 @@ Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
 """Query id to document id to score."""
 
-_QUERIES_AT_ONCE = 128
+_QUERIES_AT_ONCE = 256
 """So many queries' columns stay in the processor's cache."""
 _NOWHERE = repeat(float("nan"))
 
 
-def rank(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties) -> Ranked:
-    """Rank the judged documents of these queries; a query that the run lacks has retrieved nothing."""
+def rank(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties, lowest: int = 0) -> Ranked:
+    """Rank the documents of these queries that are graded ``lowest`` or better.
+
+    A query that the run lacks has retrieved nothing.
+    """
     return join(
         [
-            _rank_some(qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties)
+            _rank_some(qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties, lowest)
             for first in range(0, len(queries), _QUERIES_AT_ONCE)
         ]
     )
 
 
-def _rank_some(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties) -> Ranked:
+def _rank_some(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties, lowest: int) -> Ranked:
     judged = [qrels[query] for query in queries]
     retrieved = [run.get(query, {}) for query in queries]
     scores = _numbers("run", "score", retrieved, queries)
     grades = _numbers("qrels", "grade", judged, queries)
-    pooled = np.array([len(pool) for pool in judged])
     sizes = np.array([len(docs) for docs in retrieved])
     order = arrange(scores, np.r_[0, np.cumsum(sizes)])
     if ties == "error":
         refuse_ties(order, queries)
 
-    looked_up = (map(docs.get, pool, _NOWHERE) for docs, pool in zip(retrieved, judged, strict=True))
-    found = np.fromiter(chain.from_iterable(looked_up), np.float64, grades.size)
-    known = grades >= 0
-    pool_query = np.repeat(np.arange(len(queries)), pooled)
-    rows = np.flatnonzero(known & ~np.isnan(found))
-    query, score = pool_query[rows], found[rows]
+    wanted = grades >= lowest
+    pool_query = np.repeat(np.arange(len(queries)), [len(pool) for pool in judged])
+    documents = list(compress(chain.from_iterable(judged), wanted.tolist()))
+    found = _look_up(documents, np.bincount(pool_query[wanted], minlength=len(queries)), retrieved)
+    rows = np.flatnonzero(~np.isnan(found))
+    query, score, grade = pool_query[wanted][rows], found[rows], grades[wanted][rows].astype(np.int64)
 
     def names(hits: Ints) -> list[str]:
-        numbers = query[hits]
-        nth = rows[hits] - (np.cumsum(pooled) - pooled)[numbers]
-        pairs = zip(numbers.tolist(), nth.tolist(), strict=True)
-        return [next(islice(judged[number], n, None)) for number, n in pairs]
+        return [documents[row] for row in rows[hits].tolist()]
 
     def members(groups: list[Tied]) -> list[list[str]]:
         return [
-            [document for document, number in retrieved[group.query].items() if float(number) == group.score]
-            if group.query in order.resorted
-            else list(islice(retrieved[group.query], group.first, group.last))
-            for group in groups
+            [document for document, number in retrieved[at].items() if float(number) == value]
+            if at in order.resorted
+            else list(islice(retrieved[at], first, last))
+            for at, first, last, value in groups
         ]
 
     ranks = places(order, query, score, names, members, ties)
     by_rank = np.argsort(query * (int(sizes.max(initial=0)) + 1) + ranks)
+    pooled = grades >= 0
     return Ranked(
         queries=tuple(queries),
         retrieved=sizes,
+        judged=np.bincount(query, minlength=len(queries)) if lowest == 0 else None,
         query=query[by_rank],
         rank=ranks[by_rank],
-        grade=grades[rows][by_rank].astype(np.int64),
-        pool_query=pool_query[known],
-        pool_grade=grades[known].astype(np.int64),
+        grade=grade[by_rank],
+        pool_query=pool_query[pooled],
+        pool_grade=grades[pooled].astype(np.int64),
     )
+
+
+def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]) -> Floats:
+    """The scores of documents, so many for each query; NaN for those that were not retrieved."""
+    following = iter(documents)
+    looked_up = (
+        map(docs.get, islice(following, count), _NOWHERE)
+        for docs, count in zip(retrieved, counts.tolist(), strict=True)
+    )
+    return np.fromiter(chain.from_iterable(looked_up), np.float64, len(documents))
 
 
 def _numbers(source: str, what: str, given: Sequence[Mapping[str, float]], queries: Sequence[str]) -> Floats:

@@ -36,6 +36,8 @@ class Row:
     """The cutoffs that trec_eval prints when none are given."""
     options: Mapping[str, float] = field(default_factory=dict)
     """Further options and their defaults."""
+    nonrelevant: bool = False
+    """It looks at judged documents that are not relevant."""
     gains: bool = False
     """Options are gains by grade."""
     summary: Summary = "mean"
@@ -54,9 +56,10 @@ MEASURES: tuple[Row, ...] = (
         "num_nonrel_judged_ret",
         counts.nonrelevant_judged_retrieved,
         trec="num_nonrel_judged_ret",
+        nonrelevant=True,
         summary="sum",
     ),
-    Row("judged", counts.judged, cutoff="optional", relevance="none"),
+    Row("judged", counts.judged, cutoff="optional", relevance="none", nonrelevant=True),
     Row(
         "unj",
         counts.unjudged,
@@ -64,6 +67,7 @@ MEASURES: tuple[Row, ...] = (
         "required",
         "none",
         trec_cut="unj",
+        nonrelevant=True,
         trec_cutoffs=(5, 10, 20),
     ),
     # precision and recall at a rank
@@ -103,7 +107,7 @@ MEASURES: tuple[Row, ...] = (
     Row("gm_map", binary.average_precision, ("gmap",), trec="gm_map", summary="geometric"),
     Row("ap_retrieved", binary.ap_retrieved, ("context_precision_ap",), "optional"),
     Row("Rprec", binary.r_precision, ("r_precision",), trec="Rprec"),
-    Row("bpref", binary.bpref, trec="bpref"),
+    Row("bpref", binary.bpref, trec="bpref", nonrelevant=True),
     Row(
         "iprec",
         binary.interpolated_precision,
@@ -130,5 +134,12 @@ MEASURES: tuple[Row, ...] = (
     ),
     Row("ndcg_exp", graded.ndcg_exp, ("ndcg_burges",), "optional", "graded", gains=True),
     Row("rbp", graded.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
-    Row("rbp_resid", graded.rank_biased_residual, relevance="none", trec="rbp_resid", options={"p": 0.9}),
+    Row(
+        "rbp_resid",
+        graded.rank_biased_residual,
+        relevance="none",
+        trec="rbp_resid",
+        nonrelevant=True,
+        options={"p": 0.9},
+    ),
 )

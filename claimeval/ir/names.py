@@ -13,8 +13,8 @@ from claimeval.ir.setting import Setting
 
 GROUPS = {
     "official": "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P",
-    "all_trec": "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall ndcg "
-    "ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj "
+    "all_trec": "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall "
+    "ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj "
     "relstring infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg_rel Rndcg relative_P set_relative_P set_map",
     "set": "runid num_q num_ret num_rel num_rel_ret set_P set_recall set_F utility set_relative_P set_map",
 }
@@ -52,6 +52,10 @@ class Measure:
             options={**self.row.options, **dict(self.options)},
             binary=self.level is not None,
         )
+
+    def needs_nonrelevant(self, level: int) -> bool:
+        """Whether it looks at judged documents graded 0."""
+        return self.row.nonrelevant or self.setting(level).level < 1 or (self.row.gains and bool(self.options))
 
     @property
     def trec_name(self) -> str:

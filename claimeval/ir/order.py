@@ -51,15 +51,9 @@ def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
         )
 
 
-class Tied(NamedTuple):
-    """Documents of one query with the same score."""
-
-    query: int
-    first: int
-    """How many documents score higher."""
-    last: int
-    """How many score higher or equal."""
-    score: float
+Tied = tuple[int, int, int, float]
+"""Documents of one query with the same score: the query, how many documents score higher, how many score higher or
+equal, the score."""
 
 
 def places(
@@ -83,7 +77,7 @@ def places(
     if tied.size:
         up_to = _above(scores, query[tied], score[tied], or_equal=True)
         columns = (query[tied], higher[tied], up_to, score[tied])
-        groups = [Tied(*group) for group in zip(*(column.tolist() for column in columns), strict=True)]
+        groups = list(zip(*(column.tolist() for column in columns), strict=True))
         ranks[tied] = _settle(groups, names(tied), members, ties)
     return ranks
 
@@ -95,10 +89,10 @@ def _settle(
     distinct = list(dict.fromkeys(groups))
     alike = dict(zip(distinct, members(distinct), strict=True))
     if ties == "stable":
-        return [group.first + 1 + alike[group].index(name) for group, name in zip(groups, names, strict=True)]
+        return [group[1] + 1 + alike[group].index(name) for group, name in zip(groups, names, strict=True)]
     for ids in alike.values():
         ids.sort()
-    return [group.last - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
+    return [group[2] - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
 
 
 def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:

@@ -47,8 +47,11 @@ class Ranked:
     queries: tuple[str, ...]
     retrieved: Ints
     """Documents retrieved, per query."""
+    judged: Ints | None
+    """How many of them are judged; None where no measure asks for it."""
     query: Ints
-    """Query of each judged document that was retrieved; the three columns are sorted by query, then rank."""
+    """Query of each judged document that was retrieved; the three columns are sorted by query, then rank. Documents
+    graded 0 are left out where no measure asks for them."""
     rank: Ints
     grade: Ints
     pool_query: Ints
@@ -80,7 +83,7 @@ class Ranked:
         """The documents graded above 0 in the best possible order: grades falling."""
         positive = self.pool_grade > 0
         span = int(self.pool_grade.max(initial=0)) + 1
-        key = np.sort((self.pool_query[positive] + 1) * span - self.pool_grade[positive])
+        key = _sorted((self.pool_query[positive] + 1) * span - self.pool_grade[positive])
         query = key // span
         return Ideal(query, within(query) + 1, (query + 1) * span - key)
 
@@ -91,6 +94,7 @@ class Ranked:
         return Ranked(
             queries=tuple(query for query, keep in zip(self.queries, kept.tolist(), strict=True) if keep),
             retrieved=self.retrieved[kept],
+            judged=None if self.judged is None else self.judged[kept],
             query=number[self.query[rows]],
             rank=self.rank[rows],
             grade=self.grade[rows],
@@ -104,6 +108,7 @@ class Ranked:
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, count),
+            judged=np.bincount(self.query[kept], minlength=len(self.queries)),
             query=self.query[kept],
             rank=self.rank[kept],
             grade=self.grade[kept],
@@ -119,15 +124,25 @@ def join(parts: Sequence[Ranked]) -> Ranked:
     """The queries of several parts behind each other."""
     offsets = np.cumsum([0, *(len(part.queries) for part in parts)]).tolist()
     numbered = list(zip(parts, offsets, strict=False))
+    judged = [part.judged for part in parts if part.judged is not None]
     return Ranked(
         queries=tuple(query for part in parts for query in part.queries),
         retrieved=np.concatenate([part.retrieved for part in parts]),
+        judged=np.concatenate(judged) if judged else None,
         query=np.concatenate([part.query + offset for part, offset in numbered]),
         rank=np.concatenate([part.rank for part in parts]),
         grade=np.concatenate([part.grade for part in parts]),
         pool_query=np.concatenate([part.pool_query + offset for part, offset in numbered]),
         pool_grade=np.concatenate([part.pool_grade for part in parts]),
     )
+
+
+def _sorted(keys: Ints) -> Ints:
+    """Keys in rising order, by counting where they are dense."""
+    most = int(keys.max(initial=0))
+    if most > 4 * keys.size:
+        return np.sort(keys)
+    return np.repeat(np.arange(most + 1), np.bincount(keys))
 
 
 def within(group: Ints) -> Ints:

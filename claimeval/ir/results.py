@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -22,14 +22,21 @@ class Counts:
     """Queries evaluated."""
     missing: tuple[str, ...] = ()
     """Queries of the qrels that the run lacks."""
+    missing_are_zero: bool = False
+    """They count as 0; otherwise they are left out of the means."""
     not_judged: tuple[str, ...] = ()
     """Queries of the run that the qrels lack; they are ignored."""
     without_relevant: tuple[str, ...] = ()
     """Evaluated queries for which no document is relevant."""
+    without_relevant_are_zero: bool = True
+    """They count as 0; otherwise their values are None and left out of the means."""
+    graded: int
+    """Documents of the evaluated queries graded above 0, retrieved or not."""
     retrieved: int
     """Documents retrieved for the evaluated queries, after any cut."""
-    unjudged: int
-    """How many of them have no judgment; they count as not relevant."""
+    unjudged: int | None
+    """How many of them have no judgment; they count as not relevant. None where they were not counted: dicts are only
+    searched for what the measures need, so ask for ``judged`` as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +51,25 @@ class Evaluation:
     mean: Mapping[str, float | None]
     """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
     counts: Counts
+
+    def only(self, names: Collection[str]) -> Evaluation:
+        """The same with some of the measures."""
+        return replace(
+            self,
+            measures=tuple(measure for measure in self.measures if measure.name in names),
+            per_query={
+                query: {name: value for name, value in values.items() if name in names}
+                for query, values in self.per_query.items()
+            },
+            mean={name: value for name, value in self.mean.items() if name in names},
+        )
+
+    def as_dict(self, *, per_query: bool = True) -> dict[str, object]:
+        """The numbers in the form of JSON."""
+        shown: dict[str, object] = {"run_id": self.run_id, "mean": dict(self.mean), "counts": asdict(self.counts)}
+        if per_query:
+            shown["per_query"] = {query: dict(values) for query, values in self.per_query.items()}
+        return shown
 
 
 def summarise(
@@ -68,6 +94,17 @@ def summarise(
         },
         mean={measure.name: _mean(measure, values) for measure, values in zip(measures, columns, strict=True)},
         counts=counts,
+    )
+
+
+def count(ranked: Ranked, level: int) -> Counts:
+    """The counts that the ranking itself tells."""
+    return Counts(
+        queries=len(ranked.queries),
+        without_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
+        graded=int((ranked.pool_grade > 0).sum()),
+        retrieved=int(ranked.retrieved.sum()),
+        unjudged=None if ranked.judged is None else int((ranked.retrieved - ranked.judged).sum()),
     )
 
 

@@ -1,0 +1,93 @@
+"""A picture of runs: precision over recall, and what two runs differ by, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from claimeval.errors import UsageError
+from claimeval.ir.figure import Figure
+from claimeval.ir.names import Measure
+from claimeval.ir.results import Evaluation
+
+CURVE = tuple(f"iprec@{recall / 10:g}" for recall in range(11))
+"""The measures that ``draw`` needs for the curve of precision over recall."""
+
+_COLOURS = ("#1f6fb2", "#d1661f", "#2f8f4e", "#8a4fb0", "#555555", "#b03a5b")
+_GREY = "#cccccc"
+_SIDE, _GAP, _MARGIN, _ROW = 300.0, 90.0, 60.0, 20.0
+
+
+def comparable(measures: Sequence[Measure]) -> str:
+    """The first measure of which a difference between two runs says something: no count."""
+    for measure in measures:
+        if measure.row.summary != "sum":
+            return measure.name
+    raise UsageError("a picture compares values of queries; ask for a measure that is no count, such as map")
+
+
+def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str, target: Path) -> None:
+    """Draw runs that were evaluated with ``CURVE`` and ``measure`` into an ``.svg`` or ``.png`` file.
+
+    On the left stands the mean interpolated precision at eleven levels of recall; on the right, for the first two
+    runs, by how much the second is better in ``measure``, one bar a query, sorted.
+    """
+    pair = len(evaluations) > 1
+    top = _MARGIN + _ROW * len(evaluations)
+    figure = Figure(width=2 * _MARGIN + _SIDE + (_GAP + _SIDE if pair else 0), height=top + _SIDE + _MARGIN)
+    for row, label in enumerate(labels):
+        height = _MARGIN / 2 + _ROW * row
+        figure.boxes.append((_MARGIN, height - 8, _MARGIN + 24, height - 3, _COLOURS[row % len(_COLOURS)]))
+        figure.words.append((_MARGIN + 32, height, label, "start"))
+    _draw_curves(figure, evaluations, top)
+    if pair:
+        _draw_differences(figure, differences(evaluations[0], evaluations[1], measure), labels, measure, top)
+    figure.save(target)
+
+
+def differences(first: Evaluation, second: Evaluation, measure: str) -> list[float]:
+    """Value of the second run minus that of the first, for each query where both have one, falling."""
+    pairs = [
+        (first.per_query[query][measure], second.per_query[query][measure])
+        for query in first.per_query
+        if query in second.per_query
+    ]
+    return sorted((b - a for a, b in pairs if a is not None and b is not None), reverse=True)
+
+
+def _draw_curves(figure: Figure, evaluations: Sequence[Evaluation], top: float) -> None:
+    left = _MARGIN
+    figure.words.append((left + _SIDE / 2, top - 12, "interpolated precision over recall", "middle"))
+    for tenth in range(0, 11, 2):
+        x, y = left + _SIDE * tenth / 10, top + _SIDE * (1 - tenth / 10)
+        figure.lines.append(([(left, y), (left + _SIDE, y)], _GREY, 1))
+        figure.words.append((left - 8, y + 4, f"{tenth / 10:.1f}", "end"))
+        figure.words.append((x, top + _SIDE + 20, f"{tenth / 10:.1f}", "middle"))
+    for number, evaluation in enumerate(evaluations):
+        points = [
+            (left + _SIDE * place / 10, top + _SIDE * (1 - (evaluation.mean[name] or 0.0)))
+            for place, name in enumerate(CURVE)
+        ]
+        figure.lines.append((points, _COLOURS[number % len(_COLOURS)], 2))
+
+
+def _draw_differences(figure: Figure, values: Sequence[float], labels: Sequence[str], measure: str, top: float) -> None:
+    if not values:
+        raise UsageError(f"the runs {labels[0]!r} and {labels[1]!r} have no query in common to compare")
+    left, middle = _MARGIN + _SIDE + _GAP, top + _SIDE / 2
+    largest = max(map(abs, values)) or 1.0
+    better, worse = sum(value > 0 for value in values), sum(value < 0 for value in values)
+    figure.words.append((left + _SIDE / 2, top - 12, f"{measure}: difference per query", "middle"))
+    figure.words.append(
+        (left + _SIDE / 2, top + _SIDE + 20, f"{better} queries better, {worse} worse of {len(values)}", "middle")
+    )
+    for share in (1.0, 0.0, -1.0):
+        y = middle - share * _SIDE / 2
+        figure.lines.append(([(left, y), (left + _SIDE, y)], _GREY, 1))
+        figure.words.append((left - 8, y + 4, f"{share * largest:+.3f}" if share else "0", "end"))
+    step = _SIDE / len(values)
+    for place, value in enumerate(values):
+        end = middle - value / largest * _SIDE / 2
+        x = left + place * step
+        colour = _COLOURS[1] if value > 0 else _COLOURS[0]
+        figure.boxes.append((x, min(middle, end), x + 0.9 * step, max(middle, end), colour))
