@@ -10,6 +10,7 @@ import typer
 from claimeval.cli import options as o
 
 cache = typer.Typer(
+    name="cache",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help="Look after the store of replies: what is in it, whether it is whole, and how it gets to another machine.",

@@ -12,6 +12,7 @@ import typer
 from claimeval.cli.cache import cache
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
+from claimeval.cli.experiment import experiment
 from claimeval.cli.lexical import lexical
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
@@ -29,10 +30,20 @@ app = typer.Typer(
     "and has judges assess each one.\n\nBegin with `claimeval demo`; then `claimeval doctor DATA` says what your own "
     "file can feed, and `claimeval score DATA --judge PROVIDER:MODEL` judges it.",
 )
-for command in (demo, doctor, plan, score, lexical):
+for command in (
+    demo,
+    doctor,
+    plan,
+    score,
+    experiment,
+    lexical,
+):
     app.command()(command)
-app.add_typer(cache, name="cache")
-app.add_typer(prompts, name="prompts")
+for group in (
+    cache,
+    prompts,
+):
+    app.add_typer(group)
 
 
 def main() -> None:

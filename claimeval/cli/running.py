@@ -108,8 +108,8 @@ def _gate(text: str, metrics: tuple[ClaimMetric, ...]) -> tuple[str, float]:
     return name, least
 
 
-def _code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) -> int:
-    """Says on standard error why the exit code is not 0, and gives the code."""
+def ending(outline: Outline) -> int:
+    """Says on standard error why a run ended before its last sample, and gives the exit code; 0 if it did not."""
     if outline.interrupted:
         _say("interrupted; what was paid for is stored, and the same command goes on from here")
         return 130
@@ -121,6 +121,13 @@ def _code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) 
     if not outline.summary.complete:
         _say("stopped before the last sample; mend the cause, and the same command goes on from here")
         return 3
+    return 0
+
+
+def _code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) -> int:
+    """The exit code, said on standard error if it is not 0."""
+    if code := ending(outline):
+        return code
     failed = _failed_gates(outline.summary, gates, max_missing)
     for problem in failed:
         _say(problem)

@@ -1,0 +1,94 @@
+"""What `claimeval experiment` does: carry the arms out with a progress line, write the tables, print the best view."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from claimeval.api import choose_metrics
+from claimeval.cli.progress_line import ProgressLine
+from claimeval.cli.running import ending
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.experiments import printing
+from claimeval.experiments.design import Arm, read
+from claimeval.experiments.results import ArmResult, Table, flipped, tabulate
+from claimeval.experiments.running import prepare, run
+from claimeval.store import default_folder
+
+
+def experiment_and_tell(
+    file: Path, out: Path | None, cache: Path | None, limits: Limits, *, offline: bool, as_json: bool
+) -> None:
+    """Runs an experiment to its end and exits with its code."""
+    design = read(file)
+    prepared = prepare(design, choose_metrics)
+    folder = out or Path("experiments") / file.stem
+    store = cache or default_folder()
+    with ProgressLine(sys.stderr) as line:
+
+        def show(arm: Arm) -> Callable[[Progress], None]:
+            return line.show
+
+        carried = asyncio.run(run(prepared, folder, cache=store, limits=limits, offline=offline, show=show))
+    if code := ending(carried.last):
+        raise typer.Exit(code)
+    table = tabulate(design, prepared.metrics, folder, store, carried.calls)
+    others = [arm for arm in design.arms if arm.name != design.baseline]
+    printing.write(folder, table, (flip for arm in others for flip in flipped(design, folder, arm)))
+    if as_json:
+        print(json.dumps({"folder": str(folder), **table.model_dump()}, indent=1))
+        return
+    console = Console(highlight=False)
+    console.print(f"\n[bold]{escape(design.data.name)}[/]: {table.samples} samples, {len(table.arms)} arms")
+    for metric in table.arms[0].metrics:
+        console.print(_scores(table, metric))
+    console.print(_costs(table))
+    console.print(f"\nTables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl", soft_wrap=True)
+
+
+def _scores(table: Table, metric: str) -> Grid:
+    grid = Grid(title=escape(metric), title_justify="left", title_style="bold", box=None, padding=(0, 1))
+    grid.add_column("arm", overflow="fold")
+    for name in ("mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for arm in table.arms:
+        cell = arm.metrics[metric]
+        ours = [escape(arm.name), printing.number(cell.mean), printing.interval(cell.ci), str(cell.n)]
+        if arm.name == table.baseline:
+            grid.add_row(*ours, "baseline", "", "")
+        else:
+            difference = [printing.signed(cell.difference), printing.interval(cell.difference_ci)]
+            grid.add_row(*ours, *difference, printing.number(cell.p_holm))
+    return grid
+
+
+def _costs(table: Table) -> Grid:
+    grid = Grid(title="what it took", title_justify="left", title_style="bold", box=None, padding=(0, 1))
+    grid.add_column("arm", overflow="fold")
+    for name in ("claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for arm in table.arms:
+        grid.add_row(*_cost_cells(arm, table.baseline))
+    return grid
+
+
+def _cost_cells(arm: ArmResult, baseline: str) -> list[str]:
+    return [
+        escape(arm.name),
+        str(arm.claims),
+        printing.percent(arm.unassessed_rate),
+        printing.percent(arm.parse_failure_rate),
+        "" if arm.name == baseline else str(arm.flips),
+        str(arm.calls),
+        str(arm.new_calls),
+        "?" if arm.cost is None else f"{arm.cost:.2f}",
+    ]

@@ -1,0 +1,112 @@
+"""The table of an experiment as JSON, CSV and Markdown, and the claims that flipped."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from claimeval.experiments.results import ArmResult, Cell, Flip, Table
+
+
+def write(folder: Path, table: Table, flips: Iterable[Flip]) -> None:
+    """Writes `experiment.json`, `experiment.csv`, `experiment.md` and `flips.jsonl` into the experiment's folder."""
+    (folder / "experiment.json").write_text(json.dumps(table.model_dump(), indent=1) + "\n", encoding="utf-8")
+    (folder / "experiment.csv").write_text(to_csv(table), encoding="utf-8")
+    (folder / "experiment.md").write_text(to_markdown(table), encoding="utf-8")
+    with (folder / "flips.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(flip.model_dump_json() + "\n" for flip in flips)
+
+
+def to_csv(table: Table) -> str:
+    """A line an arm and metric; undefined values are empty."""
+    out = io.StringIO()
+    fields = [*ArmResult.model_fields.keys() - {"metrics", "name"}]
+    ordered = [name for name in ArmResult.model_fields if name in fields]
+    writer = csv.writer(out, lineterminator="\n")
+    ends = ("low", "high")
+    cell_names = [n for n in Cell.model_fields if n not in ("ci", "difference_ci")]
+    intervals = [f"{name}_{end}" for name in ("ci", "difference_ci") for end in ends]
+    writer.writerow(["arm", "metric", *cell_names, *intervals, *ordered])
+    for arm in table.arms:
+        for metric, cell in arm.metrics.items():
+            values = [getattr(cell, name) for name in cell_names]
+            bounds = [end for interval in (cell.ci, cell.difference_ci) for end in interval or (None, None)]
+            writer.writerow([arm.name, metric, *values, *bounds, *(getattr(arm, name) for name in ordered)])
+    return out.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """One table a metric and one for what the arms cost; fits a pull request."""
+    metrics = list(table.arms[0].metrics)
+    parts = [f"# Experiment over {table.samples} samples of {Path(table.data).name}", ""]
+    for metric in metrics:
+        parts += [
+            f"## {metric}",
+            "",
+            f"| arm | mean | 95 % interval | n | difference to {_cell(table.baseline)} | 95 % interval | p (Holm) |",
+            "|---|---|---|---|---|---|---|",
+            *(_metric_row(arm, metric, arm.name == table.baseline) for arm in table.arms),
+            "",
+        ]
+    parts += [
+        "## What it took",
+        "",
+        "| arm | claims | unassessed | unreadable replies | flipped | calls | new | tokens in / out | USD | median s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        *(_cost_row(arm, arm.name == table.baseline) for arm in table.arms),
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
+    cell = arm.metrics[metric]
+    cells = [_cell(arm.name), number(cell.mean), interval(cell.ci), str(cell.n)]
+    if baseline:
+        return "| " + " | ".join([*cells, "baseline", "", ""]) + " |"
+    return (
+        "| " + " | ".join([*cells, signed(cell.difference), interval(cell.difference_ci), number(cell.p_holm)]) + " |"
+    )
+
+
+def _cost_row(arm: ArmResult, baseline: bool) -> str:
+    cells = [
+        _cell(arm.name),
+        str(arm.claims),
+        percent(arm.unassessed_rate),
+        percent(arm.parse_failure_rate),
+        "" if baseline else str(arm.flips),
+        str(arm.calls),
+        str(arm.new_calls),
+        f"{arm.prompt_tokens} / {arm.completion_tokens}",
+        "price not known" if arm.cost is None else f"{arm.cost:.4f}",
+        "-" if arm.median_latency is None else f"{arm.median_latency:.2f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def number(value: float | None) -> str:
+    """Three decimals, or a dash for undefined."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def signed(value: float | None) -> str:
+    """Three decimals with a sign, or a dash for undefined."""
+    return "-" if value is None else f"{value:+.3f}"
+
+
+def interval(ends: tuple[float, float] | None) -> str:
+    """Both ends, or a dash for none."""
+    return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+
+
+def percent(value: float | None) -> str:
+    """One decimal, or a dash for undefined."""
+    return "-" if value is None else f"{100 * value:.1f} %"

@@ -1,0 +1,237 @@
+"""Run directories of arms -> one table: scores, paired differences to the baseline, flips, costs."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from claimeval.execution.replies import unpack
+from claimeval.experiments.design import Arm, Design
+from claimeval.experiments.running import arm_folder
+from claimeval.metrics import ClaimMetric
+from claimeval.prices import price
+from claimeval.records import Assessment, Record, SampleResult
+from claimeval.run import Manifest, load_manifest, read_results
+from claimeval.statistics import holm, mean_interval, paired_difference
+from claimeval.store import Store
+
+
+class Cell(Record):
+    """One metric of one arm."""
+
+    mean: float | None
+    ci: tuple[float, float] | None
+    n: int
+    difference: float | None = None
+    """Mean of the paired differences to the baseline, over samples with a value in both; None for the baseline."""
+    difference_ci: tuple[float, float] | None = None
+    p_value: float | None = None
+    """Sign-flip permutation test of the paired differences, two-sided."""
+    p_holm: float | None = None
+    """The same, adjusted over the arms (Holm)."""
+    pairs: int = 0
+
+
+class ArmResult(Record):
+    """One row of the table."""
+
+    name: str
+    run: str
+    metrics: dict[str, Cell]
+    claims: int
+    """Claims that were put to the panel, once for each metric."""
+    unassessed_rate: float | None
+    """Share of the judges' verdicts that are no label."""
+    parse_failure_rate: float | None
+    """Share of the replies that were not in the agreed format or cut off."""
+    flips: int
+    """Claims with another label than under the baseline, of those that both arms have."""
+    calls: int
+    """Questions asked, those shared with other arms included."""
+    new_calls: int
+    """Requests sent for this arm in this run of the command."""
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars at today's prices had the arm been run alone; None where a price is not known."""
+    median_latency: float | None
+    """Seconds a call, over the stored replies."""
+
+
+class Flip(Record):
+    """A claim that two arms judge differently."""
+
+    arm: str
+    sample: str
+    question: str
+    claim: str
+    against: str
+    baseline: str
+    baseline_reason: str | None
+    verdict: str
+    verdict_reason: str | None
+
+
+class Table(Record):
+    """What an experiment found."""
+
+    data: str
+    baseline: str
+    samples: int
+    arms: tuple[ArmResult, ...]
+
+
+def tabulate(
+    design: Design, metrics: tuple[ClaimMetric, ...], folder: Path, cache: Path, new: Mapping[str, int]
+) -> Table:
+    """The table over all arms; streams the runs, holding a number a sample, metric and arm."""
+    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, cache) for arm in design.arms}
+    base = gathered[design.baseline]
+    rows = []
+    for arm in design.arms:
+        mine = gathered[arm.name]
+        flips = 0 if arm.name == design.baseline else sum(1 for _ in flipped(design, folder, arm))
+        cells = {m.name: _cell(mine.values[m.name], base.values[m.name], mine is base, design.seed) for m in metrics}
+        rows.append(mine.row(arm, str(arm_folder(folder, arm)), cells, flips, new.get(arm.name, 0)))
+    samples = len(next(iter(base.values.values())))
+    adjusted = _adjusted(rows, [m.name for m in metrics], design.baseline)
+    return Table(data=str(design.data), baseline=design.baseline, samples=samples, arms=adjusted)
+
+
+def _cell(mine: list[float | None], base: list[float | None], is_baseline: bool, seed: int) -> Cell:
+    known = [value for value in mine if value is not None]
+    mean = mean_interval(known, seed=seed)
+    ci = None if mean.low is None or mean.high is None else (mean.low, mean.high)
+    if is_baseline:
+        return Cell(mean=mean.value, ci=ci, n=len(known))
+    paired = paired_difference(mine, base, seed=seed)
+    return Cell(
+        mean=mean.value,
+        ci=ci,
+        n=len(known),
+        difference=paired.difference,
+        difference_ci=None if paired.low is None or paired.high is None else (paired.low, paired.high),
+        p_value=paired.p_value,
+        pairs=paired.n,
+    )
+
+
+def _adjusted(rows: list[ArmResult], metrics: list[str], baseline: str) -> tuple[ArmResult, ...]:
+    """The rows with p-values adjusted over the arms, metric by metric."""
+    for metric in metrics:
+        tested = [i for i, row in enumerate(rows) if row.name != baseline and row.metrics[metric].p_value is not None]
+        for i, p in zip(tested, holm([rows[i].metrics[metric].p_value or 0.0 for i in tested]), strict=True):
+            cell = rows[i].metrics[metric].model_copy(update={"p_holm": p})
+            rows[i] = rows[i].model_copy(update={"metrics": {**rows[i].metrics, metric: cell}})
+    return tuple(rows)
+
+
+class _Gathered(NamedTuple):
+    """What one pass over an arm's results gives."""
+
+    values: dict[str, list[float | None]]
+    claims: int
+    verdicts: int
+    unassessed: int
+    replies: int
+    unreadable: int
+    calls: int
+    tokens: tuple[int, int]
+    cost: float | None
+    latencies: array[float]
+
+    def row(self, arm: Arm, run: str, cells: dict[str, Cell], flips: int, new: int) -> ArmResult:
+        return ArmResult(
+            name=arm.name,
+            run=run,
+            metrics=cells,
+            claims=self.claims,
+            unassessed_rate=self.unassessed / self.verdicts if self.verdicts else None,
+            parse_failure_rate=self.unreadable / self.replies if self.replies else None,
+            flips=flips,
+            calls=self.calls,
+            new_calls=new,
+            prompt_tokens=self.tokens[0],
+            completion_tokens=self.tokens[1],
+            cost=self.cost,
+            median_latency=median(self.latencies) if self.latencies else None,
+        )
+
+
+def _gather(run: Path, metrics: tuple[ClaimMetric, ...], cache: Path) -> _Gathered:
+    values: dict[str, list[float | None]] = {metric.name: [] for metric in metrics}
+    claims = verdicts = unassessed = replies = unreadable = 0
+    tokens: dict[str, list[int]] = {}
+    seen: set[str] = set()
+    latencies: array[float] = array("d")
+    with Store(cache) as store:
+        for result in read_results(run):
+            for score in result.scores:
+                values[score.metric].append(score.value)
+                claims += score.total
+            for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
+                verdicts += 1
+                unassessed += verdict.label == "unassessed"
+            for call in result.calls:
+                replies += call.reply is not None
+                unreadable += call.failed_because in ("unparsable", "truncated")
+                if call.key in seen:
+                    continue
+                seen.add(call.key)
+                spent = tokens.setdefault(call.judge, [0, 0])
+                spent[0] += call.prompt_tokens or 0
+                spent[1] += call.completion_tokens or 0
+                if (value := store.get(call.key)) and (latency := unpack(value)[0].latency) is not None:
+                    latencies.append(latency)
+    total = sum(spent[0] for spent in tokens.values()), sum(spent[1] for spent in tokens.values())
+    cost = _cost(load_manifest(run), tokens)
+    return _Gathered(values, claims, verdicts, unassessed, replies, unreadable, len(seen), total, cost, latencies)
+
+
+def _cost(manifest: Manifest, tokens: Mapping[str, list[int]]) -> float | None:
+    dollars = 0.0
+    for judge in {judge.name: judge for judge in (*manifest.judges, manifest.extractor)}.values():
+        if judge.name in tokens:
+            rate = price(judge.model, judge.endpoint)
+            if rate is None:
+                return None
+            dollars += (tokens[judge.name][0] * rate.input + tokens[judge.name][1] * rate.output) / 1e6
+    return dollars
+
+
+def flipped(design: Design, folder: Path, arm: Arm) -> Iterator[Flip]:
+    """The claims that an arm labels otherwise than the baseline, where both took the same claim from the sample."""
+    base = read_results(arm_folder(folder, design.arm(design.baseline)))
+    for theirs, mine in zip(base, read_results(arm_folder(folder, arm)), strict=True):
+        before = _labels(theirs)
+        for key, assessment in _labels(mine).items():
+            old = before.get(key)
+            if old is not None and old.label != assessment.label:
+                yield Flip(
+                    arm=arm.name,
+                    sample=mine.sample.id,
+                    question=mine.sample.question,
+                    claim=key[1],
+                    against=assessment.against,
+                    baseline=old.unassessed_because or old.label,
+                    baseline_reason=_reason(old),
+                    verdict=assessment.unassessed_because or assessment.label,
+                    verdict_reason=_reason(assessment),
+                )
+
+
+def _labels(result: SampleResult) -> dict[tuple[str, str, str], Assessment]:
+    claims = {claim.id: claim for claim in result.claims}
+    return {
+        (claims[a.claim_id].of, claims[a.claim_id].text, a.against): a
+        for a in result.assessments
+        if a.claim_id in claims
+    }
+
+
+def _reason(assessment: Assessment) -> str | None:
+    said = (v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason)
+    return next(said, None)

@@ -1,0 +1,122 @@
+"""`claimeval experiment` as a process: arms share what they can, differences are paired, flips are listed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import claim_judge
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback import ThreadHandle
+from tests.loopback.judge import Body, Reply, text_of
+from tests.test_api import spec
+
+SENTENCES = ["The tower is high.", "It is old.", "A DOUBTFUL claim stands here.", "The WRONG king built it."]
+
+
+def doubting(body: Body) -> Reply:
+    """Judges by the rule of `claim_judge`; under a yes-or-no prompt it lets doubtful claims pass, else not."""
+    reply = claim_judge.answer(body)
+    if "DOUBTFUL" in text_of(body) and '"verdicts"' in str(reply.content) and "- yes: " not in text_of(body):
+        content = json.loads(str(reply.content))
+        content["verdicts"][2].update(label="not_found", reason="too doubtful")
+        return Reply(json.dumps(content))
+    return reply
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> ThreadHandle:
+    return start_server(judge=doubting)
+
+
+@pytest.fixture
+def file(tmp_path: Path, server: ThreadHandle) -> Path:
+    samples = [
+        {"id": str(i), "question": f"Tower {i}?", "answer": " ".join(SENTENCES), "contexts": ["About towers."]}
+        for i in range(6)
+    ]
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    path = tmp_path / "prompts.yaml"
+    path.write_text(
+        f"data: samples.jsonl\nmetrics: [faithfulness]\njudges: ['{spec(server)}']\n"
+        "grid: {assess_prompt: [three_way, binary, tags]}\n"
+    )
+    return path
+
+
+def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+    done = claimeval("experiment", file, "--json")
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)
+    base, binary, tags = table["arms"]
+    assert [arm["name"] for arm in table["arms"]] == ["three_way", "binary", "tags"]
+    assert base["metrics"]["faithfulness"]["mean"] == 0.5
+    assert base["metrics"]["faithfulness"]["difference"] is None
+    cell = binary["metrics"]["faithfulness"]
+    assert (cell["mean"], cell["difference"], cell["pairs"]) == (0.75, 0.25, 6)
+    assert cell["p_value"] == pytest.approx(2 / 2**6)
+    assert cell["p_holm"] == pytest.approx(2 * 2 / 2**6)
+    assert (base["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (12, 12, 6, 6)
+    assert len(server.exchanges()) == 24
+    assert (base["flips"], binary["flips"]) == (0, 12)
+    assert base["unassessed_rate"] == base["parse_failure_rate"] == 0.0
+    assert base["cost"] is None
+    assert base["median_latency"] > 0
+
+
+def test_the_same_command_again_asks_nothing(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+    first = json.loads(claimeval("experiment", file, "--json").stdout)
+    sent = len(server.exchanges())
+    again = json.loads(claimeval("experiment", file, "--json").stdout)
+    assert len(server.exchanges()) == sent
+    assert [arm["new_calls"] for arm in again["arms"]] == [0, 0, 0]
+    assert [arm["metrics"] for arm in again["arms"]] == [arm["metrics"] for arm in first["arms"]]
+
+
+def test_flipped_claims_are_listed_with_both_reasons(claimeval: Run, file: Path) -> None:
+    assert claimeval("experiment", file, "--out", "found").returncode == 0
+    folder = file.parent / "here" / "found"
+    flips = [json.loads(line) for line in (folder / "flips.jsonl").read_text().splitlines()]
+    doubtful = [flip for flip in flips if flip["arm"] == "binary" and "DOUBTFUL" in flip["claim"]]
+    assert len(doubtful) == 6
+    assert doubtful[0]["baseline"] == "not_found"
+    assert doubtful[0]["baseline_reason"] == "too doubtful"
+    assert (doubtful[0]["verdict"], doubtful[0]["verdict_reason"]) == ("supported", "judged by rule: supported")
+
+
+def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file: Path) -> None:
+    done = claimeval("experiment", file, "--out", "found")
+    folder = file.parent / "here" / "found"
+    rows = list(csv.DictReader((folder / "experiment.csv").read_text().splitlines()))
+    assert [(row["arm"], row["metric"], row["mean"]) for row in rows] == [
+        ("three_way", "faithfulness", "0.5"),
+        ("binary", "faithfulness", "0.75"),
+        ("tags", "faithfulness", "0.75"),
+    ]
+    page = (folder / "experiment.md").read_text()
+    assert "| binary | 0.750 | " in page
+    assert "| +0.250 | " in page
+    assert "difference" in done.stdout
+    assert "baseline" in done.stdout
+    assert json.loads((folder / "experiment.json").read_text())["baseline"] == "three_way"
+
+
+def test_a_cap_holds_for_all_arms_together_and_can_be_raised(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+    done = claimeval("experiment", file, "--max-calls", "15", "--concurrency", "1")
+    assert done.returncode == 3
+    assert "the cap is reached" in done.stderr
+    assert len(server.exchanges()) == 15
+    assert claimeval("experiment", file, "--max-calls", "24").returncode == 0
+    assert len(server.exchanges()) == 24
+
+
+def test_a_mistake_is_said_before_any_call(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+    file.write_text(file.read_text().replace("binary", "binray"))
+    done = claimeval("experiment", file)
+    assert done.returncode == 2
+    assert "arm 'binray': unknown assess prompt 'binray'. Did you mean 'assess/binary'" in done.stderr
+    assert server.exchanges() == []
