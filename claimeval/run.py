@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from claimeval.calls import Judge
@@ -34,6 +34,8 @@ from claimeval.scoring import MetricSummary, Tally
 
 MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
 RUN_FORMAT = 1
+
+R = TypeVar("R", bound=Record)
 
 
 _ALONE = Panel()
