@@ -6,10 +6,11 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from claimeval import judges as judging
-from claimeval import prompting
+from claimeval import lineups, prompting
 from claimeval.calls import Judge
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
@@ -17,13 +18,17 @@ from claimeval.errors import DataError, StoppedEarly, UsageError
 from claimeval.evaluation import carry_out, identity
 from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
+from claimeval.families import Families
 from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.panel import Panel
 from claimeval.pipeline import Plan
 from claimeval.records import Claim, Sample, SampleResult
+from claimeval.revoting import rates_of, revote
 from claimeval.run import (
     Manifest,
     RunWriter,
     Summary,
+    Tallies,
     load_manifest,
     load_summary,
     manifest,
@@ -37,6 +42,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Samples = str | Path | Iterable[Sample | Mapping[str, Any]]
 """A file that `read_samples` reads, or samples, or mappings with the fields of `Sample`."""
+PanelSettings = Panel | Mapping[str, Any]
+"""Settings of `Panel`, all of them or some by name."""
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Report(NamedTuple):
@@ -91,6 +99,9 @@ def score(
     metrics: Sequence[str | ClaimMetric] | None = None,
     extract_prompt: str = "atomic",
     assess_prompt: str = "three_way",
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
     concurrency: int | None = None,
     rpm: int | None = None,
     tpm: int | None = None,
@@ -103,8 +114,10 @@ def score(
 ) -> Report:
     """Takes answers apart into claims, has judges assess them, and adds the verdicts up.
 
-    `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. `extractor` takes the claims
-    from the texts, by default the first judge. `metrics` are names, `name=claims_of:against` or `ClaimMetric`; by
+    `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. Several are a panel: `vote`
+    (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further settings
+    of `Panel`, such as `{"replicates": 3, "quorum": 2}`. `extractor` takes the claims from the texts, by default the
+    first judge. `metrics` are names, `name=claims_of:against` or `ClaimMetric`; by
     default the built-in ones that the samples can feed. `concurrency` is calls in flight per model, `rpm` and `tpm` are
     requests and tokens a minute; left out, they follow what the provider bears. `timeout` is seconds for an attempt.
     `max_calls` and `max_cost` (US dollars) are caps for this question over these samples, earlier interrupted runs
@@ -120,6 +133,9 @@ def score(
             metrics=metrics,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
+            vote=vote,
+            tie=tie,
+            panel=panel,
             concurrency=concurrency,
             rpm=rpm,
             tpm=tpm,
@@ -141,6 +157,9 @@ async def ascore(
     metrics: Sequence[str | ClaimMetric] | None = None,
     extract_prompt: str = "atomic",
     assess_prompt: str = "three_way",
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
     concurrency: int | None = None,
     rpm: int | None = None,
     tpm: int | None = None,
@@ -154,7 +173,9 @@ async def ascore(
     """`score` for code that is itself asynchronous."""
     material = _samples(samples)
     found = survey(material, rows(metrics) if metrics else tuple(METRICS.values()))
-    plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt)
+    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
+    plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt, said)
+    check_families(plan, found.generators)
     notes = judging.notes((*plan.judges, plan.extractor))
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
@@ -177,9 +198,12 @@ async def ascore(
         raise StoppedEarly(f"the cap is reached: {outline.over_budget}; a higher cap goes on from here")
     if not outline.summary.complete:
         raise StoppedEarly(why_stopped(outline.stopped))
+    summary = outline.summary
+    if plan.panel.needs_whole_run:
+        results, summary = voted_again(results, plan, notes)
     return Report(
         tuple(results),
-        outline.summary,
+        summary,
         manifest(plan, notes, str(samples) if isinstance(samples, (str, Path)) else None),
     )
 
@@ -190,19 +214,64 @@ def make_plan(
     metrics: tuple[ClaimMetric, ...],
     extract_prompt: str,
     assess_prompt: str,
+    panel: Mapping[str, Any] = NO_SETTINGS,
 ) -> Plan:
-    """Everything that is asked of every sample, checked; UsageError before any call can be made."""
-    panel = judging.line_up(judges)
-    taker = judging.judge(extractor) if extractor else panel[0]
-    if any(judge.name == taker.name and judge != taker for judge in panel):
+    """Everything that is asked of every sample, checked; UsageError before any call can be made.
+
+    `panel` are settings of `Panel` that were given; they come before those of a panel file.
+    """
+    found = lineups.named(judges)
+    spec = extractor or found.extractor
+    taker = judging.judge(spec) if spec else found.judges[0]
+    if any(judge.name == taker.name and judge != taker for judge in found.judges):
         raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
+    prompt = prompting.load("assess", assess_prompt)
+    assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
+    settings = lineups.panel_settings(found, panel, prompt.scale)
     return Plan(
         metrics=metrics,
-        judges=panel,
+        judges=found.judges,
         extractor=taker,
         extract_prompt=prompting.load("extract", extract_prompt),
-        assess_prompt=prompting.load("assess", assess_prompt),
+        assess_prompt=prompt,
+        panel=settings,
+        families=Families(settings.families),
     )
+
+
+def settings_given(panel: PanelSettings) -> dict[str, Any]:
+    """The settings of a panel that were given, by name."""
+    return panel.model_dump(exclude_unset=True) if isinstance(panel, Panel) else dict(panel)
+
+
+def given(**settings: object) -> dict[str, Any]:
+    """Those of the settings that are not None."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def check_families(plan: Plan, generators: Iterable[str]) -> None:
+    """UsageError where judge or extractor are of a generator's family and that was declared an error."""
+    if plan.panel.on_same_family != "error":
+        return
+    for generator in generators:
+        for role, one in [("judge", judge) for judge in plan.judges] + [("extractor", plan.extractor)]:
+            if plan.families.same(one.model, generator):
+                raise UsageError(
+                    f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                    f"{role}, or say what to do with --on-same-family warn or exclude"
+                )
+
+
+def voted_again(
+    results: Sequence[SampleResult], plan: Plan, notes: tuple[str, ...]
+) -> tuple[list[SampleResult], Summary]:
+    """The results with the votes that needed all of them, and what they add up to."""
+    rates = rates_of(results, plan.voters)
+    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel)
+    revoted = [revote(result, plan.voters, plan.metrics, rates) for result in results]
+    for result in revoted:
+        tallies.add(result)
+    return revoted, tallies.summary(rates=rates)
 
 
 def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> tuple[ClaimMetric, ...]:

@@ -58,7 +58,7 @@ def identity(plan: Plan, samples: Iterable[Sample]) -> str:
 
 
 async def carry_out(
-    samples: Iterator[Sample],
+    samples: Iterator[Sample | SampleResult],
     plan: Plan,
     *,
     notes: tuple[str, ...],
@@ -71,6 +71,7 @@ async def carry_out(
 ) -> Outline:
     """Evaluates every sample; `on_result` gets the results one by one, in the order of the samples.
 
+    An earlier result stands for its sample: what it has is not asked for again.
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when no judge or no extractor is
     left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for.
     """
@@ -95,8 +96,10 @@ async def carry_out(
             stack.callback(syncing.cancel)
         executor = _Counted(stack.enter_context(Cached(store, online or Replay())), progress)
 
-        async def work(sample: Sample) -> SampleResult:
-            return await evaluate(sample, plan, executor)
+        async def work(item: Sample | SampleResult) -> SampleResult:
+            if isinstance(item, SampleResult):
+                return await evaluate(item.sample, plan, executor, item)
+            return await evaluate(item, plan, executor)
 
         interrupt = Interrupt(online)
         complete = True
