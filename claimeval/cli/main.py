@@ -16,6 +16,7 @@ from claimeval.cli.experiment import experiment
 from claimeval.cli.lexical import lexical
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
+from claimeval.cli.report import report
 from claimeval.cli.score import score
 from claimeval.errors import ClaimevalError, UsageError
 
@@ -37,6 +38,7 @@ for command in (
     score,
     experiment,
     lexical,
+    report,
 ):
     app.command()(command)
 for group in (

@@ -45,4 +45,7 @@ def report(
     """
     from claimeval.report import forms
 
-    print(forms.write(run, form, out, compared=compare, rows=rows), end="")
+    if out is None and form != "html":
+        print(forms.text(run, form, compared=compare, rows=rows), end="")
+    else:
+        print(f"Report: {forms.write(run, form, out, compared=compare, rows=rows)}")

@@ -7,13 +7,13 @@ import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
-from claimeval.api import choose_metrics, incomplete, make_plan
+from claimeval.api import NO_SETTINGS, check_families, choose_metrics, incomplete, make_plan
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
 from claimeval.data.reading import parse_fields, read_samples
@@ -25,6 +25,7 @@ from claimeval.execution.progress import Progress
 from claimeval.judges import notes as notes_of
 from claimeval.metrics import METRICS, ClaimMetric, rows
 from claimeval.records import Sample
+from claimeval.report import forms
 from claimeval.run import Manifest, RunWriter, Summary, manifest
 from claimeval.store import default_folder
 
@@ -38,6 +39,7 @@ class Settings(NamedTuple):
     extractor: str | None = None
     extract_prompt: str = "atomic"
     assess_prompt: str = "three_way"
+    panel: Mapping[str, Any] = NO_SETTINGS
     out: Path | None = None
     overwrite: bool = False
     cache: Path | None = None
@@ -63,34 +65,73 @@ def run_and_tell(settings: Settings) -> None:
     for lack, names in incomplete(found, metrics).items():
         _say(f"{lack}: counted as missing_input in {', '.join(names)}")
     gates = [_gate(text, metrics) for text in settings.fail_under]
-    plan = make_plan(settings.judges, settings.extractor, metrics, settings.extract_prompt, settings.assess_prompt)
-    notes = notes_of((*plan.judges, plan.extractor))
-    record = manifest(plan, notes, str(settings.data))
-    folder = settings.out or _default_folder(record)
-    writer = RunWriter(folder, record, overwrite=settings.overwrite)
-    with ProgressLine(sys.stderr) as line:
-        outline = asyncio.run(
-            carry_out(
-                samples(),
-                plan,
-                notes=notes,
-                cache=settings.cache or default_folder(),
-                limits=settings.limits,
-                progress=Progress(found.samples, line.show),
-                offline=settings.offline,
-                on_result=writer.add,
-                run=identity(plan, samples()) if settings.limits.capped else "",
-            )
-        )
-    writer.finish(outline.summary)
+    plan = make_plan(
+        settings.judges,
+        settings.extractor,
+        metrics,
+        settings.extract_prompt,
+        settings.assess_prompt,
+        settings.panel,
+    )
+    check_families(plan, found.generators)
+    record = manifest(plan, notes_of((*plan.judges, plan.extractor)), str(settings.data))
+    folder = settings.out or default_out(record)
+    run = identity(plan, samples()) if settings.limits.capped else ""
+    outline = carry_out_into(folder, record, plan, samples(), found.samples, settings, run)
     if settings.json:
         print(json.dumps({"run": str(folder), **outline.summary.model_dump()}, indent=1, ensure_ascii=False))
     else:
         print_run(folder, record, outline.summary, found.samples)
-    raise typer.Exit(_code(outline, gates, settings.max_missing))
+    raise typer.Exit(exit_code(outline, gates, settings.max_missing))
 
 
-def _default_folder(record: Manifest) -> Path:
+def carry_out_into(
+    folder: Path,
+    record: Manifest,
+    plan: Plan,
+    samples: Iterator[Sample | SampleResult],
+    total: int | None,
+    settings: Settings,
+    run: str = "",
+) -> Outline:
+    """Carries the plan out and writes the run directory; says how far it is on standard error."""
+    writer = RunWriter(folder, record, overwrite=settings.overwrite)
+    with ProgressLine(sys.stderr) as line:
+        outline = asyncio.run(
+            carry_out(
+                samples,
+                plan,
+                notes=record.notes,
+                cache=settings.cache or default_folder(),
+                limits=settings.limits,
+                progress=Progress(total, line.show),
+                offline=settings.offline,
+                on_result=writer.add,
+                run=run,
+            )
+        )
+    if plan.panel.needs_whole_run:
+        outline = outline._replace(summary=vote_again(writer, plan.voters, record, complete=outline.summary.complete))
+    writer.finish(outline.summary)
+    return outline
+
+
+def vote_again(writer: RunWriter, voters: Voters, record: Manifest, *, complete: bool) -> Summary:
+    """Puts the votes that need the whole run in place of those made while it ran, and adds up anew."""
+    rates = rates_of(writer.added(), voters)
+    tallies = Tallies(record.metrics, record.notes, voters.judges, record.extractor, voters.panel)
+
+    def voted(result: SampleResult) -> SampleResult:
+        now = revote(result, voters, record.metrics, rates)
+        tallies.add(now)
+        return now
+
+    writer.revise(voted)
+    return tallies.summary(complete=complete, rates=rates)
+
+
+def default_out(record: Manifest) -> Path:
+    """`runs/DATA-SETTINGS`, the same for the same command."""
     digest = hashlib.sha256(record.model_dump_json(exclude={"versions"}).encode()).hexdigest()
     return Path("runs") / f"{Path(record.data or 'data').stem}-{digest[:8]}"
 
@@ -124,7 +165,7 @@ def ending(outline: Outline) -> int:
     return 0
 
 
-def _code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) -> int:
+def exit_code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) -> int:
     """The exit code, said on standard error if it is not 0."""
     if code := ending(outline):
         return code

@@ -14,30 +14,29 @@ from claimeval.report.facts import Facts
 from claimeval.report.gathering import gather
 
 Form = Literal["html", "md", "csv", "json"]
+Rows = tables.Rows
 
 
-def write(run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: tables.Rows) -> str:
-    """Writes a report to a file and gives the line that says so; without `out` a text form is what is given.
-
-    The page goes to `RUN/report.html` unless `out` says otherwise, and beside it where two runs are compared.
-    """
-    if form == "html":
-        out = out or run / (f"compared-with-{compared.resolve().name}.html" if compared else "report.html")
-    text = "" if form == "html" else _text(run, form, compared, rows)
-    if out is None:
-        return text
+def write(
+    run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: Rows = "samples"
+) -> Path:
+    """Writes a report and says where: `out`, else a file in the run directory that is named after the form."""
+    name = f"compared-with-{compared.resolve().name}" if compared else "report"
+    out = out or run / f"{name}.{form}"
+    content = text(run, form, compared=compared, rows=rows) if form != "html" else ""
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         if form == "html":
             page.write(run, out, compared)
         else:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(text, encoding="utf-8")
+            out.write_text(content, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
-    return f"Report: {out}\n"
+    return out
 
 
-def _text(run: Path, form: Form, compared: Path | None, rows: tables.Rows) -> str:
+def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "samples") -> str:
+    """A report in one of the forms of text."""
     if form == "csv":
         if compared:
             raise UsageError("a csv shows one run; take `--format md` or `--format json` for a comparison")

@@ -27,7 +27,6 @@ def write(folder: Path, out: Path, compared: Path | None = None) -> None:
 
     DataError where a folder holds no finished run; UsageError where two runs share no metric or no sample.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(out.name + ".part")
     with part.open("w", encoding="utf-8", newline="\n") as file:
         render(file, folder, compared)
