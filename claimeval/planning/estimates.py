@@ -96,21 +96,21 @@ def output_seen(store: Store, wanted: Collection[Source]) -> dict[Source, Counte
         if not open_:
             break
         origin = read_origin(row.value) if row.value is not None else None
-        if (
-            row.value is None
-            or origin is None
-            or (source := (origin.model, origin.endpoint, origin.prompt)) not in open_
-        ):
+        if row.value is None or origin is None:
             continue
-        try:
-            tokens = completion(row.value).usage.completion_tokens
-        except CallError:
-            continue
-        if tokens is not None:
+        source = (origin.model, origin.endpoint, origin.prompt)
+        if source in open_ and (tokens := _output_tokens(row.value)) is not None:
             found[source][tokens] += 1
             if found[source].total() >= SAMPLED:
                 open_.remove(source)
     return found
+
+
+def _output_tokens(value: bytes) -> int | None:
+    try:
+        return completion(value).usage.completion_tokens
+    except CallError:
+        return None
 
 
 def measured(counted: Counted) -> Range | None:
