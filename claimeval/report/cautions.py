@@ -15,12 +15,12 @@ TIES = 0.1
 ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
 
 
-def cautions(summary: Summary) -> tuple[Caution, ...]:
-    """All that applies, gravest first."""
+def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...]:
+    """All that applies, gravest first; `shorter` has the names of judges as they are shown."""
     return (
         *_incomplete(summary),
         *(Caution(kind="note", text=f"These numbers are a {note}.") for note in summary.notes),
-        *_same_family(summary),
+        *_same_family(summary, shorter),
         *_lost(summary.metrics),
         *_ungrounded(summary.metrics),
         *_ties(summary.metrics),
@@ -36,12 +36,13 @@ def _incomplete(summary: Summary) -> Iterator[Caution]:
         )
 
 
-def _same_family(summary: Summary) -> Iterator[Caution]:
+def _same_family(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
     for kin in summary.same_family:
+        who = f"The {ROLES[kin.role]} {shorter.get(kin.name, kin.name)}"
         yield Caution(
             kind="same_family",
-            text=f"The {ROLES[kin.role]} {kin.name} is of the family ({kin.family}) that wrote {kin.samples} of "
-            f"{summary.samples} answers. Models tend to favour their own kind.",
+            text=f"{who} is of the family ({kin.family}) that wrote {kin.samples} of {summary.samples} answers. "
+            "Models tend to favour their own kind.",
         )
 
 

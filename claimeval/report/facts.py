@@ -41,6 +41,8 @@ class JudgeFacts(Record):
     """What one judge or extractor was asked and said."""
 
     name: str
+    short: str
+    """The name as tables show it."""
     model: str
     endpoint: str | None
     served_models: dict[str, int]

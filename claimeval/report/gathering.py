@@ -13,6 +13,7 @@ from claimeval.prices import price
 from claimeval.records import Assessment, Call, Claim, Reason, SampleResult
 from claimeval.report.cautions import cautions
 from claimeval.report.facts import BINS, Facts, JudgeFacts, LabelCounts, MetricFacts, RankFacts
+from claimeval.report.names import short
 from claimeval.report.troubles import Worst
 from claimeval.run import Manifest, load_manifest, load_summary, read_results
 
@@ -34,10 +35,13 @@ class Gathering:
     """Takes the results of a run one by one."""
 
     def __init__(self, manifest: Manifest) -> None:
+        shorter = short([judge.name for judge in (*manifest.judges, manifest.extractor)])
         self._manifest = manifest
         self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._distributions = {metric.name: [0] * BINS for metric in manifest.metrics}
-        self._judges = {judge.name: _JudgeTally(judge) for judge in (*manifest.judges, manifest.extractor)}
+        self._judges = {
+            judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in (*manifest.judges, manifest.extractor)
+        }
         self._ranks = _RankTally()
         self._worst = Worst(tuple(metric.against for metric in manifest.metrics))
 
@@ -66,7 +70,7 @@ class Gathering:
             name=folder.resolve().name,
             manifest=self._manifest.model_copy(update={"data": data_name(self._manifest)}),
             summary=summary,
-            cautions=cautions(summary),
+            cautions=cautions(summary, {name: tally.short for name, tally in self._judges.items()}),
             metrics=tuple(
                 MetricFacts(
                     metric=metric,
@@ -97,8 +101,9 @@ def bar(value: float) -> int:
 class _JudgeTally:
     """What one judge was asked and said."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, short: str) -> None:
         self._judge = judge
+        self.short = short
         self._steps: Counter[str] = Counter()
         self._served: Counter[str] = Counter()
         self._failed: Counter[Reason] = Counter()
@@ -119,6 +124,7 @@ class _JudgeTally:
     def facts(self) -> JudgeFacts:
         return JudgeFacts(
             name=self._judge.name,
+            short=self.short,
             model=self._judge.model,
             endpoint=self._judge.endpoint,
             served_models=dict(self._served.most_common()),

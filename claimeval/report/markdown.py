@@ -21,7 +21,8 @@ WIDTH = 160
 
 def summary(facts: Facts) -> str:
     """What a run comes to: the means, what to beware of, and the worst claims."""
-    judges = ", ".join(code(judge.name) for judge in facts.manifest.judges)
+    shorter = {judge.name: judge.short for judge in facts.judges}
+    judges = ", ".join(code(shorter[judge.name]) for judge in facts.manifest.judges)
     return _page(
         f"### claimeval: {code(facts.manifest.data or facts.name)}",
         f"{_samples(facts)}, judged by {judges}.",

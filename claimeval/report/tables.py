@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from claimeval.records import SampleResult, Verdict
+from claimeval.report.names import short
 from claimeval.run import Manifest, load_manifest, read_results
 
 Rows = Literal["samples", "claims"]
@@ -45,9 +46,10 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
 
 def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
     judges = [judge.name for judge in manifest.judges]
+    shorter = short(judges)
     said = ("label", "probability", "reason", "evidence")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "label", "unassessed_because", "agreement"]
-    yield [*head, *(f"{judge}: {word}" for judge in judges for word in said)]
+    yield [*head, *(f"{shorter[judge]}: {word}" for judge in judges for word in said)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:

@@ -60,15 +60,7 @@ function countsInWords(found) {
   return said.map((label) => `${found[label]} ${LABELS[label].word}`).join(", ") || "no claims";
 }
 
-// Names of judges as short as they stay different: without the address, then without the provider.
-function shortNames(names) {
-  for (const shorten of [(n) => n.replace(/@.*/s, "").replace(/^[^:]*:/, ""), (n) => n.replace(/@.*/s, ""), (n) => n]) {
-    const short = names.map(shorten);
-    if (new Set(short).size === names.length && short.every(Boolean)) return new Map(names.map((n, i) => [n, short[i]]));
-  }
-  return new Map(names.map((n) => [n, n]));
-}
-
+// Judge -> the name that tables show.
 function judgeNames(facts) {
-  return shortNames(facts.judges.map((judge) => judge.name));
+  return new Map(facts.judges.map((judge) => [judge.name, judge.short]));
 }
