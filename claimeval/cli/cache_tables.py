@@ -32,7 +32,7 @@ def tell_stats(folder: Path | None, *, as_json: bool) -> None:
     if as_json:
         _print_json({"folder": str(where), "on_disk": _on_disk(where), **found.model_dump()})
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     console.print(f"\n[bold]{escape(str(where))}[/]: {_sum(found)}, {_size(_on_disk(where))} on disk", soft_wrap=True)
     names = {
         prompting.load(step, name).digest: name for step in prompting.VARIABLES for name in prompting.shipped(step)
