@@ -13,6 +13,7 @@ from claimeval.calls import AssessTask, Completion, Judge, Request
 from claimeval.errors import UsageError
 from claimeval.execution.replies import pack
 from claimeval.prices import worst_case
+from claimeval.records import Sample
 from claimeval.steps import extract
 from claimeval.store import Store
 from claimeval.wire import read_chat, write_chat
