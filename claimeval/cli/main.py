@@ -18,6 +18,7 @@ from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
 from claimeval.cli.report import report
 from claimeval.cli.score import score
+from claimeval.cli.view import view
 from claimeval.errors import ClaimevalError, UsageError
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ for command in (
     experiment,
     lexical,
     report,
+    view,
 ):
     app.command()(command)
 for group in (

@@ -20,6 +20,7 @@ SCRIPTS = {
         "text.js",
         "words.js",
         "labels.js",
+        "unpacking.js",
         "data.js",
         "route.js",
         "plots.js",
@@ -38,7 +39,7 @@ SCRIPTS = {
         "sample.js",
         "main.js",
     ),
-    "viewer": ("elements.js", "text.js", "viewer.js"),
+    "viewer": ("elements.js", "text.js", "unpacking.js", "viewer.js"),
 }
 """The files of each page, in the order in which they are joined."""
 

@@ -12,14 +12,6 @@ const report = {
   numbers: new Map(), // sample id -> row number
 };
 
-async function unpack(name) {
-  const element = document.getElementById(name);
-  const binary = atob(element.textContent);
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 async function load() {
   const [overview, index] = await Promise.all([unpack("overview"), unpack("index")]);
   Object.assign(report, overview, { starts: index.starts });

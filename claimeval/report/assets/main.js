@@ -107,7 +107,8 @@ async function start() {
   }
   history.scrollRestoration = "manual";
   await load();
-  document.getElementById("brand").replaceChildren("claimeval ", el("span", { class: "quiet" }, data(dataName(report.runs[0]))));
+  const served = location.pathname === "/report"; // by `claimeval view`, which lists all runs at /
+  document.getElementById("brand").replaceChildren(served ? el("a", { href: "/" }, "All runs") : "claimeval", " ", el("span", { class: "quiet" }, data(dataName(report.runs[0]))));
   document.getElementById("theme").addEventListener("click", nextTheme);
   document.getElementById("keys").addEventListener("click", help);
   addEventListener("hashchange", show);
