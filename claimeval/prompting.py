@@ -159,6 +159,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
+@lru_cache(maxsize=64)
 def _compile(name: str, step: str, source: str, own: frozenset[str]) -> jinja2.Template:
     from jinja2 import TemplateError, meta
 
