@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -32,6 +33,7 @@ def forecast_and_tell(
     metrics: tuple[str, ...] | None,
     extractor: str | None,
     prompts: tuple[str, str],
+    panel: Mapping[str, Any],
     cache: Path | None,
     prices: Path | None,
     limit: int | None,
@@ -46,14 +48,14 @@ def forecast_and_tell(
 
     asked = rows(metrics) if metrics else None
     chosen = choose_metrics(asked, survey(samples(), asked or tuple(METRICS.values())))
-    plan = make_plan(judges, extractor, chosen, *prompts)
+    plan = make_plan(judges, extractor, chosen, *prompts, panel)
     folder = cache or default_folder()
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
         found = asyncio.run(forecast(samples(), plan, store, prices))
     if as_json:
         print(json.dumps(_content(found), indent=1, ensure_ascii=False, default=str))
     else:
-        _tell(Console(highlight=False), data, plan, found)
+        _tell(Console(highlight=False, emoji=False), data, plan, found)
 
 
 def _content(found: Forecast) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from claimeval.cli import options as o
+from claimeval.cli import panel_options as p
 
 Prices = Annotated[
     Path | None,
@@ -27,6 +28,14 @@ def plan(
     extractor: o.Extractor = None,
     extract_prompt: o.ExtractPrompt = "atomic",
     assess_prompt: o.AssessPrompt = "three_way",
+    vote: p.Vote = None,
+    tie: p.Tie = None,
+    quorum: p.Quorum = None,
+    replicates: p.Replicates = None,
+    escalate: p.Escalate = None,
+    on_same_family: p.OnSameFamily = None,
+    leave_own_family_out: p.LeaveOwnFamilyOut = False,
+    families: p.Families = None,
     cache: o.Cache = None,
     prices: Prices = None,
     limit: o.Limit = None,
@@ -61,6 +70,7 @@ def plan(
         metrics=tuple(metrics.split(",")) if metrics else None,
         extractor=extractor,
         prompts=(extract_prompt, assess_prompt),
+        panel=p.said(vote, tie, quorum, replicates, escalate, on_same_family, leave_own_family_out, families),
         cache=cache,
         prices=prices,
         limit=limit,

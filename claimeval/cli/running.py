@@ -24,9 +24,12 @@ from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.judges import notes as notes_of
 from claimeval.metrics import METRICS, ClaimMetric, rows
-from claimeval.records import Sample
+from claimeval.panel.voters import Voters
+from claimeval.pipeline import Plan
+from claimeval.records import Sample, SampleResult
 from claimeval.report import forms
-from claimeval.run import Manifest, RunWriter, Summary, manifest
+from claimeval.revoting import rates_of, revote
+from claimeval.run import Manifest, RunWriter, Summary, Tallies, manifest
 from claimeval.store import default_folder
 
 
@@ -78,10 +81,12 @@ def run_and_tell(settings: Settings) -> None:
     folder = settings.out or default_out(record)
     run = identity(plan, samples()) if settings.limits.capped else ""
     outline = carry_out_into(folder, record, plan, samples(), found.samples, settings, run)
+    report = forms.write(folder, "html")
     if settings.json:
         print(json.dumps({"run": str(folder), **outline.summary.model_dump()}, indent=1, ensure_ascii=False))
     else:
         print_run(folder, record, outline.summary, found.samples)
+        print(f"Report: {report}")
     raise typer.Exit(exit_code(outline, gates, settings.max_missing))
 
 

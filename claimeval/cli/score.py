@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from claimeval.cli import options as o
+from claimeval.cli import panel_options as p
 
 
 def score(
@@ -12,6 +13,14 @@ def score(
     extractor: o.Extractor = None,
     extract_prompt: o.ExtractPrompt = "atomic",
     assess_prompt: o.AssessPrompt = "three_way",
+    vote: p.Vote = None,
+    tie: p.Tie = None,
+    quorum: p.Quorum = None,
+    replicates: p.Replicates = None,
+    escalate: p.Escalate = None,
+    on_same_family: p.OnSameFamily = None,
+    leave_own_family_out: p.LeaveOwnFamilyOut = False,
+    families: p.Families = None,
     out: o.Out = None,
     overwrite: o.Overwrite = False,
     cache: o.Cache = None,
@@ -45,6 +54,7 @@ def score(
             extractor=extractor,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
+            panel=p.said(vote, tie, quorum, replicates, escalate, on_same_family, leave_own_family_out, families),
             out=out,
             overwrite=overwrite,
             cache=cache,

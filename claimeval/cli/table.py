@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from claimeval.cli.panel_table import members, print_panel, range_of_members
 from claimeval.records import Assessment, Claim, Part, Reason, SampleResult
 from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
@@ -25,13 +26,14 @@ WIDTH = 66
 
 def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
     """Scores, the worst claims, and where the run lies."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     console.print(_heading(manifest, summary, total))
     for note in summary.notes:
         console.print(f"[bold yellow]Note:[/] these numbers are a {escape(note)}.")
     console.print(_scores(summary))
     for name, metric in summary.metrics.items():
         console.print(Padding(f"[dim]{escape(name)}: {_details(metric)}[/]", (0, 0, 0, 1)))
+    print_panel(console, manifest, summary)
     order = [metric.against for metric in manifest.metrics]
     if sides := list(read_sides(folder)):
         print_sides(console, sides)
@@ -58,16 +60,21 @@ def _scores(summary: Summary) -> Table:
     for name in ("mean", "95 % interval", "n", "missing", "micro", "bounds"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, metric in summary.metrics.items():
-        table.add_row(
-            escape(name),
-            _number(metric.mean),
-            _range(metric.ci),
-            str(metric.n),
-            str(sum(metric.missing.values())),
-            _number(metric.micro),
-            _range(metric.bounds),
-        )
+        table.add_row(escape(name), *_cells(metric))
+        for judge, member in members(metric):
+            table.add_row(f"  {escape(judge)}", *_cells(member), style="dim")
     return table
+
+
+def _cells(metric: MetricSummary) -> tuple[str, ...]:
+    return (
+        _number(metric.mean),
+        _range(metric.ci),
+        str(metric.n),
+        str(sum(metric.missing.values())),
+        _number(metric.micro),
+        _range(metric.bounds),
+    )
 
 
 def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
@@ -98,6 +105,8 @@ def _details(metric: MetricSummary) -> str:
         parts.append(f"{metric.ungrounded} ungrounded")
     if metric.missing:
         parts.append(f"samples without a score: {_reasons(metric.missing)}")
+    if range_ := range_of_members(metric):
+        parts.append(range_)
     return "; ".join(parts)
 
 

@@ -1,0 +1,111 @@
+"""Options of commands that count the verdicts of several judges, and what was said with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+PANEL = "Panel"
+"""The group under which `--help` lists these options."""
+
+Vote = Annotated[
+    str | None,
+    typer.Option(
+        help="How the verdicts of several judges become a label: `majority` (unless said), `unanimous`, `any` (one "
+        "judge who finds support is enough), `median`, `mean` (of probabilities), `weighted`, `dawid_skene`.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+Tie = Annotated[
+    str | None,
+    typer.Option(
+        help="What a tie comes to: `abstain` (no label; unless said), `conservative` (the least favourable of the tied "
+        "labels), or the name of the judge who decides.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+Quorum = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Judges who must have given a label, else the claim has none. Unless said, more than half. A judge that "
+        "fails or abstains never counts as a no.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Ask each judge so many times, each a call of its own (set a `temperature` in a judge file); a judge's "
+        "repeats are one vote, and the summary says how often it contradicts itself.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+Escalate = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        help="Ask only the first N judges about every claim, the others where these are not of one mind. The summary "
+        "says how many calls that spared.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+OnSameFamily = Annotated[
+    str | None,
+    typer.Option(
+        help="What to do with judges of the model family that wrote the answer (the samples' `generator`): `warn` "
+        "(unless said), `exclude` (not asked about it), `error` (refuse to begin).",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+LeaveOwnFamilyOut = Annotated[
+    bool,
+    typer.Option(
+        "--leave-own-family-out",
+        help="Ask judges about answers of their own family and keep what they say, but do not count it.",
+        rich_help_panel=PANEL,
+    ),
+]
+Families = Annotated[
+    Path | None,
+    typer.Option(
+        help="YAML file of further model families, a line `pattern: family` each, as in `house-*: llama`.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+
+
+def said(
+    vote: str | None,
+    tie: str | None,
+    quorum: int | None,
+    replicates: int | None,
+    escalate: int | None,
+    on_same_family: str | None,
+    leave_own_family_out: bool,
+    families: Path | None,
+) -> dict[str, Any]:
+    """The settings of the panel that the options give."""
+    from claimeval.families import read_families
+
+    given = {
+        "vote": vote,
+        "tie": tie,
+        "quorum": quorum,
+        "replicates": replicates,
+        "escalate": escalate,
+        "on_same_family": on_same_family,
+        "leave_own_family_out": leave_own_family_out or None,
+        "families": read_families(families) if families else None,
+    }
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,155 @@
+"""What a run says of its judges, for a person who reads it at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.panel.summary import Agreement, Dispute, PanelSummary, Preference
+from claimeval.run import Manifest, Summary
+from claimeval.scoring import MetricSummary
+
+MEMBERS = 8
+"""Judges whose scores are printed under the panel's; of more only the range is."""
+PAIRS = 10
+"""Pairs of judges whose agreement is printed; of more only the range is."""
+DISPUTES = 3
+"""The most disputed claims that are printed."""
+SHOWN = 100
+"""Characters of a claim."""
+
+
+def print_panel(console: Console, manifest: Manifest, summary: Summary) -> None:
+    """Rules, agreement, disputes, families; nothing for one judge asked once about answers of nobody's family."""
+    for caution in _cautions(manifest, summary):
+        console.print(f"[bold yellow]Caution:[/] {escape(caution)}", soft_wrap=True)
+    if panel := summary.panel:
+        console.print(f"\n[bold]Panel of {len(panel.judges)}[/]: {escape(_rules(manifest.panel, len(panel.judges)))}")
+        for line in _agreement(panel):
+            console.print(Padding(escape(line), (0, 0, 0, 1)))
+        if len(panel.judges) > 1:
+            console.print(_pairs([*panel.pairs, *panel.with_panel], panel.judges))
+        for line in (*_preferences(panel), *_noise(panel), *_spared(summary)):
+            console.print(Padding(escape(line), (0, 0, 0, 1)))
+        if panel.disputed:
+            console.print(f" Most disputed of {len(panel.disputed)}{'+' * (len(panel.disputed) == 20)} listed claims:")
+        for dispute in panel.disputed[:DISPUTES]:
+            console.print(Padding(escape(_dispute(dispute, short_names(panel.judges))), (0, 0, 0, 3)))
+
+
+def members(metric: MetricSummary) -> Iterator[tuple[str, MetricSummary]]:
+    """The judges to print under the panel's row, each with its own score, by short names."""
+    if len(metric.members) <= MEMBERS:
+        names = short_names(tuple(metric.members))
+        yield from ((names[judge], member) for judge, member in metric.members.items())
+
+
+def short_names(judges: Sequence[str]) -> dict[str, str]:
+    """The judges' names without their addresses, where these are not needed to tell them apart."""
+    bare = {judge: judge.partition("@")[0] for judge in judges}
+    return {judge: name if list(bare.values()).count(name) == 1 else judge for judge, name in bare.items()}
+
+
+def range_of_members(metric: MetricSummary) -> str | None:
+    """The judges' means in a few words, where they are too many to print."""
+    means = sorted(member.mean for member in metric.members.values() if member.mean is not None)
+    if len(metric.members) <= MEMBERS or not means:
+        return None
+    return f"{len(metric.members)} judges alone: {means[0]:.3f} to {means[-1]:.3f}, median {means[len(means) // 2]:.3f}"
+
+
+def _cautions(manifest: Manifest, summary: Summary) -> Iterator[str]:
+    roles = {"judge": "", "extractor": " (extractor)", "reference_author": " (author of gold answers)"}
+    names = short_names(tuple(dict.fromkeys(judge.name for judge in (*manifest.judges, manifest.extractor))))
+    for kin in summary.same_family:
+        yield (
+            f"{names.get(kin.name, kin.name)}{roles[kin.role]} is of the family that wrote {kin.samples} of the "
+            f"{summary.samples} answers ({kin.family}); judges tend to favour their own kind."
+        )
+    for found in summary.panel.self_preference if summary.panel else ():
+        if found.ci and found.ci[0] > 0:
+            yield f"judges of {found.family} do favour answers of {found.family}: {_preference(found)}."
+
+
+def _preference(found: Preference) -> str:
+    return f"{found.metric} {_signed(found.value)}" + (
+        f" ({_signed(found.ci[0])} to {_signed(found.ci[1])})" if found.ci else ""
+    )
+
+
+def _preferences(panel: PanelSummary) -> Iterator[str]:
+    for family in dict.fromkeys(found.family for found in panel.self_preference):
+        known = [_preference(f) for f in panel.self_preference if f.family == family and f.value is not None]
+        if known:
+            yield f"own family {family}, more than other judges give it: {', '.join(known)}"
+
+
+def _rules(panel: Panel, judges: int) -> str:
+    ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties go to the least favourable label"}
+    parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
+    if judges > 1:
+        parts.append(f"quorum {panel.needed(judges)}")
+    if panel.replicates > 1:
+        parts.append(f"{panel.replicates} repeats a judge")
+    if panel.escalate:
+        parts.append(f"the first {panel.escalate} are asked first")
+    if panel.leave_own_family_out:
+        parts.append("own family left out")
+    if panel.on_same_family == "exclude":
+        parts.append("own family not asked")
+    return ", ".join(parts)
+
+
+def _agreement(panel: PanelSummary) -> Iterator[str]:
+    if len(panel.judges) < 2:
+        return
+    yield (
+        f"{panel.claims} claims: {panel.unanimous} unanimous, {panel.split} split; "
+        f"{panel.ties} without a label by ties, {panel.no_quorum} for want of a quorum"
+    )
+    yield f"Krippendorff's alpha {_number(panel.alpha)}, Gwet's AC1 {_number(panel.ac1)}"
+
+
+def _pairs(pairs: Sequence[Agreement], judges: Sequence[str]) -> Table | str:
+    if len(pairs) > PAIRS:
+        kappas = sorted(pair.kappa for pair in pairs if pair.kappa is not None)
+        return f" Cohen's kappa of {len(pairs)} pairs: {kappas[0]:.3f} to {kappas[-1]:.3f}" if kappas else ""
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("pair")
+    for name in ("claims", "equal", "kappa"):
+        table.add_column(name, justify="right", no_wrap=True)
+    names = short_names(judges)
+    for pair in pairs:
+        name = " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second))
+        table.add_row(escape(name), str(pair.claims), _number(pair.raw), _number(pair.kappa))
+    return table
+
+
+def _noise(panel: PanelSummary) -> Iterator[str]:
+    for judge, noise in panel.noise.items():
+        share = "" if noise.share is None else f"; {noise.share:.0%} of the variance of one verdict is the judge's"
+        yield f"{judge}: contradicted itself on {noise.changed} of {noise.repeated} repeated claims{share}"
+
+
+def _spared(summary: Summary) -> Iterator[str]:
+    if summary.calls and summary.calls.spared:
+        yield f"escalation spared {summary.calls.spared} calls"
+
+
+def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
+    votes = ", ".join(f"{names[judge]}: {vote}" for judge, vote in dispute.votes.items())
+    claim = dispute.claim if len(dispute.claim) <= SHOWN else dispute.claim[: SHOWN - 3] + "..."
+    return f"{dispute.sample} {' '.join(claim.split())} ({votes})"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.3f}"
