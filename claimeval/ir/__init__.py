@@ -24,6 +24,7 @@ from claimeval.ir.lists import (
     recall,
     reciprocal_rank,
 )
+from claimeval.ir.mappings import Qrels, Run
 from claimeval.ir.names import Measure, parse
 from claimeval.ir.order import Ties
 from claimeval.ir.results import Counts, Evaluation
@@ -38,6 +39,8 @@ __all__ = [
     "Measure",
     "Missing",
     "Passage",
+    "Qrels",
+    "Run",
     "Ties",
     "WithoutRelevant",
     "ap_retrieved",

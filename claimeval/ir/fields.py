@@ -68,6 +68,8 @@ class Text:
 
     def blocks(self, width: int) -> Iterator[Block]:
         """All lines, each of ``width`` fields, cut so that lines with the same first field stay together."""
+        if self._end == MARGIN:
+            raise Irregular
         begin, size = MARGIN, _BLOCK
         while begin < self._end:
             complete = begin + size > self._end
@@ -119,8 +121,9 @@ class Text:
         length = field.end - field.start
         key = length.astype(np.uint64)
         for number in range(_words_in(length)):
-            key = (key ^ self.prefix(field, number)) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
+            mixed = (key ^ self.prefix(field, number)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+            key = np.where(length > 8 * number, mixed, key)
         return key
 
 

@@ -142,7 +142,7 @@ def _sorted(keys: Ints) -> Ints:
     most = int(keys.max(initial=0))
     if most > 4 * keys.size:
         return np.sort(keys)
-    return np.repeat(np.arange(most + 1), np.bincount(keys))
+    return np.repeat(np.arange(most + 1), np.bincount(keys, minlength=most + 1))
 
 
 def within(group: Ints) -> Ints:

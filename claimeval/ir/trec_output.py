@@ -19,7 +19,7 @@ def trec_text(evaluation: Evaluation, *, per_query: bool = False, summary: bool 
     """What trec_eval 10.0 prints: ``-q`` is ``per_query``, ``-n`` is ``summary=False``.
 
     ``run_id`` adds the tag of the run, as trec_eval does where a group of measures is asked for.
-    Where missing queries count as 0 (``-c``), its summary ``num_rel`` counts grades above 0 whatever the relevance level.
+    Where missing queries count as 0 (``-c``), its summary ``num_rel`` counts grades above 0 whatever the level.
     Measures that trec_eval lacks follow behind, with four decimals as well; what is undefined is printed as ``nan``.
     """
     measures = sorted(evaluation.measures, key=_place)

@@ -1,0 +1,149 @@
+"""Every measure on one small ranking, worked by hand."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+
+from claimeval import ir
+from claimeval.ir.measures import MEASURES
+
+RUN = {"q": {"d1": 6.0, "d2": 5.0, "d3": 4.0, "d4": 3.0, "d5": 2.0, "d6": 1.0}}
+QRELS = {"q": {"d1": 0, "d2": 2, "d4": 1, "d5": 0, "d7": 3, "d8": 0}}
+"""Relevant: d2 at rank 2, d4 at rank 4, d7 missed; judged as not relevant: d1, d5 and d8; unjudged: d3, d6."""
+
+THREE = log2(3)
+FIVE = log2(5)
+EXPECTED = {
+    "num_q": 1,
+    "num_ret": 6,
+    "num_rel": 3,
+    "num_rel(rel=2)": 2,
+    "num_rel_ret": 2,
+    "num_nonrel_judged_ret": 2,
+    "judged": 4 / 6,
+    "judged@3": 2 / 3,
+    "judged@10": 4 / 6,
+    "unj@5": 1 / 5,
+    "unj@10": 2 / 10,
+    "P@1": 0,
+    "P@2": 1 / 2,
+    "P@5": 2 / 5,
+    "P@10": 2 / 10,
+    "P(rel=2)@5": 1 / 5,
+    "recall@2": 1 / 3,
+    "recall@10": 2 / 3,
+    "recall(rel=2)@10": 1 / 2,
+    "capped_recall@2": 1 / 2,
+    "capped_recall@5": 2 / 3,
+    "hit@1": 0,
+    "hit@2": 1,
+    "f1@2": 2 * 1 / (2 + 3),
+    "f1@5": 2 * 2 / (5 + 3),
+    "set_P": 2 / 6,
+    "set_recall": 2 / 3,
+    "set_F": 2 * (2 / 6) * (2 / 3) / (2 / 6 + 2 / 3),
+    "set_F(beta=2)": 5 * (2 / 6) * (2 / 3) / (4 * (2 / 6) + 2 / 3),
+    "recip_rank": 1 / 2,
+    "mrr@1": 0,
+    "map": (1 / 2 + 2 / 4) / 3,
+    "map@2": (1 / 2) / 3,
+    "map(rel=2)": (1 / 2) / 2,
+    "gm_map": (1 / 2 + 2 / 4) / 3,
+    "ap_retrieved": (1 / 2 + 2 / 4) / 2,
+    "Rprec": 1 / 3,
+    "bpref": (2 / 3 + 2 / 3) / 3,
+    "iprec@0": 1 / 2,
+    "iprec@0.5": 2 / 4,
+    "iprec@1": 0,
+    "cg": 3,
+    "cg@3": 2,
+    "cg_exp": 3 + 1,
+    "dcg": 2 / THREE + 1 / FIVE,
+    "dcg_exp": 3 / THREE + 1 / FIVE,
+    "ndcg": (2 / THREE + 1 / FIVE) / (3 + 2 / THREE + 1 / 2),
+    "ndcg@2": (2 / THREE) / (3 + 2 / THREE),
+    "ndcg(1=3,2=9,3=0)": (9 / THREE + 3 / FIVE) / (9 + 3 / THREE),
+    "ndcg_exp": (3 / THREE + 1 / FIVE) / (7 + 3 / THREE + 1 / 2),
+    "nDCG(dcg='exp-log2')@2": (3 / THREE) / (7 + 3 / THREE),
+    "rbp": 0.1 * (2 / 3 * 0.9 + 1 / 3 * 0.9**3),
+    "rbp@2": 0.1 * (2 / 3 * 0.9),
+    "rbp(p=0.5,rel=1)": 0.5 * (0.5 + 0.5**3),
+    "rbp_resid": 1 - 0.1 * (1 + 0.9 + 0.9**3 + 0.9**4),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_measure_has_the_value_worked_by_hand(name: str) -> None:
+    result = ir.evaluate(QRELS, RUN, [name])
+
+    assert result.per_query["q"][name] == pytest.approx(EXPECTED[name], abs=1e-15)
+    assert result.mean[name] == pytest.approx(EXPECTED[name], abs=1e-15)
+
+
+def test_every_measure_of_the_table_is_worked_by_hand() -> None:
+    assert {measure.row.name for name in EXPECTED for measure in ir.parse([name])} == {row.name for row in MEASURES}
+
+
+@pytest.mark.parametrize("row", MEASURES, ids=lambda row: row.name)
+def test_measure_is_zero_when_nothing_is_judged_and_nothing_retrieved(row: object) -> None:
+    name = next(n for n in EXPECTED if ir.parse([n])[0].row is row)
+
+    result = ir.evaluate({"q": {}}, {"q": {}}, [name])
+
+    assert result.per_query["q"][name] == (1 if name == "num_q" else 0)
+
+
+def test_bpref_ignores_unjudged_documents_and_is_one_when_no_nonrelevant_document_precedes() -> None:
+    qrels = {"q": {"b": 1, "c": 0}}
+
+    assert ir.evaluate(qrels, {"q": {"x": 3.0, "b": 2.0, "c": 1.0}}, "bpref").mean["bpref"] == 1
+    assert ir.evaluate(qrels, {"q": {"c": 3.0, "b": 2.0}}, "bpref").mean["bpref"] == 0
+
+
+def test_negative_grades_are_not_judged() -> None:
+    result = ir.evaluate({"q": {"a": -1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, "judged@2,ndcg,bpref,num_rel")
+
+    assert result.mean["judged@2"] == 1 / 2
+    assert result.mean["ndcg"] == pytest.approx(1 / THREE)
+    assert result.mean["bpref"] == 1
+    assert result.counts.unjudged == 1
+
+
+def test_the_best_order_has_ndcg_one_exactly() -> None:
+    grades = {f"d{i}": 1 + i % 4 for i in range(50)}
+    run = {"q": {document: float(grade) for document, grade in grades.items()}}
+
+    assert ir.evaluate({"q": grades}, run, "ndcg,ndcg@10,ndcg_exp").mean == {
+        "ndcg": 1.0,
+        "ndcg@10": 1.0,
+        "ndcg_exp": 1.0,
+    }
+
+
+def test_gm_map_is_a_geometric_mean_in_which_zero_counts_as_a_hundred_thousandth() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+
+    result = ir.evaluate(qrels, {"q1": {"a": 1.0}, "q2": {"x": 1.0}}, "gm_map")
+
+    assert result.mean["gm_map"] == pytest.approx((1 * 1e-5) ** 0.5)
+
+
+def test_counts_are_whole_numbers_and_are_summed() -> None:
+    qrels = {"q1": {"a": 1, "b": 2}, "q2": {"a": 1}}
+
+    result = ir.evaluate(qrels, {"q1": {"a": 1.0}, "q2": {"x": 1.0, "a": 0.5}}, "num_rel,num_ret,num_q")
+
+    assert result.mean == {"num_rel": 3, "num_ret": 3, "num_q": 2}
+    assert all(isinstance(value, int) for value in result.mean.values())
+
+
+def test_interpolated_precision_rounds_half_a_document_up_as_trec_eval_10_does() -> None:
+    """5 relevant documents at recall 0.1 need round(0.5) = 1 of them, at 0.5 round(2.5) = 3."""
+    qrels = {"q": dict.fromkeys("abcde", 1)}
+    run = {"q": {"a": 9.0, "x": 8.0, "b": 7.0, "y": 6.0, "z": 5.0, "c": 4.0}}
+
+    result = ir.evaluate(qrels, run, "iprec@0.1,iprec@0.5")
+
+    assert result.mean == {"iprec@0.1": 1.0, "iprec@0.5": 3 / 6}
