@@ -22,6 +22,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "reference_context_ids": ("reference_context_ids",),
     "is_answerable": ("is_answerable", "is_answerable_label"),
     "generator": ("generator",),
+    "reference_author": ("reference_author", "reference_answer_by"),
     "evidence": ("evidence",),
     "metadata": ("metadata", "metadata_field"),
 }
@@ -93,6 +94,7 @@ def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
                 "reference_context_ids": _ids(found.get("reference_context_ids", ())),
                 "is_answerable": _answerable(found.get("is_answerable"), row),
                 "generator": found.get("generator"),
+                "reference_author": _author(found.get("reference_author")),
                 "evidence": _evidence(found.get("evidence", {}), row),
                 "metadata": {**_metadata(found.get("metadata", {})), **rest},
             }
@@ -149,6 +151,13 @@ def _answerable(value: object, row: Row) -> bool | None:
     if str(value).strip().lower() not in known:
         raise DataError(f"{row.place}, field 'is_answerable': expected true or false, got {str(value)[:60]!r}")
     return known[str(value).strip().lower()]
+
+
+def _author(value: object) -> object:
+    """A model's name, from LlamaIndex' `{"model_name", "type"}` too; None for people."""
+    if not isinstance(value, dict):
+        return value
+    return value.get("model_name") or None if value.get("type") == "ai" else None
 
 
 def _evidence(value: object, row: Row) -> dict[str, tuple[Document, ...]]:

@@ -199,3 +199,21 @@ def test_the_sec10q_samples_are_read(name: str) -> None:
     samples = list(read_samples(shared_data(f"sec10q/{name}")))
     assert len(samples) == 9
     assert all(sample.reference_answers for sample in samples)
+
+
+@pytest.mark.parametrize(
+    ("said", "author"),
+    [
+        ({"reference_author": "openai:gpt-4"}, "openai:gpt-4"),
+        ({"reference_answer_by": {"model_name": "gpt-4", "type": "ai"}}, "gpt-4"),
+        ({"reference_answer_by": {"model_name": "", "type": "human"}}, None),
+    ],
+)
+def test_the_author_of_the_gold_answer_is_known_where_it_is_a_model(
+    tmp_path: Path, said: dict[str, object], author: str | None
+) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps({"question": "q", **said}), encoding="utf-8")
+    (sample,) = read_samples(path)
+    assert sample.reference_author == author
+    assert sample.metadata == {}
