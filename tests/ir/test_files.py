@@ -1,0 +1,109 @@
+"""What is written is read back: TREC files and BEIR folders."""
+
+from __future__ import annotations
+
+import gzip
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from claimeval import ir
+from claimeval.errors import DataError
+
+
+def test_a_run_is_written_in_the_order_trec_eval_sees_and_read_back() -> None:
+    run = {"q2": {"a": 1.5}, "q1": {"b": 0.1, "a": 0.1, "c": 1 / 3}}
+    file = StringIO()
+
+    ir.write_run(run, file, tag="mine")
+
+    assert file.getvalue() == (
+        "q1 Q0 c 1 0.3333333333333333 mine\nq1 Q0 b 2 0.1 mine\nq1 Q0 a 3 0.1 mine\nq2 Q0 a 1 1.5 mine\n"
+    )
+
+
+def test_written_files_read_back_equal(tmp_path: Path) -> None:
+    qrels, run = {"q": {"é": 2, "b": -1}}, {"q": {"é": 1e-300, "b": -7.25}}
+    with open(tmp_path / "qrels", "w", encoding="utf-8") as file:
+        ir.write_qrels(qrels, file)
+    with open(tmp_path / "run", "w", encoding="utf-8") as file:
+        ir.write_run(run, file)
+
+    assert ir.read_qrels(tmp_path / "qrels") == qrels
+    assert ir.read_run(tmp_path / "run") == run
+
+
+@pytest.mark.parametrize("name", ["two words", "", "#first", "tab\there"])
+def test_names_that_would_not_read_back_are_refused(name: str) -> None:
+    for wrong in ({name: {"a": 1}}, {"q": {name: 1}}):
+        with pytest.raises(DataError, match="cannot be written to a TREC file"):
+            ir.write_qrels(wrong, StringIO())
+        with pytest.raises(DataError, match="cannot be written to a TREC file"):
+            ir.write_run(wrong, StringIO())
+    with pytest.raises(DataError, match="cannot be written to a TREC file"):
+        ir.write_run({"q": {"a": 1.0}}, StringIO(), tag=name)
+
+
+BEIR = ir.Beir(
+    corpus={"d1": {"title": "Title", "text": "Ein schöner Text"}, "d2": {"title": "", "text": "x"}},
+    queries={"q1": "what?"},
+    qrels={"q1": {"d1": 1, "d2": 0}},
+)
+
+
+def test_a_beir_folder_reads_back_equal(tmp_path: Path) -> None:
+    ir.write_beir(BEIR, tmp_path / "set", split="dev")
+
+    assert ir.read_beir(tmp_path / "set", split="dev") == BEIR
+
+
+def test_only_the_queries_of_the_split_are_kept_and_gzipped_parts_are_read(tmp_path: Path) -> None:
+    ir.write_beir(BEIR, tmp_path)
+    (tmp_path / "queries.jsonl").unlink()
+    lines = b'{"_id": "q1", "text": "what?"}\n{"_id": "q7", "text": "other"}\n'
+    (tmp_path / "queries.jsonl.gz").write_bytes(gzip.compress(lines))
+
+    assert ir.read_beir(tmp_path) == BEIR
+
+
+def test_beir_qrels_serve_as_qrels(tmp_path: Path) -> None:
+    ir.write_beir(BEIR, tmp_path)
+    (tmp_path / "run").write_text("q1 Q0 d2 1 2 t\nq1 Q0 d1 2 1 t\n")
+
+    assert ir.evaluate(tmp_path / "qrels" / "test.tsv", tmp_path / "run", "mrr").mean["mrr"] == 1 / 2
+
+
+def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    ir.write_beir(BEIR, tmp_path, split="dev")
+
+    with pytest.raises(DataError, match=r"there is no qrels/test\.tsv; .*, here dev\.tsv"):
+        ir.read_beir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", 'line 2: not an object with "_id" and "text"'),
+        ('{"_id": "d2"}', 'line 2: not an object with "_id" and "text"'),
+        ("[]", 'line 2: not an object with "_id" and "text"'),
+        ('{"_id": 2, "text": "x"}', 'line 2: "_id", "title" and "text" must be strings'),
+        ('{"_id": "d1", "text": "x"}', "line 2: the id 'd1' appears twice"),
+    ],
+)
+def test_what_is_wrong_with_a_corpus_is_said_with_file_and_line(line: str, message: str, tmp_path: Path) -> None:
+    ir.write_beir(BEIR, tmp_path)
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n' + line + "\n")
+
+    with pytest.raises(DataError) as caught:
+        ir.read_beir(tmp_path)
+
+    assert f"{tmp_path}/corpus.jsonl, {message}" in str(caught.value)
+
+
+def test_a_missing_corpus_is_named(tmp_path: Path) -> None:
+    ir.write_beir(BEIR, tmp_path)
+    (tmp_path / "corpus.jsonl").unlink()
+
+    with pytest.raises(DataError, match=r"corpus\.jsonl: there is no such file"):
+        ir.read_beir(tmp_path)
