@@ -38,8 +38,11 @@ _SETTINGS: dict[str, Any] = {
     "cull_limit": 0,
     "size_limit": 2**60,
     "disk_min_file_size": 2**60,
+    "sqlite_journal_mode": "wal",
     "sqlite_synchronous": 1,
-    "sqlite_mmap_size": 2**28,
+    "sqlite_auto_vacuum": 0,
+    "sqlite_cache_size": 2**11,
+    "sqlite_mmap_size": 0,
     "statistics": 0,
     "tag_index": 0,
 }
@@ -80,6 +83,7 @@ class Store:
             if not ready:
                 _mark(folder, ready=True)
         self._wal = folder / "cache.db-wal"
+        self._broken: StoreError | None = None
 
     def get(self, key: str) -> bytes | None:
         """The reply under a key, None when there is none; StoreError when it is damaged."""
@@ -89,17 +93,25 @@ class Store:
 
     def put(self, key: str, value: bytes) -> None:
         """Keeps a reply; durable against the death of this process when it returns. Replaces an older one."""
+        if self._broken:
+            raise self._broken
         with _explained(self.folder):
             self._cache.set(key, hashlib.sha256(value).digest() + value, retry=False)
 
     def sync(self) -> None:
-        """Flushes what was put to the disk itself, so that a power cut does not take it."""
-        with contextlib.suppress(FileNotFoundError):
-            descriptor = os.open(self._wal, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        """Flushes what was put to the disk itself, so that a power cut does not take it.
+
+        A disk that fails here makes the next `put` raise.
+        """
+        try:
+            with _explained(self.folder), contextlib.suppress(FileNotFoundError):
+                descriptor = os.open(self._wal, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+        except StoreError as error:
+            self._broken = error
 
     def __iter__(self) -> Iterator[Stored]:
         """All replies, in the order they were first put."""
@@ -270,7 +282,11 @@ def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except diskcache.Timeout as error:
-        raise StoreError(f"the store {folder} is locked by another process for over a minute") from error
+        # diskcache says "timeout" for whatever SQLite says when a transaction begins.
+        cause = str(error.__context__ or "")
+        locked = "is locked by another process for over a minute"
+        problem = locked if "locked" in cause else f"cannot be written: {cause}"
+        raise StoreError(f"the store {folder} {problem}") from error
     except sqlite3.Error as error:
         raise StoreError(f"the store {folder} cannot be used: {error}") from error
     except OSError as error:
