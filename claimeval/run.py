@@ -7,6 +7,8 @@ is under way the lines go to `results.jsonl.part`. A run directory needs nothing
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +20,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from claimeval.calls import Judge
-from claimeval.errors import DataError, UsageError
+from claimeval.errors import DataError, StoppedEarly, UsageError
 from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
 from claimeval.panel import Panel
@@ -137,14 +139,16 @@ class RunWriter:
         self._manifest = manifest
         if not overwrite:
             _check_free(folder, manifest)
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
         self._part = folder / f"{RESULTS}.part"
-        self._file = self._part.open("wb")
+        with _explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = _open_alone(self._part)
+            _write(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
 
     def add(self, result: SampleResult) -> None:
         """Appends one sample."""
-        self._file.write(to_line(result))
+        with _explained(self.folder):
+            self._file.write(to_line(result))
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
         """Puts what `change` makes of each sample added so far in its place."""
@@ -166,15 +170,43 @@ class RunWriter:
 
     def finish(self, summary: Summary) -> None:
         """Puts results and summary in place."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._part.replace(self.folder / RESULTS)
-        write_summary(self.folder, summary)
+        with _explained(self.folder):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._part.replace(self.folder / RESULTS)
+            write_summary(self.folder, summary)
 
     def abandon(self) -> None:
         """Closes the file without putting it in place."""
         self._file.close()
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """The system's errors in words that say what is lost: nothing."""
+    try:
+        yield
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise StoppedEarly(
+            f"the run directory {folder} cannot be written: {problem}. What was paid for is in the store; mend it and "
+            "the same command goes on from there"
+        ) from error
+
+
+def _open_alone(file: Path) -> BinaryIO:
+    """The file, empty and open for this process alone; UsageError while another one writes it."""
+    opened = file.open("ab")
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        opened.close()
+        raise UsageError(
+            f"another process is writing the run {file.parent}; wait for it or give another --out"
+        ) from error
+    opened.truncate(0)
+    return opened
 
 
 def _check_free(folder: Path, manifest: Manifest) -> None:
