@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
