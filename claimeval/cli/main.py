@@ -10,6 +10,7 @@ import sys
 import typer
 
 from claimeval.cli.cache import cache
+from claimeval.cli.compare import compare
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
 from claimeval.cli.experiment import experiment
@@ -38,6 +39,7 @@ for command in (
     plan,
     score,
     experiment,
+    compare,
     lexical,
     report,
     view,

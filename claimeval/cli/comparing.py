@@ -1,0 +1,153 @@
+"""What `claimeval compare` does: align two runs, compare them in pairs, print what differs."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from claimeval.records import SampleResult
+from claimeval.report import forms
+from claimeval.report.comparison import Compared, Pair, compare, shared_metrics
+from claimeval.report.facts import Comparison, MetricComparison
+from claimeval.run import load_manifest
+from claimeval.statistics import mcnemar_exact
+
+MOVED = 5
+"""Samples that moved most, to be shown for each metric."""
+
+
+class Labels(NamedTuple):
+    """Claims that both runs have and judged, counted as supported or not in each: the table of McNemar's test."""
+
+    only_a: int
+    only_b: int
+    p_value: float
+
+
+class _Watch:
+    """Looks at every shared sample for what the comparison itself does not keep."""
+
+    def __init__(self, metrics: dict[str, tuple[str, str]]) -> None:
+        self._metrics = metrics
+        self.moved: dict[str, list[tuple[float, str, float, float]]] = {name: [] for name in metrics}
+        self._only: Counter[tuple[str, str]] = Counter()
+
+    def look(self, pair: Pair, flipped: int) -> None:
+        for name, way in self._metrics.items():
+            a, b = pair.a.score(name).value, pair.b.score(name).value
+            if a is not None and b is not None and a != b:
+                heapq.heappush(self.moved[name], (abs(b - a), pair.a.sample.id, a, b))
+                if len(self.moved[name]) > MOVED:
+                    heapq.heappop(self.moved[name])
+            mine, theirs = _supported(pair.a, way), _supported(pair.b, way)
+            for claim in mine.keys() & theirs.keys():
+                if mine[claim] != theirs[claim]:
+                    self._only[name, "a" if mine[claim] else "b"] += 1
+
+    def labels(self, name: str) -> Labels:
+        only_a, only_b = self._only[name, "a"], self._only[name, "b"]
+        return Labels(only_a, only_b, mcnemar_exact(only_a, only_b))
+
+
+def _supported(result: SampleResult, way: tuple[str, str]) -> dict[str, bool]:
+    """Whether each judged claim is supported, by its text."""
+    texts = {claim.id: claim.text for claim in result.claims if claim.of == way[0]}
+    return {
+        texts[a.claim_id]: a.label == "supported"
+        for a in result.assessments
+        if a.claim_id in texts and a.against == way[1] and a.label != "unassessed"
+    }
+
+
+def compare_and_tell(run_a: Path, run_b: Path, *, shown: int, out: Path | None, as_json: bool) -> None:
+    """Compares two runs and prints what differs; with `out`, writes the page of both too."""
+    metrics = shared_metrics(load_manifest(run_a), load_manifest(run_b))
+    watch = _Watch({metric.name: (metric.claims_of, metric.against) for metric in metrics})
+    found = compare(run_a, run_b, watch.look)
+    if out:
+        forms.write(run_a, "html", out, compared=run_b)
+    if as_json:
+        labels = {metric.name: watch.labels(metric.name)._asdict() for metric in metrics}
+        print(json.dumps({**found.comparison.model_dump(), "supported_in_one_only": labels}, indent=1))
+        return
+    _tell(Console(highlight=False, emoji=False), found, watch, shown)
+    if out:
+        print(f"\nReport: {out}")
+
+
+def _tell(console: Console, found: Compared, watch: _Watch, shown: int) -> None:
+    comparison = found.comparison
+    console.print(
+        f"\n[bold]{escape(comparison.a)}[/] (A) and [bold]{escape(comparison.b)}[/] (B), {_aligned(comparison)}"
+    )
+    for setting in comparison.settings:
+        console.print(Padding(escape(setting), (0, 0, 0, 2)))
+    console.print(_table(comparison))
+    for metric in comparison.metrics:
+        labels = watch.labels(metric.metric)
+        console.print(
+            Padding(
+                f"[dim]{escape(metric.metric)}: {metric.higher} samples higher in B, {metric.lower} lower, "
+                f"{metric.dropped} without a value in one; claims supported only in A {labels.only_a}, only in B {labels.only_b} "
+                f"(McNemar, claims taken as independent: p {labels.p_value:.3f})[/]",
+                (0, 0, 0, 1),
+            )
+        )
+    for name, moved in watch.moved.items():
+        if moved:
+            most = sorted(moved, reverse=True)
+            said = ", ".join(f"{escape(sample)} {a:.2f} to {b:.2f}" for _, sample, a, b in most)
+            console.print(f"\n[bold]Moved most in {escape(name)}[/]: {said}")
+    if comparison.flipped:
+        console.print(f"\n[bold]{comparison.flipped} claims flipped[/], the first {min(shown, len(comparison.flips))}:")
+    for flip in comparison.flips[:shown]:
+        console.print(f"\n [bold]{escape(flip.sample_id)}[/]  against the {escape(flip.against)}")
+        console.print(Padding(escape(flip.claim), (0, 0, 0, 3)))
+        console.print(f"   A {flip.a}, B {flip.b}")
+
+
+def _aligned(comparison: Comparison) -> str:
+    parts = [f"{comparison.shared} samples in both"]
+    if comparison.only_a or comparison.only_b:
+        parts.append(f"{comparison.only_a} only in A, {comparison.only_b} only in B")
+    if comparison.other_texts:
+        parts.append(f"{comparison.other_texts} of them with other texts")
+    if comparison.other_claims:
+        parts.append(f"{comparison.other_claims} with other claims")
+    return ", ".join(parts)
+
+
+def _table(comparison: Comparison) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("metric", no_wrap=True)
+    for name in ("n", "A", "B", "B minus A", "95 % interval", "p", "p (Holm)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for metric in comparison.metrics:
+        table.add_row(*_cells(metric))
+    return table
+
+
+def _cells(metric: MetricComparison) -> list[str]:
+    low, high = metric.difference.low, metric.difference.high
+    return [
+        escape(metric.metric),
+        str(metric.n),
+        _number(metric.a),
+        _number(metric.b),
+        "-" if metric.difference.value is None else f"{metric.difference.value:+.3f}",
+        "-" if low is None or high is None else f"{low:+.2f} to {high:+.2f}",
+        _number(metric.p_value),
+        _number(metric.p_adjusted),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
