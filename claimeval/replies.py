@@ -57,7 +57,7 @@ def without_thinking(text: str) -> str:
     return _THINKING.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
 
 
-def _object(text: str) -> dict[str, object]:
+def json_object(text: str) -> dict[str, object]:
     """The one JSON object that the text is; duplicate keys, NaN and text around it are refused."""
     body = text.strip().removeprefix("\ufeff").strip()
     if fence := _FENCE.fullmatch(body):
@@ -85,7 +85,7 @@ def _no_constant(name: str) -> object:
 
 
 def _entries(text: str, field: str) -> list[dict[str, object]]:
-    entries = _object(text).get(field)
+    entries = json_object(text).get(field)
     if not isinstance(entries, list):
         raise Unparsable(f"no list {field!r}")
     if not all(isinstance(entry, dict) for entry in entries):
