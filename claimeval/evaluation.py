@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, aclosing
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from claimeval.calls import Completion, Outcome, Request
-from claimeval.execution import Executor
+from claimeval.execution import Executor, ledger
+from claimeval.execution.batch import Batched, Batching, Purse
+from claimeval.execution.batch_rounds import as_far_as_it_goes, in_rounds
 from claimeval.execution.budget import Budget, check_prices
 from claimeval.execution.cached import Cached, Replay
 from claimeval.execution.interrupts import Interrupt
@@ -26,10 +29,10 @@ from claimeval.store import Store
 
 SYNC_EVERY = 1.0
 """Seconds between two flushes of the store to the disk."""
-SPENDING = "spending.db"
-"""The ledger's file in the store's folder."""
 WINDOW = 4
 """Finished results a worker that may wait behind a slow sample."""
+
+R = TypeVar("R")
 
 
 class Outline(NamedTuple):
@@ -43,6 +46,8 @@ class Outline(NamedTuple):
     """The judges that could not be asked any more, and why."""
     over_budget: str | None
     """The cap that was reached, in words."""
+    paused: str | None = None
+    """What is under way in batches, in words, when the run did not wait for it."""
 
 
 def identity(plan: Plan, samples: Iterable[Sample]) -> str:
@@ -58,7 +63,7 @@ def identity(plan: Plan, samples: Iterable[Sample]) -> str:
 
 
 async def carry_out(
-    samples: Iterator[Sample | SampleResult],
+    samples: Iterable[Sample | SampleResult],
     plan: Plan,
     *,
     notes: tuple[str, ...],
@@ -68,12 +73,14 @@ async def carry_out(
     offline: bool,
     on_result: Callable[[SampleResult], None],
     run: str = "",
+    batching: Batching | None = None,
 ) -> Outline:
     """Evaluates every sample; `on_result` gets the results one by one, in the order of the samples.
 
     An earlier result stands for its sample: what it has is not asked for again.
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when no judge or no extractor is
-    left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for.
+    left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for. With
+    `batching` the samples are gone over several times, and must be the same each time.
     """
     tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel)
     judges = (*plan.judges, plan.extractor)
@@ -86,35 +93,57 @@ async def carry_out(
             store.put(request.key, pack(request, completion))
 
         online: Online | None = None
-        budget = Budget(judges)
+        budget, row = Budget(judges), None
         if not offline:
             if limits.capped:
-                ledger = Ledger(store.folder / SPENDING, run, limits.max_calls, limits.max_cost)
-                budget = Budget(judges, stack.enter_context(ledger))
+                row = stack.enter_context(Ledger(cache / ledger.FILE, run, limits.max_calls, limits.max_cost))
+                budget = Budget(judges, row)
             online = await stack.enter_async_context(Online(judges, keep, limits, progress, budget))
             syncing = asyncio.create_task(_sync(store))
             stack.callback(syncing.cancel)
-        executor = _Counted(stack.enter_context(Cached(store, online or Replay())), progress)
+        cached = stack.enter_context(Cached(store, online or Replay()))
+        executor: Executor = _Counted(cached, progress)
+        batched: Batched | None = None
+        if batching and online:
+            batched = Batched(
+                batching.judges(judges), batching, store, cached, Purse(budget, row, run), progress, limits.timeout
+            )
+            executor = await stack.enter_async_context(batched)
 
         async def work(item: Sample | SampleResult) -> SampleResult:
             if isinstance(item, SampleResult):
                 return await evaluate(item.sample, plan, executor, item)
             return await evaluate(item, plan, executor)
 
+        def stopped() -> dict[str, str]:
+            return (online.stopped if online else {}) | (batched.stopped if batched else {})
+
+        workers = limits.samples_in_work
+
+        def go_over(first: int, way: Callable[[Sample | SampleResult], Awaitable[R]]) -> AsyncGenerator[R]:
+            return in_order(islice(samples, first, None), way, workers, WINDOW * workers)
+
+        if batched:
+            every = in_rounds(lambda first: go_over(first, lambda i: as_far_as_it_goes(work(i))), batched.next_round)
+        else:
+            every = go_over(0, work)
         interrupt = Interrupt(online)
         complete = True
-        workers = limits.samples_in_work
         with interrupt.listening():
             try:
-                async with aclosing(in_order(samples, work, workers, WINDOW * workers)) as results:
+                async with aclosing(every) as results:
                     async for result in results:
-                        if online and (budget.exhausted or _hopeless(online.stopped, plan)):
+                        if online and (budget.exhausted or _hopeless(stopped(), plan)):
                             complete = False
                             await online.drain()
                             break
                         tallies.add(result)
                         on_result(result)
                         progress.sample_done()
+                if batched and (batched.paused or budget.exhausted):
+                    complete = False
+                elif batched and complete:
+                    batched.over()
             except asyncio.CancelledError:
                 if not interrupt.requested:
                     raise
@@ -122,8 +151,9 @@ async def carry_out(
         return Outline(
             summary=tallies.summary(complete=complete),
             interrupted=interrupt.requested,
-            stopped=online.stopped if online else {},
+            stopped=stopped(),
             over_budget=budget.exhausted,
+            paused=batched.paused if batched else None,
         )
 
 

@@ -37,6 +37,11 @@ class Price(NamedTuple):
 
 FREE = Price(0.0, 0.0, 0.0, None)
 
+BATCH_SHARE = {"https://api.openai.com": 0.5, "https://api.mistral.ai": 0.5}
+"""What a token costs in a batch, as a share of its price, at the providers' own endpoints.
+
+https://help.openai.com/en/articles/9197833 ("50% cost discount"), https://docs.mistral.ai/studio-api/batch-processing
+("at a 50% discount"), both as of 2026-11-20."""
 
 MESSAGE_TOKENS = 16
 """More than any chat format adds around one message (OpenAI's adds 3, and 3 to the whole)."""
@@ -46,6 +51,8 @@ class _Row(Record):
     input: float = Field(ge=0, allow_inf_nan=False, strict=True)
     output: float = Field(ge=0, allow_inf_nan=False, strict=True)
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
+    """What a token costs in a batch, as a share of its price."""
     as_of: date | None = None
     source: str | None = None
 
@@ -59,14 +66,34 @@ def price(model: str, endpoint: str | None, file: Path | None = None) -> Price |
     the same file. The package's rows hold at the providers' own endpoints, which is also where `endpoint` None is.
     Local engines cost nothing. UsageError for a file that cannot be read. Files are read once in a process.
     """
+    if row := _row(model, endpoint, file):
+        return Price(row.input, row.output, row.cached_input, row.as_of)
+    return FREE if model.startswith("local:") else None
+
+
+def batch_price(model: str, endpoint: str, file: Path | None = None) -> Price | None:
+    """The price of `provider:name` in a batch; None where nobody stated one.
+
+    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else what is stated in
+    `BATCH_SHARE`; elsewhere tokens cost in a batch what they cost outside. A discount for prompt tokens that the
+    provider has in its own cache is not counted on.
+    """
+    row = _row(model, endpoint, file)
+    if row is None:
+        return price(model, endpoint, file)
+    share = BATCH_SHARE.get(_place(endpoint), 1.0) if row.batch is None else row.batch
+    return Price(row.input * share, row.output * share, None, row.as_of)
+
+
+def _row(model: str, endpoint: str | None, file: Path | None) -> _Row | None:
     place = _place(endpoint) if endpoint else None
     for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
         row = rows.get((model, place)) or rows.get((model, None))
         if row is None and place is None:
             row = next((row for (name, _), row in rows.items() if name == model), None)
         if row is not None:
-            return Price(row.input, row.output, row.cached_input, row.as_of)
-    return FREE if model.startswith("local:") else None
+            return row
+    return None
 
 
 def prompt_bytes(request: Request) -> int:

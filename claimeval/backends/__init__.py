@@ -36,13 +36,25 @@ class Provider(NamedTuple):
     example: str
     costs: bool
     """Whether calls cost money or leave this machine."""
+    batches: str | None = None
+    """Where the code of its batches is; None where it has none."""
     note: str | None = None
     """What must stand beside every number that comes from it."""
 
 
 PROVIDERS = {
-    "openai": Provider("claimeval.backends.openai", "openai:gpt-5-mini, openai:MODEL@http://127.0.0.1:8000/v1", True),
-    "mistral": Provider("claimeval.backends.mistral", "mistral:mistral-large-latest", True),
+    "openai": Provider(
+        "claimeval.backends.openai",
+        "openai:gpt-5-mini, openai:MODEL@http://127.0.0.1:8000/v1",
+        True,
+        batches="claimeval.backends.openai_batch",
+    ),
+    "mistral": Provider(
+        "claimeval.backends.mistral",
+        "mistral:mistral-large-latest",
+        True,
+        batches="claimeval.backends.mistral_batch",
+    ),
     "local": Provider("claimeval.backends.local", "local:lexical", False),
 }
 

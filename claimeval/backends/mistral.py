@@ -37,7 +37,7 @@ def resolve(judge: Judge) -> Judge:
     if judge.extra:
         _check_fields(judge)
     resolved = judge.model_copy(update=settled)
-    _key(resolved)
+    api_key(resolved)
     return resolved
 
 
@@ -51,7 +51,8 @@ def _check_fields(judge: Judge) -> None:
             raise unknown(f"field in `extra` of judge {judge.name!r}:", field, set(known) - {"self"})
 
 
-def _key(judge: Judge) -> SecretStr:
+def api_key(judge: Judge) -> SecretStr:
+    """The key for a resolved judge; UsageError where it is absent or malformed."""
     assert judge.endpoint, "the judge is resolved"
     return key_for(judge.endpoint, own=judge.endpoint == OFFICIAL, variable=KEY, named=judge.key_variable)
 
@@ -63,7 +64,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     from mistralai.client import Mistral
 
     assert judge.endpoint, "the judge is resolved"
-    key = _key(judge)
+    key = api_key(judge)
     async with client(judge.endpoint) as http:
         # Without a blocking client of ours the SDK makes one of its own, which loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:

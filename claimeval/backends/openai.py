@@ -49,11 +49,12 @@ def resolve(judge: Judge) -> Judge:
     elif "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
     resolved = judge.model_copy(update=settled)
-    _key(resolved)
+    api_key(resolved)
     return resolved
 
 
-def _key(judge: Judge) -> SecretStr:
+def api_key(judge: Judge) -> SecretStr:
+    """The key for a resolved judge; UsageError where it is absent or malformed."""
     assert judge.endpoint, "the judge is resolved"
     own = {OFFICIAL, (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).rstrip("/")}
     return key_for(judge.endpoint, own=judge.endpoint in own, variable=KEY, named=judge.key_variable)
@@ -65,7 +66,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
     from openai import AsyncOpenAI
 
     assert judge.endpoint, "the judge is resolved"
-    key = _key(judge)
+    key = api_key(judge)
     async with client(judge.endpoint) as http:
         sdk = AsyncOpenAI(
             api_key=key.get_secret_value(),

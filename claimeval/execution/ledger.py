@@ -15,6 +15,8 @@ from typing import NamedTuple, Self
 
 from claimeval.errors import StoreError
 
+FILE = "spending.db"
+"""In the store's folder."""
 NANO = 1_000_000_000
 """Amounts are kept as whole billionths of a dollar, so that sums are exact."""
 _NO_CAP = 2**62
@@ -58,6 +60,14 @@ class Ledger:
         with self._explained():
             self._database.execute(
                 "UPDATE spending SET cost = cost - ? + ? WHERE run = ?", (_nano(reserved), _nano(cost), self._run)
+            )
+
+    def give_back(self, calls: int, reserved: float) -> None:
+        """Takes out calls that were entered and never reached a provider."""
+        with self._explained():
+            self._database.execute(
+                "UPDATE spending SET calls = calls - ?, cost = cost - ? WHERE run = ?",
+                (calls, _nano(reserved), self._run),
             )
 
     @property

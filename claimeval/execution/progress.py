@@ -69,6 +69,19 @@ class Progress:
             self.possibly_paid += outcome.possibly_paid
         self._tell()
 
+    def batched(self, requests: int) -> None:
+        """So many requests are to go out in a batch."""
+        self.calls += requests
+
+    def unbatched(self, replies: int, tokens: int, failures: Counter[str], spent: float | None) -> None:
+        """So much has come of a batch."""
+        self.replies += replies
+        self.tokens += tokens
+        self.failures += failures
+        self.spent = spent
+        self._mark()
+        self._tell()
+
     def waits_for(self, who: str, what: str | None) -> None:
         """Somebody cannot go on until something happens; None when it has."""
         if what is not None:
