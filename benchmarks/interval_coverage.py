@@ -1,11 +1,12 @@
 """How often 95 % intervals cover the truth, by simulation with clustered claims. Prints one Markdown table a part.
 
-    python benchmarks/interval_coverage.py [--sets 2000] [--resamples 600]
+    python benchmarks/interval_coverage.py [--sets 2000] [--resamples 1000]
 
 An answer has 1 + Poisson(7) claims. The claims of one answer are right with a chance of their own, drawn from a beta
 distribution with the prevalence as its mean and an intraclass correlation of .3, so they stand or fall together.
 
 * macro: mean over answers of the share of right claims. micro: share of right claims, answers as clusters.
+* micro, uneven: geometric numbers of claims with mean 8, in one answer of twenty five times as many.
 * claims as independent: micro with Wilson's interval, as if every claim were a sample of its own. Not what is shipped.
 * difference: two arms over the same answers; in three answers of ten the second arm draws anew, at .05 less.
 * PPI++: all claims of 300 answers judged, some of them labelled; the judge says yes to 90 % of the right claims and to
@@ -31,6 +32,7 @@ from claimeval.statistics import (
     prediction_powered,
     ratio_interval,
     rogan_gladen,
+    wilson_interval,
 )
 
 CORRELATION = 0.3
@@ -75,6 +77,12 @@ def macro(rng: np.random.Generator, answers: int, prevalence: float, resamples: 
 
 def micro(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
+    right = rng.binomial(claims, chances(rng, answers, prevalence))
+    return Trial(ratio_interval(right.tolist(), claims.tolist(), resamples=resamples, seed=seed), prevalence)
+
+
+def uneven(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+    claims = rng.geometric(1 / CLAIMS, answers) * np.where(rng.random(answers) < 0.05, 5, 1)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
     return Trial(ratio_interval(right.tolist(), claims.tolist(), resamples=resamples, seed=seed), prevalence)
 
@@ -130,6 +138,7 @@ Draw = Callable[[np.random.Generator, int, float, int, int], Trial]
 MEANS: dict[str, Draw] = {
     "macro": macro,
     "micro": micro,
+    "micro, uneven": uneven,
     "claims as independent": as_independent,
     "difference": difference,
 }
@@ -165,7 +174,7 @@ def line(row: Row) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", type=int, default=2000)
-    parser.add_argument("--resamples", type=int, default=600)
+    parser.add_argument("--resamples", type=int, default=1000)
     arguments = parser.parse_args()
     started = time.perf_counter()
     for draws, sizes, size_is in ((MEANS, ANSWERS, "answers"), (CORRECTIONS, LABELS, "labels")):

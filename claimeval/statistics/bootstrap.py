@@ -39,6 +39,7 @@ def estimates_of_sums(
     n: int,
     undefined_because: str,
     occurrences: NDArray[np.int64] | None = None,
+    effective: float | None = None,
     symmetric: bool = False,
     level: float = 0.95,
     resamples: int = 2000,
@@ -49,7 +50,8 @@ def estimates_of_sums(
     `rows[g]` are the sums of cluster g, which stands `occurrences[g]` times (once by default); a statistic
     maps sums of shape `(m, columns)` to m values, undefined ones as NaN: if the data's own value is undefined
     the estimate says `undefined_because`. `resamples=0` gives values without intervals. The interval is BCa,
-    or `symmetric`, for differences of things that could change places. The standard error is the jackknife's.
+    or `symmetric`, for differences of things that could change places; `effective` is the effective number of
+    clusters where they differ in weight. The standard error is the jackknife's.
     """
     import numpy as np
 
@@ -76,10 +78,11 @@ def estimates_of_sums(
         kept = np.isfinite(left_out)
         weights, left_out = times[kept], left_out[kept]
         replicates = statistic(sums)
+        number = float(count) if effective is None else effective
         if symmetric:
-            interval = symmetric_interval(point, replicates, count, level)
+            interval = symmetric_interval(point, replicates, number, level)
         else:
-            interval = bca_interval(point, replicates, left_out, weights, level)
+            interval = bca_interval(point, replicates, left_out, weights, number, level)
         if interval is None:
             estimates.append(_bare(point, n, count, level, "nothing varies between resamples"))
         else:
@@ -90,12 +93,12 @@ def estimates_of_sums(
 
 
 def bca_interval(
-    point: float, replicates: Floats, left_out: Floats, weights: NDArray[np.int64], level: float
+    point: float, replicates: Floats, left_out: Floats, weights: NDArray[np.int64], clusters: float, level: float
 ) -> Interval | None:
     """The BCa interval of a statistic from its resampled values and its values with one cluster left out.
 
-    `weights[i]` clusters give `left_out[i]`. Undefined replicates (NaN) are left out. `None` where nothing
-    varies or more than half of the replicates are undefined.
+    `weights[i]` clusters give `left_out[i]`; `clusters` is their effective number. Undefined replicates (NaN)
+    are left out. `None` where nothing varies or more than half of the replicates are undefined.
 
     Source: Efron 1987; equals `scipy.stats.bootstrap(method="BCa")` on the same resamples at the level of
     `_reach`.
@@ -103,8 +106,7 @@ def bca_interval(
     import numpy as np
 
     defined = _defined(replicates, point)
-    count = int(weights.sum())
-    if defined is None or count < 2:
+    if defined is None or weights.sum() < 2:
         return None
     tolerance = 1e-12 * max(1.0, abs(point))
     below = float(np.mean((defined < point - tolerance) * 0.5 + (defined <= point + tolerance) * 0.5))
@@ -113,12 +115,12 @@ def bca_interval(
     influence = np.average(left_out, weights=weights) - left_out
     spread = float(weights @ influence**2)
     acceleration = float(weights @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
-    levels = _bca_levels(normal_quantile(below), acceleration, _reach(count, level))
+    levels = _bca_levels(normal_quantile(below), acceleration, _reach(clusters, level))
     low, high = np.quantile(defined, levels)
     return Interval(float(low), float(high))
 
 
-def symmetric_interval(point: float, replicates: Floats, clusters: int, level: float) -> Interval | None:
+def symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
     """The value plus and minus a quantile of how far its resampled values lie from it (Hall 1988).
 
     For differences between two arms: the sample's skewness says little about that of a difference, and
@@ -143,13 +145,15 @@ def _defined(replicates: Floats, point: float) -> Floats | None:
     return defined
 
 
-def _reach(clusters: int, level: float) -> float:
+def _reach(clusters: float, level: float) -> float:
     """sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, in place of the normal one.
 
     Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279): resamples vary
-    too little by the factor, and the normal ignores that the spread is estimated.
+    too little by the factor, and the normal ignores that the spread is estimated. G is the effective number
+    of clusters, which is smaller than their number where a few of them hold most of the claims.
     """
-    return math.sqrt(clusters / (clusters - 1)) * critical_value(level, clusters - 1)
+    number = max(2.0, clusters)
+    return math.sqrt(number / (number - 1)) * critical_value(level, int(number) - 1)
 
 
 def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: int, seed: int) -> Floats:

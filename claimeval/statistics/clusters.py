@@ -46,3 +46,9 @@ def clustered_error(residuals: Floats, total: float) -> float:
     """
     count = len(residuals)
     return math.sqrt(count / (count - 1) * float((residuals**2).sum())) / total
+
+
+def effective_number(weights: Floats) -> float:
+    """Kish's number of equally heavy clusters that vary like these: (sum w)^2 / sum w^2; 0 without weight."""
+    total = float(weights.sum())
+    return total * total / float((weights**2).sum()) if total > 0 else 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.errors import UsageError
 from claimeval.statistics.bootstrap import estimates_of_sums
-from claimeval.statistics.clusters import cluster_sums, clustered_error
+from claimeval.statistics.clusters import cluster_sums, clustered_error, effective_number
 from claimeval.statistics.estimate import Estimate
 from claimeval.statistics.quantiles import check_level
 from claimeval.statistics.sparse import common_value, constant_interval, sparse_interval
@@ -116,13 +116,14 @@ def _estimate(
     error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
     values = rows[:, 0] / rows[:, 1]
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
-    common = common_value(values, 5 if symmetric else 10) if bounded and len(rows) > 1 else None
+    common = common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
     if common is None:
         (estimate,) = estimates_of_sums(
             rows,
             [_ratio],
             n=n,
             undefined_because="no values",
+            effective=effective_number(rows[:, 1]),
             symmetric=symmetric,
             level=level,
             resamples=resamples,

@@ -117,7 +117,7 @@ def correlation(
     )
     distinct, occurrences = distinct_rows(rows)
     left_out = _pearson(rows.sum(axis=0) - distinct)
-    interval = bca_interval(estimate.value, replicates, left_out, occurrences, level)
+    interval = bca_interval(estimate.value, replicates, left_out, occurrences, len(rows), level)
     if interval is None:
         return Estimate(
             estimate.value, None, None, len(x), "none", None, len(rows), level, "nothing varies between resamples"

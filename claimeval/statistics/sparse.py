@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from claimeval.statistics.bootstrap import Interval
-from claimeval.statistics.clusters import clustered_error
+from claimeval.statistics.clusters import clustered_error, effective_number
 from claimeval.statistics.quantiles import critical_value
 
 if TYPE_CHECKING:
@@ -29,13 +29,20 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
     return Interval(max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
 
 
-def common_value(values: Floats, few: int) -> float | None:
-    """The value that more than half of the clusters have while fewer than `few` differ from it, else `None`."""
+def common_value(rows: Floats, few: int) -> float | None:
+    """The value that more than half of the clusters have, while fewer than `few` effectively differ; else `None`.
+
+    `rows[g]` are numerator and denominator of cluster g. Clusters that differ count by how far they differ,
+    as their effective number: one that is far off among nine that are hardly so is one.
+    """
     import numpy as np
 
+    values = rows[:, 0] / rows[:, 1]
     middle = float(np.sort(values)[len(values) // 2])
-    differ = int((np.abs(values - middle) > 1e-12).sum())
-    return middle if differ < min(few, len(values) / 2) else None
+    excess = np.abs(rows[:, 0] - middle * rows[:, 1])
+    differing = np.abs(values - middle) > 1e-12
+    seldom = int(differing.sum()) < len(values) / 2 and effective_number(excess[differing]) < few
+    return middle if seldom else None
 
 
 def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:
@@ -67,18 +74,18 @@ def sparse_interval(rows: Floats, common: float, support: tuple[float, float], l
 def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
     """How far below and above its estimate a mean excess in [0, `limit`] may lie.
 
-    Effective clusters are G over the design effect, the variance between clusters relative to that of a
-    share. It rests on few clusters, so it is drawn towards 1, its largest value, by the weight of one
-    cluster.
+    Effective clusters are their effective number by weight over the design effect, the variance between
+    clusters relative to that of a share. It rests on few clusters, so it is drawn towards 1, its largest
+    value, by the weight of one cluster.
     """
     if limit <= 0:
         return Interval(0.0, 0.0)
-    count, total = len(excess), float(weights.sum())
+    count, total = max(2.0, effective_number(weights)), float(weights.sum())
     share = float(excess.sum()) / (limit * total)
-    differing = int((excess > 0).sum())
+    differing = effective_number(excess)
     variance = clustered_error(excess / limit - share * weights, total) ** 2
     effect = min(1.0, count * variance / (share * (1 - share))) if 0 < share < 1 else 1.0
     effect = (differing * effect + 1) / (differing + 1)
-    widening = (critical_value(level, count - 1) / critical_value(level)) ** 2
+    widening = (critical_value(level, int(count) - 1) / critical_value(level)) ** 2
     low, high = wilson_interval(share, count / (effect * widening), level=level)
     return Interval(limit * (share - low), limit * (high - share))

@@ -44,9 +44,9 @@ class VarianceComponents:
 def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int] | None = None) -> VarianceComponents:
     """Split the variance of grouped values by one-way random effects (analysis of variance, unequal groups allowed).
 
-    `groups[i]` are the repeated scores of item i, or the claims of answer i; `counts[i]` groups are like it (1 by
-    default). Empty groups do not count. Needs two groups and one group of two values. Source: Searle, Casella &
-    McCulloch 1992, section 3.6.
+    `groups[i]` are the repeated scores of item i, or the claims of answer i; `counts[i]` groups are like it
+    (1 by default). Empty groups do not count. Needs two groups and one group of two values. Source: Searle,
+    Casella & McCulloch 1992, section 3.6.
     """
     times = [1] * len(groups) if counts is None else list(counts)
     if len(times) != len(groups):
