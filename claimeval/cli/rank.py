@@ -74,13 +74,12 @@ def rank(
     asked = names.read(measures or ("official" if trec else ir.DEFAULT_MEASURES))
     if asked.left_out:
         _refuse_or_tell(names.complaint(asked.left_out), go_on=trec and bool(asked.measures))
-    wanted = [measure.name for measure in asked.measures]
     judgments = ir.find_qrels(qrels, split) if qrels.is_dir() else qrels
     evaluations = [
         ir.evaluate(
             judgments,
             run,
-            [*wanted, *(pictures.CURVE if plot else ())],
+            [*asked.measures, *(pictures.CURVE if plot else ())],
             level=level,
             judged_only=judged_only,
             max_retrieved=max_retrieved,
@@ -93,7 +92,7 @@ def rank(
     labels = tables.labels(runs)
     if plot:
         pictures.draw(evaluations, labels, pictures.comparable(asked.measures), plot)
-    shown = [evaluation.only(wanted) for evaluation in evaluations]
+    shown = [evaluation.only(asked.measures) for evaluation in evaluations]
     if json:
         typer.echo(tables.as_json(shown, labels, per_query=per_query))
     elif trec:

@@ -3,8 +3,8 @@
 Up to 24 bytes of a number are put into three words of eight digits, and each word becomes an integer by three
 multiplications (the bytes of a word are added in pairs, then in fours, then in eights). An integer below 2**53 and a
 power of ten up to 10**22 are exact as 64-bit floats, so that their quotient is rounded once, as it should be (Clinger
-1990). Larger ones are divided in extended precision where the machine has it. Signs, exponents and whatever does not
-fit are left to ``float``.
+1990). Larger ones are divided in extended precision where the machine has it. Exponents, infinities and whatever else
+does not fit are left to ``float``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from claimeval.ir.ranked import Bools, Floats, Ints
 
 _DIGITS = 19
 """So many decimal digits always fit 64 bits."""
-_POWERS = 10.0 ** np.arange(_DIGITS + 1)
-_EXTENDED = np.longdouble(10) ** np.arange(_DIGITS + 1)
+_POWERS = np.array([float(10**exponent) for exponent in range(_DIGITS + 1)])
+_EXTENDED = np.array([np.longdouble(str(10**exponent)) for exponent in range(_DIGITS + 1)])
 _EXACT = np.uint64(1 << 53)
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
@@ -40,7 +40,7 @@ def decimals(text: Text, field: Field) -> Floats:
         whole += _value(digits) * np.uint64(10 ** (8 * number))
     usable = ((wrong & _HIGH) == 0) & (count > 0) & (count <= _DIGITS)
     fraction = np.where(usable, fraction, 0)
-    values = whole / _POWERS[fraction]
+    values: Floats = whole / _POWERS[fraction]
     large = np.flatnonzero(usable & (whole > _EXACT))
     if large.size:
         values[large], rounded = _divide_extended(whole[large], fraction[large])

@@ -12,7 +12,7 @@ from claimeval.errors import DataError, UsageError, unknown
 from claimeval.ir import columnar, mappings
 from claimeval.ir.content import Content, Source
 from claimeval.ir.mappings import Qrels, Run
-from claimeval.ir.names import parse
+from claimeval.ir.names import Measure, parse
 from claimeval.ir.order import Ties
 from claimeval.ir.ranked import Ranked
 from claimeval.ir.results import Evaluation, count, summarise
@@ -30,7 +30,7 @@ WithoutRelevant = Literal["zero", "undefined"]
 def evaluate(
     qrels: Qrels | Source,
     run: Run | Source,
-    measures: str | Iterable[str] = DEFAULT_MEASURES,
+    measures: str | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     level: int = 1,
     judged_only: bool = False,
@@ -92,18 +92,33 @@ class _Joined(NamedTuple):
 
 
 def _join(qrels: Qrels | Source, run: Run | Source, ties: Ties, lowest: int) -> _Joined:
-    """Bring run and judgments together, by columns where both are files in the usual form."""
+    """Bring run and judgments together, by columns where the run is a file in the usual form."""
     if isinstance(run, Mapping):
         judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(Content.read(qrels))
         return _join_mappings(judgments, run, None, ties, lowest)
     content = Content.read(run)
-    if isinstance(qrels, Mapping):
-        return _join_mappings(qrels, *parse_run(content), ties, lowest=0)
-    judged = Content.read(qrels)
-    placed = columnar.rank(judged, content, ties, lowest)
-    if placed is not None:
+    if not isinstance(qrels, Mapping):
+        judged = Content.read(qrels)
+        placed = columnar.rank(judged, content, ties, lowest)
+        if placed:
+            return _Joined(*placed)
+        qrels = parse_qrels(judged)
+    written = _written(qrels)
+    placed = columnar.rank(written, content, ties, lowest) if written else None
+    if placed:
         return _Joined(*placed)
-    return _join_mappings(parse_qrels(judged), *parse_run(content), ties, lowest=0)
+    return _join_mappings(qrels, *parse_run(content), ties, lowest=0)
+
+
+def _written(qrels: Qrels) -> Content | None:
+    """Judgments as the text of a file, where they can be written so."""
+    if not all(isinstance(pool, Mapping) and pool for pool in qrels.values()):
+        return None
+    lines = [f"{query} 0 {document} {grade}" for query, pool in qrels.items() for document, grade in pool.items()]
+    text = "\n".join(lines)
+    if text.count("\n") != len(lines) - 1:
+        return None
+    return Content.of(text.encode("utf-8", "surrogateescape"), "qrels")
 
 
 def _join_mappings(qrels: Qrels, run: Run, run_id: str | None, ties: Ties, lowest: int) -> _Joined:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from claimeval.errors import DataError
-from claimeval.ir.names import parse
+from claimeval.ir.names import Measure, parse
 from claimeval.ir.ranked import Floats, Ints, Ranked
 from claimeval.ir.results import Evaluation, count, summarise
 
@@ -22,7 +22,7 @@ Gain = Literal["linear", "exponential"]
 
 
 def evaluate_list(
-    retrieved: Sequence[str], relevant: Relevant, measures: str | Iterable[str], *, level: int = 1
+    retrieved: Sequence[str], relevant: Relevant, measures: str | Iterable[str | Measure], *, level: int = 1
 ) -> dict[str, float]:
     """Measures of one ranked list; 0 where a denominator is 0.
 
@@ -53,7 +53,7 @@ def evaluate_list(
 
 def evaluate_array(
     grades: ArrayLike,
-    measures: str | Iterable[str],
+    measures: str | Iterable[str | Measure],
     *,
     scores: ArrayLike | None = None,
     level: int = 1,
@@ -151,7 +151,7 @@ def _cut(measure: str, k: int | None) -> str:
     return measure if k is None else f"{measure}@{k}"
 
 
-def _summary(ranked: Ranked, measures: str | Iterable[str], level: int) -> Evaluation:
+def _summary(ranked: Ranked, measures: str | Iterable[str | Measure], level: int) -> Evaluation:
     return summarise(ranked, parse(measures), level=level, counts=count(ranked, level))
 
 

@@ -78,7 +78,7 @@ class Asked(NamedTuple):
     """trec_eval would print the tag of the run."""
 
 
-def parse(measures: str | Iterable[str]) -> tuple[Measure, ...]:
+def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Read names such as ``"ndcg@10,map"`` or ``["P(rel=2)@5", "ndcg_cut.10,20"]``; raise for any that is not known."""
     asked = read(measures)
     if asked.left_out:
@@ -86,36 +86,30 @@ def parse(measures: str | Iterable[str]) -> tuple[Measure, ...]:
     return asked.measures
 
 
-def read(measures: str | Iterable[str]) -> Asked:
+def read(measures: str | Iterable[str | Measure]) -> Asked:
     """Read names; those that only trec_eval has are listed apart.
 
     Accepted are ``name``, ``name@cutoff`` and ``name(option=value)@cutoff``, trec_eval's ``name.5,10`` and
     ``name.option=value``, its groups ``official``, ``all_trec`` and ``set``, and the names it prints (``P_5``). A
-    trec_eval name without the cutoffs it needs means all of trec_eval's default cutoffs.
+    trec_eval name without the cutoffs it needs means all of trec_eval's default cutoffs. Measures of a group come last,
+    and cutoffs that were given take the place of the group's.
     """
-    texts = [measures] if isinstance(measures, str) else list(measures)
-    found: dict[str, Measure] = {}
-    grouped: dict[str, Measure] = {}
-    left_out: dict[str, None] = {}
-    run_id = False
-    for text in (part for whole in texts for part in _split(whole)):
-        members = GROUPS[text].split() if text in GROUPS else [text]
-        for member in members:
-            if member == "runid":
-                run_id = True
-                continue
-            if member.split(".")[0] in _ONLY_TREC:
-                left_out[member] = None
-                continue
-            for measure in _read_one(member):
-                (grouped if text in GROUPS else found).setdefault(measure.name, measure)
-    given = {(measure.row.name, measure.cutoff is None) for measure in found.values()}
-    for name, measure in grouped.items():
-        if (measure.row.name, measure.cutoff is None) not in given:
-            found.setdefault(name, measure)
+    given = [measures] if isinstance(measures, str) else list(measures)
+    texts = [part for text in given if isinstance(text, str) for part in _split(text)]
+    explicit = [text for text in texts if text not in GROUPS]
+    grouped = [name for text in texts for name in GROUPS.get(text, "").split()]
+    left_out = tuple(dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC))
+    no_values = {"runid", *left_out}
+
+    found = {measure.name: measure for measure in given if isinstance(measure, Measure)}
+    found |= {measure.name: measure for text in explicit if text not in no_values for measure in _read_one(text)}
+    settled = {(measure.row.name, measure.cutoff is None) for measure in found.values()}
+    for measure in (measure for name in grouped if name not in no_values for measure in _read_one(name)):
+        if (measure.row.name, measure.cutoff is None) not in settled:
+            found.setdefault(measure.name, measure)
     if not found and not left_out:
         raise UsageError("no measure was asked for; give names such as 'ndcg@10,map'")
-    return Asked(tuple(found.values()), tuple(left_out), run_id)
+    return Asked(tuple(found.values()), left_out, "runid" in (*explicit, *grouped))
 
 
 def complaint(names: Iterable[str]) -> str:
@@ -156,7 +150,8 @@ _ROWS = {_key(name): row for row in MEASURES for name in (row.name, *row.also, r
 
 def _read_one(text: str) -> list[Measure]:
     if (printed := _PRINTED.fullmatch(text)) and _key(printed["name"]) in _ROWS:
-        return [Measure(text, row := _row(printed["name"]), _cutoff(row, printed["cutoff"], text))]
+        row = _row(printed["name"])
+        return [Measure(text, row, _cutoff(row, printed["cutoff"], text))]
     if as_trec := _TREC.fullmatch(text):
         return _read_trec(_row(as_trec["name"]), as_trec["parameters"], text)
     paper = _PAPER.fullmatch(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -52,11 +52,12 @@ class Evaluation:
     """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
     counts: Counts
 
-    def only(self, names: Collection[str]) -> Evaluation:
+    def only(self, measures: tuple[Measure, ...]) -> Evaluation:
         """The same with some of the measures."""
+        names = {measure.name for measure in measures}
         return replace(
             self,
-            measures=tuple(measure for measure in self.measures if measure.name in names),
+            measures=measures,
             per_query={
                 query: {name: value for name, value in values.items() if name in names}
                 for query, values in self.per_query.items()

@@ -50,6 +50,7 @@ def write_run(run: Run, target: IO[str], tag: str = "claimeval") -> None:
     """Write a run: queries sorted, documents ranked from 1 as trec_eval orders them (score, then id, falling)."""
     _check_names([tag])
     for query in sorted(run):
+        _check_query(query)
         _check_names([query, *run[query]])
         ranked = sorted(run[query].items(), key=lambda item: (item[1], item[0]), reverse=True)
         for rank, (document, score) in enumerate(ranked, 1):
@@ -59,6 +60,7 @@ def write_run(run: Run, target: IO[str], tag: str = "claimeval") -> None:
 def write_qrels(qrels: Qrels, target: IO[str]) -> None:
     """Write judgments, queries and documents sorted."""
     for query in sorted(qrels):
+        _check_query(query)
         _check_names([query, *qrels[query]])
         for document in sorted(qrels[query]):
             target.write(f"{query} 0 {document} {int(qrels[query][document])}\n")
@@ -135,8 +137,12 @@ def _text(field: bytes) -> str:
 def _check_names(names: list[str]) -> None:
     """Names with blanks would make a file that reads back as something else."""
     for name in names:
-        if name.split() != [name] or name.startswith("#"):
+        if name.split() != [name]:
             raise DataError(
-                f"{name!r} cannot be written to a TREC file: a query, document or tag must not be empty, "
-                "hold blanks or begin with '#'"
+                f"{name!r} cannot be written to a TREC file: a query, document or tag is not empty and holds no blanks"
             )
+
+
+def _check_query(name: str) -> None:
+    if name.startswith("#"):
+        raise DataError(f"query {name!r} cannot be written to a TREC file: the line would be a comment")

@@ -108,6 +108,49 @@ def test_all_forms_of_a_run_are_read(form: str, tmp_path: Path) -> None:
     assert (placed is None) == (form in IRREGULAR)
 
 
+ODD_QRELS: dict[str, ir.Qrels] = {
+    "regular": {"q": {"b": 1}},
+    "blank in an id": {"q": {"b": 1, "x y": 1}},
+    "newline in an id": {"q": {"b": 1, "x 1\nq 0 y": 1}},
+    "query without judgments": {"q": {"b": 1}, "r": {}},
+    "bool": {"q": {"b": True}},
+    "whole float": {"q": {"b": 1.0}},  # type: ignore[dict-item]  # that is the point
+}
+
+
+@pytest.mark.parametrize("form", ODD_QRELS)
+def test_qrels_of_a_dict_go_with_the_run_of_a_file(form: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\n")
+
+    result = ir.evaluate(ODD_QRELS[form], tmp_path / "run", "mrr,num_rel")
+
+    assert result.mean == {"mrr": 1 / 2, "num_rel": 1 + ("in an id" in form)}
+    assert result.counts.missing == (("r",) if "without" in form else ())
+    assert result.run_id == "t"
+
+
+def test_qrels_with_comments_go_with_a_regular_run(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("# by hand\nq 0 b 1\nr 0 a 1\nq 0 #c 2\n")
+    (tmp_path / "run").write_text("q Q0 #c 1 2.0 t\nq Q0 b 2 1.0 t\n")
+
+    assert ir.evaluate(tmp_path / "qrels", tmp_path / "run", "P@2").mean == {"P@2": 1}
+
+
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        ({"q": {"a"}}, "qrels: query 'q' has set"),
+        ({"q": {"a": 0.5}}, "qrels: the grade of document 'a' for query 'q' is 0.5"),
+        ({}, "the qrels hold no queries"),
+    ],
+)
+def test_wrong_qrels_of_a_dict_are_named_beside_the_run_of_a_file(qrels: object, message: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q Q0 a 1 2.0 t\n")
+
+    with pytest.raises(DataError, match=message):
+        ir.evaluate(qrels, tmp_path / "run", "map")  # type: ignore[arg-type]  # that is the point
+
+
 def test_gzipped_files_are_unpacked(tmp_path: Path) -> None:
     (tmp_path / "qrels.gz").write_bytes(gzip.compress(b"q 0 b 1\n"))
     (tmp_path / "run").write_bytes(gzip.compress(b"q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\n"))

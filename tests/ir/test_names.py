@@ -65,6 +65,13 @@ def test_groups_of_trec_eval_are_measures_or_named_as_left_out(group: str) -> No
     assert bool(asked.left_out) == (group != "official")
 
 
+def test_measures_that_were_read_are_taken_as_they_are() -> None:
+    measures = ir.parse("set_F.0.5,ndcg.1=3,P@5")
+
+    assert ir.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, measures).measures == measures
+    assert [measure.trec_name for measure in ir.parse(measures)] == ["set_F_0.5", "ndcg_1=3", "P_5"]
+
+
 def test_explicit_cutoffs_replace_those_of_a_group() -> None:
     assert [name for name in trec_names("official,P.7") if name.startswith("P_")] == ["P_7"]
 
