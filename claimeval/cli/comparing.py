@@ -96,8 +96,8 @@ def _tell(console: Console, found: Compared, watch: _Watch, shown: int) -> None:
         console.print(
             Padding(
                 f"[dim]{escape(metric.metric)}: {metric.higher} samples higher in B, {metric.lower} lower, "
-                f"{metric.dropped} without a value in one; claims supported only in A {labels.only_a}, only in B {labels.only_b} "
-                f"(McNemar, claims taken as independent: p {labels.p_value:.3f})[/]",
+                f"{metric.dropped} without a value in one; claims supported only in A {labels.only_a}, only in B "
+                f"{labels.only_b} (McNemar, claims taken as independent: p {labels.p_value:.3f})[/]",
                 (0, 0, 0, 1),
             )
         )
