@@ -1,7 +1,7 @@
 """A fake language model that understands claimeval's prompts and judges by a rule, so that scores can be foretold.
 
 It takes every sentence for a claim. A claim that contains the word WRONG is contradicted, one with MISSING is not
-found, any other is supported. As a judge of the loopback server: `serve(Options(judge="tests.claim_judge:answer"))`.
+found, any other is supported. As a judge of the loopback server: `serve(Options(judge="tests.claim_judge:make"))`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.loopback.judge import Body, Reply, text_of
+from tests.loopback.judge import Body, Judge, Reply, text_of
 
 _LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
@@ -54,3 +54,8 @@ def _verdicts(text: str) -> str:
         for claim_id, claim in _LINE.findall(claims)
     ]
     return json.dumps({"verdicts": verdicts})
+
+
+def make() -> Judge:
+    """The judge, for a server in another process."""
+    return answer

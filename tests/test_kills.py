@@ -1,0 +1,195 @@
+"""Processes that are killed, interrupted or run out of disk, and the same command again."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.loopback import Latency, Options, ProcessHandle, serve
+from tests.survival import ROOT, Client, survive, write_samples
+
+CONCURRENCY = 16
+
+
+@pytest.mark.slow
+def test_a_thousand_calls_with_faults_in_two_processes_survive_three_kills(tmp_path: Path) -> None:
+    kills = 3
+    survived = survive(tmp_path / "killed", 334, kills=kills, concurrency=CONCURRENCY)
+    assert (survived.calls, survived.kills, survived.lost) == (1002, kills, 0)
+    assert survived.repeated_kept == 0
+    assert survived.repeated <= kills * CONCURRENCY
+    assert survived.requests <= 1.4 * survived.calls + kills * CONCURRENCY
+    assert sorted(survived.codes) == [-signal.SIGKILL] * kills + [0, 0]
+    assert survived.peak <= 200_000_000
+
+    undisturbed = survive(tmp_path / "undisturbed", 334, clients=1, kills=0, share=0.0, port=survived.port)
+    assert undisturbed.requests == undisturbed.calls == 1002
+    assert set(survived.results[::2]) == {undisturbed.results[0]}
+    assert set(survived.results[1::2]) == {undisturbed.results[1]}
+
+
+@pytest.mark.slow
+def test_four_processes_that_begin_at_once_pay_for_every_question_once(tmp_path: Path) -> None:
+    survived = survive(tmp_path / "runs", 100, clients=4, kills=0, share=0.0)
+    assert survived.requests == survived.calls == 300
+    assert survived.lost == survived.repeated == 0
+
+
+@pytest.fixture
+def slow_server() -> Iterator[ProcessHandle]:
+    with serve(Options(judge="tests.claim_judge:make", latency=Latency(seconds=0.3))) as server:
+        yield server
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < deadline, "it never comes to that"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("signals", [1, 2, 3])
+def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
+    tmp_path: Path, slow_server: ProcessHandle, signals: int
+) -> None:
+    write_samples(tmp_path / "samples.jsonl", 30)
+    client = Client(tmp_path, slow_server, "run", ("--concurrency", "8"))
+    wait_until(lambda: len(client.noted("end")) >= 20)
+    started = time.monotonic()
+    for _ in range(signals - 1):
+        client.send(signal.SIGINT)
+        time.sleep(0.05)
+    client.kill(signal.SIGINT)
+    assert time.monotonic() - started < 10
+    assert client.codes == [130]
+    said = (tmp_path / "run.err").read_text().splitlines()
+    assert signals == 3 or said[-1].startswith("claimeval: interrupted")
+    assert not any("Traceback" in line for line in said)
+
+    client.start()
+    wait_until(lambda: not client.running())
+    assert client.codes == [130, 0]
+    answered = [exchange.sha256 for exchange in slow_server.exchanges() if exchange.answered]
+    assert len(set(answered)) == 90
+    repeated = len(answered) - len(set(answered))
+    assert repeated == 0 if signals == 1 else repeated <= 8
+    assert len((tmp_path / "run" / "results.jsonl").read_text().splitlines()) == 30
+
+
+LIMITED = """
+import resource, sys
+from claimeval.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.argv[1:] = sys.argv[2:]
+main()
+"""
+
+
+def command(
+    tmp_path: Path, server: ProcessHandle, *options: str, limit: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command line, in a process that may not write files over a limit."""
+    given = ["score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--metrics", "faithfulness", *options]
+    start = ["-m", "claimeval"] if limit is None else ["-c", LIMITED, str(limit)]
+    return subprocess.run(
+        [sys.executable, *start, *given],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def server() -> Iterator[ProcessHandle]:
+    with serve(Options(judge="tests.claim_judge:make")) as server:
+        yield server
+
+
+def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
+    tmp_path: Path, server: ProcessHandle
+) -> None:
+    write_samples(tmp_path / "samples.jsonl", 200)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = command(tmp_path, server, "--cache", "store", "--out", "run", "--concurrency", "4", limit=300_000)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 3
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("claimeval: the store store cannot be ")
+    assert after.ru_utime - before.ru_utime < 10, "it does not spin"
+    asked = len(server.exchanges())
+    assert 10 < asked < 400
+
+    again = command(tmp_path, server, "--cache", "store", "--out", "run", "--concurrency", "4")
+    assert again.returncode == 0, again.stderr
+    assert len(server.exchanges()) - asked >= 400 - asked
+    assert len(server.exchanges()) <= 400 + 2 * 4, "at most the replies that could not be kept are asked for again"
+
+
+def test_results_that_cannot_be_written_are_one_line_and_cost_nothing_again(
+    tmp_path: Path, server: ProcessHandle
+) -> None:
+    write_samples(tmp_path / "samples.jsonl", 50)
+    assert command(tmp_path, server, "--cache", "store", "--out", "run").returncode == 0
+    asked = len(server.exchanges())
+    done = command(tmp_path, server, "--cache", "store", "--out", "other", limit=40_000)
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].startswith(
+        "claimeval: the run directory other cannot be written: File too large"
+    )
+    assert command(tmp_path, server, "--cache", "store", "--out", "other").returncode == 0
+    assert len(server.exchanges()) == asked
+    for name in ("results.jsonl", "summary.json"):
+        assert (tmp_path / "other" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+
+
+def test_a_run_has_one_writer(tmp_path: Path, slow_server: ProcessHandle) -> None:
+    write_samples(tmp_path / "samples.jsonl", 60)
+    client = Client(tmp_path, slow_server, "run", ("--concurrency", "8"))
+    wait_until(lambda: len(client.noted("end")) >= 5)
+    done = command(tmp_path, slow_server, "--metrics", "faithfulness,correctness", "--cache", "store", "--out", "run")
+    client.kill(signal.SIGINT)
+    assert done.returncode == 2
+    assert "another process is writing the run run" in done.stderr
+
+
+@pytest.mark.parametrize("place", ["--cache", "--out"])
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, server: ProcessHandle, place: str) -> None:
+    write_samples(tmp_path / "samples.jsonl", 1)
+    (tmp_path / "file").write_text("x")
+    folders = {"--cache": "store", "--out": "run"} | {place: "file/inside"}
+    done = command(tmp_path, server, *[text for option in folders.items() for text in option])
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert "file/inside" in done.stderr
+    assert server.exchanges() == []
+
+
+def test_a_cap_is_told_and_kept_by_the_command(tmp_path: Path, server: ProcessHandle) -> None:
+    write_samples(tmp_path / "samples.jsonl", 20)
+    done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-calls", "15")
+    assert done.returncode == 3
+    assert "the cap is reached: 15 calls" in done.stderr
+    assert len(server.exchanges()) == 15
+    assert not json.loads((tmp_path / "run" / "summary.json").read_text())["complete"]
+    done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-calls", "40")
+    assert done.returncode == 0
+    assert len(server.exchanges()) == 40
+
+
+def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, server: ProcessHandle) -> None:
+    write_samples(tmp_path / "samples.jsonl", 1)
+    done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-cost", "1")
+    assert done.returncode == 2
+    assert "nobody stated one" in done.stderr
+    assert server.exchanges() == []
