@@ -13,6 +13,10 @@ Choice = Label | int
 """What a ballot may say: a label, or a grade on an ordinal scale."""
 
 
+NO_GRADE: Reason = "unparsable"
+"""Where a panel of grades meets a verdict without one."""
+
+
 class Ballot(NamedTuple):
     """The opinion of one judge on one claim."""
 
@@ -39,20 +43,24 @@ def cast(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
     has no opinion (`tie`), and where no reply had a label the most frequent reason stands.
     """
     if panel.replicates == 1:
-        return [
-            Ballot(v.judge, choice(v, panel), v.probability if v.label != "unassessed" else None, v.unassessed_because)
-            for v in verdicts
-        ]
+        return [_ballot(verdict, panel) for verdict in verdicts]
     by_judge: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_judge.setdefault(verdict.judge, []).append(verdict)
     return [_together(judge, said, panel) for judge, said in by_judge.items()]
 
 
+def _ballot(verdict: Verdict, panel: Panel) -> Ballot:
+    said = choice(verdict, panel)
+    if said is None:
+        return Ballot(verdict.judge, None, None, verdict.unassessed_because or NO_GRADE)
+    return Ballot(verdict.judge, said, verdict.probability, None)
+
+
 def _together(judge: str, verdicts: Sequence[Verdict], panel: Panel) -> Ballot:
-    labelled = [verdict for verdict in verdicts if verdict.label != "unassessed"]
+    labelled = [verdict for verdict in verdicts if choice(verdict, panel) is not None]
     if not labelled:
-        reasons = Counter(v.unassessed_because for v in verdicts)
+        reasons = Counter(v.unassessed_because or NO_GRADE for v in verdicts)
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
     known = [v.probability for v in labelled if v.probability is not None]
     share = sum(v.label == "supported" for v in labelled) / len(labelled)

@@ -1,0 +1,201 @@
+"""Human labels joined to the claims and samples of a run.
+
+A label names its claim by id, or by text: the claim's own, or a passage of the text that the claims were taken from,
+and then it holds for the claims that stand in that passage. A label without either is about the whole sample: it is
+held against `supported` where all claims of the answer are, `contradicted` where one is, `not_found` otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from claimeval.data.labels import HumanLabel
+from claimeval.errors import UsageError
+from claimeval.panel import Panel
+from claimeval.panel.ballots import Ballot, Choice, cast
+from claimeval.records import Assessment, Label, Part, SampleResult
+
+PANEL, HUMAN = "panel", "human"
+ONE = "one"
+"""The annotator of labels that name none."""
+
+
+@dataclass
+class Joined:
+    """What is compared, a column a rater; None where a rater has no label."""
+
+    clusters: list[str] = field(default_factory=list)
+    """The sample of each item."""
+    human: list[Choice | None] = field(default_factory=list)
+    """The label that most annotators gave; None without one, or where they are evenly divided."""
+    raters: dict[str, list[Choice | None]] = field(default_factory=dict)
+    """Judges, and the panel where there are several."""
+    probabilities: dict[str, list[float | None]] = field(default_factory=dict)
+    """The raters' probabilities of "supported"."""
+    annotators: dict[str, list[Choice | None]] = field(default_factory=dict)
+    unmatched: int = 0
+    """Labels that fit no claim or sample of the run."""
+
+
+def join(
+    results: Iterable[SampleResult],
+    judges: Sequence[str],
+    panel: Panel,
+    labels: Iterable[HumanLabel] | None,
+    against: Part | None = None,
+) -> Joined:
+    """Every claim that has a human label with what the judges say of it; without `labels`, every claim.
+
+    `against` is the evidence that labels are about which do not say so themselves; needed only where claims were
+    assessed against several.
+    """
+    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    for label in labels or ():
+        by_sample[label.sample].append(label)
+    several = len(judges) > 1 or panel.replicates > 1
+    joining = _Joining(judges, panel, (*judges, PANEL) if several else tuple(judges))
+    for result in results:
+        if labels is None:
+            for assessment in result.assessments:
+                joining.add(result.sample.id, {}, cast(assessment.verdicts, panel), assessment)
+        elif mine := by_sample.pop(result.sample.id, None):
+            joining.add_labelled(result, mine, against)
+    joining.joined.unmatched += sum(map(len, by_sample.values()))
+    return joining.joined
+
+
+class _Joining:
+    def __init__(self, judges: Sequence[str], panel: Panel, raters: Sequence[str]) -> None:
+        self._judges = judges
+        self._panel = panel
+        self.joined = Joined(raters={r: [] for r in raters}, probabilities={r: [] for r in raters})
+
+    def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
+        """The items of one sample that its labels are about."""
+        part = {claim.id: claim.of for claim in result.claims}
+        found: dict[tuple[str, Part], list[HumanLabel]] = {}
+        for label in labels:
+            if label.claim_id is None and label.text is None:
+                self._add_sample(result, label, against)
+                continue
+            claims = set(_claims(result, label))
+            about = [
+                a for a in result.assessments if a.claim_id in claims and a.against == (label.against or a.against)
+            ]
+            evidence = {(part[a.claim_id], a.against) for a in about}
+            if len(evidence) > 1 and against is None:
+                raise UsageError(_which_evidence(evidence))
+            about = [a for a in about if len(evidence) == 1 or a.against == against]
+            self.joined.unmatched += not about
+            for assessment in about:
+                found.setdefault((assessment.claim_id, assessment.against), []).append(label)
+        assessments = {(a.claim_id, a.against): a for a in result.assessments}
+        for key, given in found.items():
+            people = {label.annotator or ONE: self._choice(label) for label in given}
+            self.add(result.sample.id, people, cast(assessments[key].verdicts, self._panel), assessments[key])
+
+    def _add_sample(self, result: SampleResult, label: HumanLabel, against: Part | None) -> None:
+        part = {claim.id: claim.of for claim in result.claims}
+        about = label.against or against
+        mine = [a for a in result.assessments if part[a.claim_id] == "answer" and a.against == (about or a.against)]
+        if len({a.against for a in mine}) > 1:
+            raise UsageError(_which_evidence({("answer", a.against) for a in mine}))
+        if not mine:
+            self.joined.unmatched += 1
+            return
+        columns: defaultdict[str, list[Choice | None]] = defaultdict(list)
+        for assessment in mine:
+            for ballot in cast(assessment.verdicts, self._panel):
+                columns[ballot.judge].append(ballot.choice)
+        ballots = [Ballot(judge, _rolled_up(said), _share(said), None) for judge, said in columns.items()]
+        labels = [None if a.label == "unassessed" else a.label for a in mine]
+        whole = mine[0].model_copy(
+            update={"label": _rolled_up(labels) or "unassessed", "probability": _share(labels), "grade": None}
+        )
+        self.add(result.sample.id, {label.annotator or ONE: self._choice(label)}, ballots, whole)
+
+    def add(
+        self, sample: str, people: Mapping[str, Choice | None], ballots: Sequence[Ballot], panels: Assessment
+    ) -> None:
+        """One item."""
+        joined = self.joined
+        given = {ballot.judge: ballot for ballot in ballots}
+        for judge in self._judges:
+            ballot = given.get(judge)
+            joined.raters[judge].append(ballot.choice if ballot else None)
+            joined.probabilities[judge].append(ballot.probability if ballot else None)
+        if PANEL in joined.raters:
+            labelled = panels.label if panels.label != "unassessed" else None
+            joined.raters[PANEL].append(panels.grade if self._panel.grades else labelled)
+            joined.probabilities[PANEL].append(panels.probability)
+        for name in people:
+            joined.annotators.setdefault(name, [None] * len(joined.clusters))
+        for name, column in joined.annotators.items():
+            column.append(people.get(name))
+        joined.human.append(_most([choice for choice in people.values() if choice is not None]))
+        joined.clusters.append(sample)
+
+    def _choice(self, label: HumanLabel) -> Choice | None:
+        """The label on the run's own scale."""
+        if self._panel.grades:
+            return label.grade if label.grade in self._panel.grades.steps else None
+        if label.label == "contradicted" and "contradicted" not in self._panel.labels:
+            return "not_found"
+        return label.label
+
+
+def _claims(result: SampleResult, label: HumanLabel) -> Iterator[str]:
+    """The ids of the claims that a label is about."""
+    if label.claim_id is not None:
+        yield label.claim_id
+        return
+    assert label.text is not None, "a label of a claim names its id or its text"
+    text = _folded(label.text)
+    same = [claim.id for claim in result.claims if _folded(claim.text) == text]
+    if same:
+        yield from same
+        return
+    for extraction in result.extractions:
+        start = (result.sample.text(extraction.of) or "").find(label.text)
+        if start < 0:
+            continue
+        end = start + len(label.text)
+        for claim in extraction.claims:
+            if (
+                claim.span
+                and 2 * (min(end, claim.span[1]) - max(start, claim.span[0])) >= claim.span[1] - claim.span[0]
+            ):
+                yield claim.id
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(" .")
+
+
+def _most(choices: Sequence[Choice]) -> Choice | None:
+    counts = Counter(choices).most_common(2)
+    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+        return None
+    return counts[0][0]
+
+
+def _rolled_up(choices: Sequence[Choice | None]) -> Label | None:
+    """One label for all claims of a text."""
+    said = [choice for choice in choices if isinstance(choice, str)]
+    if not said:
+        return None
+    if "contradicted" in said:
+        return "contradicted"
+    return "supported" if set(said) == {"supported"} else "not_found"
+
+
+def _share(choices: Sequence[Choice | None]) -> float | None:
+    said = [choice for choice in choices if choice is not None]
+    return sum(choice == "supported" for choice in said) / len(said) if said else None
+
+
+def _which_evidence(evidence: Iterable[tuple[Part, Part]]) -> str:
+    pairs = " and ".join(f"{of} against {against}" for of, against in sorted(evidence))
+    return f"the labels do not say which evidence they are about ({pairs}); give --against"

@@ -1,0 +1,94 @@
+"""Human labels of claims or samples: a file, a row a label.
+
+A row names its sample (`id`), what is labelled (`claim_id`, or `text`: the claim, or a passage of the text it was taken
+from; neither for the whole sample), the label in words or as a grade, and where it helps `against` (which evidence the
+person looked at) and `annotator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from claimeval.data.rows import Row, read_rows
+from claimeval.errors import DataError
+from claimeval.recorded_replies import Vocabulary
+from claimeval.records import Label, Part, Record
+
+NAMES = {
+    "sample": ("id", "sample_id", "sample", "question_id"),
+    "claim_id": ("claim_id",),
+    "text": ("text", "claim"),
+    "against": ("against",),
+    "said": ("label", "grade", "human", "verdict"),
+    "annotator": ("annotator", "annotator_id"),
+}
+"""The names that the fields of a row go by."""
+
+_WORDS = Vocabulary()
+_PLAIN: dict[int, Label] = {1: "supported", 0: "not_found"}
+
+
+class HumanLabel(Record):
+    """What a person says of a claim, or of a whole sample."""
+
+    sample: str
+    claim_id: str | None = None
+    text: str | None = None
+    """The claim, or a passage of the text that claims were taken from."""
+    against: Part | None = None
+    label: Label | None = None
+    """None where a grade is all there is."""
+    grade: int | None = None
+    annotator: str | None = None
+
+
+def read_labels(path: Path) -> Iterator[HumanLabel]:
+    """The labels of a file (.jsonl, .json, .csv, .parquet) in order; empty and undecided ones are left out.
+
+    DataError, with file and line, for a row without a sample and for a label that is no known word.
+    """
+    for row in read_rows(path):
+        if found := label(row):
+            yield found
+
+
+def label(row: Row) -> HumanLabel | None:
+    """The label in a row; None where it is empty or the person was undecided."""
+    given = {field: _named(row, names) for field, names in NAMES.items()}
+    if given["sample"] is None:
+        raise DataError(f"{row.place}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
+    said = given.pop("said")
+    if said is None or not str(said).strip():
+        return None
+    meaning, grade = meant(said, row.place)
+    if meaning is None and grade is None:
+        return None
+    texts = {field: None if value is None else str(value) for field, value in given.items()}
+    return HumanLabel.model_validate({**texts, "label": meaning, "grade": grade})
+
+
+def meant(said: Any, place: str, words: Vocabulary = _WORDS) -> tuple[Label | None, int | None]:
+    """What a word or number of a person says: a label, a grade, or neither where the person was undecided.
+
+    1 and 0 are a grade and also yes and no: which of them counts depends on the run they are held against.
+    """
+    text = str(said).strip()
+    if isinstance(said, bool):
+        return _PLAIN[said], None
+    meaning = words.meaning(text)
+    if meaning:
+        return (None if meaning == "unsure" else meaning), None
+    try:
+        grade = int(text)
+    except ValueError:
+        raise DataError(
+            f"{place}: {text[:40]!r} is no label that is known; use supported, contradicted, not_found, yes, "
+            "no, or a whole number"
+        ) from None
+    return _PLAIN.get(grade), grade
+
+
+def _named(row: Row, names: tuple[str, ...]) -> object:
+    return next((row.fields[name] for name in names if row.fields.get(name) is not None), None)

@@ -1,0 +1,59 @@
+"""Human labels are read from files, in the words people use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.errors import DataError
+
+
+def labels(tmp_path: Path, text: str, name: str = "labels.jsonl") -> list[HumanLabel]:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return list(read_labels(path))
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "grade"),
+    [
+        ('"supported"', "supported", None),
+        ('"Yes"', "supported", None),
+        ('"No"', "not_found", None),
+        ('"Contradiction"', "contradicted", None),
+        ('"partially supported"', "not_found", None),
+        ("true", "supported", None),
+        ("false", "not_found", None),
+        ("1", "supported", 1),
+        ('"0"', "not_found", 0),
+        ("3", None, 3),
+    ],
+)
+def test_labels_in_words_and_numbers(tmp_path: Path, said: str, label: str | None, grade: int | None) -> None:
+    (found,) = labels(tmp_path, f'{{"id": 7, "claim_id": "answer-1", "label": {said}}}\n')
+    assert (found.sample, found.claim_id, found.label, found.grade) == ("7", "answer-1", label, grade)
+
+
+def test_empty_and_undecided_labels_are_left_out(tmp_path: Path) -> None:
+    assert (
+        labels(tmp_path, '{"id": "a", "label": ""}\n{"id": "a", "label": null}\n{"id": "a", "label": "unsure"}\n') == []
+    )
+
+
+def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    (found,) = labels(tmp_path, "id,text,against,label,annotator\ns1,It rained.,contexts,no,ann\n", "labels.csv")
+    assert found == HumanLabel(sample="s1", text="It rained.", against="contexts", label="not_found", annotator="ann")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"label": "yes"}', "line 1: a label needs the id"),
+        ('{"id": "a", "label": "perhaps"}', "'perhaps' is no label"),
+    ],
+)
+def test_bad_rows_are_refused_in_words(tmp_path: Path, row: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        labels(tmp_path, row + "\n")
