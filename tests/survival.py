@@ -31,15 +31,15 @@ def faults(share: float, seed: int = 0) -> Faults:
     return Faults(seed=seed, rates=rates, per="body", at_most=3)
 
 
-def write_samples(file: Path, samples: int) -> None:
-    """Samples of three calls each: one extraction and two assessments."""
+def write_samples(file: Path, samples: int, words: int = 60) -> None:
+    """Samples of three calls each, one extraction and two assessments, with evidence of about so many words."""
     with file.open("w", encoding="utf-8") as lines:
         for i in range(samples):
             sample = {
                 "id": f"sample-{i}",
                 "question": f"What about tower {i}?",
                 "answer": f"Tower {i} is {i} metres high. The WRONG king built it. A MISSING priest prayed. It stands.",
-                "contexts": [f"Tower {i} is {i} metres high and it stands." + " It is old." * 20],
+                "contexts": [f"Tower {i} is {i} metres high and it stands." + " It is old." * (words // 3)],
                 "reference_answers": [f"It is {i} metres high."],
             }
             lines.write(json.dumps(sample) + "\n")

@@ -139,10 +139,10 @@ def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
 def test_results_that_cannot_be_written_are_one_line_and_cost_nothing_again(
     tmp_path: Path, server: ProcessHandle
 ) -> None:
-    write_samples(tmp_path / "samples.jsonl", 50)
+    write_samples(tmp_path / "samples.jsonl", 30, words=5000)
     assert command(tmp_path, server, "--cache", "store", "--out", "run").returncode == 0
     asked = len(server.exchanges())
-    done = command(tmp_path, server, "--cache", "store", "--out", "other", limit=40_000)
+    done = command(tmp_path, server, "--cache", "store", "--out", "other", limit=400_000)
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1].startswith(
         "claimeval: the run directory other cannot be written: File too large"
