@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from claimeval import judges as judging
 from claimeval import lineups, prompting
@@ -16,6 +16,7 @@ from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import DataError, StoppedEarly, UsageError
 from claimeval.evaluation import carry_out, identity
+from claimeval.execution.batch import Batching
 from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
 from claimeval.families import Families
@@ -108,6 +109,10 @@ def score(
     timeout: float = 300.0,
     max_calls: int | None = None,
     max_cost: float | None = None,
+    batch: bool = False,
+    batch_retries: Literal["batch", "online"] = "batch",
+    detach: bool = False,
+    online: Sequence[str] = (),
     cache: str | Path | None = None,
     offline: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -121,7 +126,9 @@ def score(
     default the built-in ones that the samples can feed. `concurrency` is calls in flight per model, `rpm` and `tpm` are
     requests and tokens a minute; left out, they follow what the provider bears. `timeout` is seconds for an attempt.
     `max_calls` and `max_cost` (US dollars) are caps for this question over these samples, earlier interrupted runs
-    included; StoppedEarly when one is reached, and a higher cap goes on from there. `cache` is the folder of the reply
+    included; StoppedEarly when one is reached, and a higher cap goes on from there. `batch` asks through the provider's
+    batch files (half the price, within 24 hours), except the judges named in `online`; with `detach` it raises
+    StoppedEarly once they are submitted, and the same call goes on from there. `cache` is the folder of the reply
     store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used. UsageError, before any call, for what the
     caller can mend. Works inside a running event loop too.
     """
@@ -142,6 +149,10 @@ def score(
             timeout=timeout,
             max_calls=max_calls,
             max_cost=max_cost,
+            batch=batch,
+            batch_retries=batch_retries,
+            detach=detach,
+            online=online,
             cache=cache,
             offline=offline,
             progress=progress,
@@ -166,6 +177,10 @@ async def ascore(
     timeout: float = 300.0,
     max_calls: int | None = None,
     max_cost: float | None = None,
+    batch: bool = False,
+    batch_retries: Literal["batch", "online"] = "batch",
+    detach: bool = False,
+    online: Sequence[str] = (),
     cache: str | Path | None = None,
     offline: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -182,7 +197,7 @@ async def ascore(
     )
     results: list[SampleResult] = []
     outline = await carry_out(
-        iter(material),
+        material,
         plan,
         notes=notes,
         cache=Path(cache) if cache else default_folder(),
@@ -191,13 +206,14 @@ async def ascore(
         offline=offline,
         on_result=results.append,
         run=identity(plan, material) if limits.capped else "",
+        batching=Batching(batch_retries, detach, online=tuple(online)) if batch else None,
     )
     if outline.interrupted:
         raise KeyboardInterrupt
     if outline.over_budget:
         raise StoppedEarly(f"the cap is reached: {outline.over_budget}; a higher cap goes on from here")
     if not outline.summary.complete:
-        raise StoppedEarly(why_stopped(outline.stopped))
+        raise StoppedEarly(outline.paused or why_stopped(outline.stopped))
     summary = outline.summary
     if plan.panel.needs_whole_run:
         results, summary = voted_again(results, plan, notes)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from claimeval.calls import Completion, Outcome, Request
 from claimeval.execution import Executor, ledger
@@ -33,6 +33,17 @@ WINDOW = 4
 """Finished results a worker that may wait behind a slow sample."""
 
 R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Anew(Generic[T]):
+    """Items that are read from the beginning whenever they are gone over."""
+
+    def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[T]:
+        return self._begin()
 
 
 class Outline(NamedTuple):

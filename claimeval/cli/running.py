@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from claimeval.cli.table import print_run
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
 from claimeval.errors import UsageError
-from claimeval.evaluation import Outline, carry_out, identity
+from claimeval.evaluation import Anew, Outline, carry_out, identity
+from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.judges import notes as notes_of
@@ -47,6 +48,7 @@ class Settings(NamedTuple):
     overwrite: bool = False
     cache: Path | None = None
     limits: Limits = Limits()
+    batching: Batching | None = None
     limit: int | None = None
     fields: tuple[str, ...] = ()
     fail_under: tuple[str, ...] = ()
@@ -59,11 +61,10 @@ def run_and_tell(settings: Settings) -> None:
     """Runs a scoring command to its end and exits with its code."""
     fields = parse_fields(list(settings.fields))
 
-    def samples() -> Iterator[Sample]:
-        return itertools.islice(read_samples(settings.data, fields=fields), settings.limit)
+    samples = Anew(lambda: itertools.islice(read_samples(settings.data, fields=fields), settings.limit))
 
     asked = rows(settings.metrics) if settings.metrics else None
-    found = survey(samples(), asked or tuple(METRICS.values()))
+    found = survey(samples, asked or tuple(METRICS.values()))
     metrics = choose_metrics(asked, found)
     for lack, names in incomplete(found, metrics).items():
         _say(f"{lack}: counted as missing_input in {', '.join(names)}")
@@ -79,8 +80,10 @@ def run_and_tell(settings: Settings) -> None:
     check_families(plan, found.generators)
     record = manifest(plan, notes_of((*plan.judges, plan.extractor)), str(settings.data))
     folder = settings.out or default_out(record)
-    run = identity(plan, samples()) if settings.limits.capped else ""
-    outline = carry_out_into(folder, record, plan, samples(), found.samples, settings, run)
+    run = identity(plan, samples) if settings.limits.capped else ""
+    outline = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
+    if outline.paused and not settings.json:
+        raise typer.Exit(ending(outline))
     report = forms.write(folder, "html")
     if settings.json:
         print(json.dumps({"run": str(folder), **outline.summary.model_dump()}, indent=1, ensure_ascii=False))
@@ -94,7 +97,7 @@ def carry_out_into(
     folder: Path,
     record: Manifest,
     plan: Plan,
-    samples: Iterator[Sample | SampleResult],
+    samples: Iterable[Sample | SampleResult],
     total: int | None,
     settings: Settings,
     run: str = "",
@@ -113,6 +116,7 @@ def carry_out_into(
                 offline=settings.offline,
                 on_result=writer.add,
                 run=run,
+                batching=settings.batching,
             )
         )
     if plan.panel.needs_whole_run:
@@ -163,6 +167,9 @@ def ending(outline: Outline) -> int:
         _say(f"judge {judge} was stopped: {message}")
     if outline.over_budget:
         _say(f"the cap is reached: {outline.over_budget}. The same command with a higher cap goes on from here")
+        return 3
+    if outline.paused:
+        _say(outline.paused)
         return 3
     if not outline.summary.complete:
         _say("stopped before the last sample; mend the cause, and the same command goes on from here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
 
@@ -30,6 +31,11 @@ def score(
     timeout: o.Timeout = 300.0,
     max_calls: o.MaxCalls = None,
     max_cost: o.MaxCost = None,
+    batch: b.Batch = False,
+    batch_retries: b.BatchRetries = "batch",
+    detach: b.Detach = False,
+    by_hand: b.ByHand = False,
+    online: b.Online = None,
     limit: o.Limit = None,
     field: o.Field = None,
     fail_under: o.FailUnder = None,
@@ -61,6 +67,7 @@ def score(
             limits=Limits(
                 concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
             ),
+            batching=b.said(batch, batch_retries, detach, by_hand, online),
             limit=limit,
             fields=tuple(field or ()),
             fail_under=tuple(fail_under or ()),

@@ -1,0 +1,59 @@
+"""Options for asking in batches, which every command that asks judges has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from claimeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from claimeval.execution.batch import Batching
+
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Ask through the provider's batch files: half the price, an answer within 24 hours. Local judges run here "
+        "all the same. Stop the command at any time; the same command goes on, and `claimeval batch status` says how "
+        "far the batches are.",
+    ),
+]
+BatchRetries = Annotated[
+    Literal["batch", "online"],
+    typer.Option(
+        help="With --batch: how questions are put again that a judge left open or that came back without a reply; "
+        "`online` is dearer and spares another round."
+    ),
+]
+Detach = Annotated[
+    bool,
+    typer.Option("--detach", help="With --batch: submit, read what has come, and exit with 3 instead of waiting."),
+]
+ByHand = Annotated[
+    bool,
+    typer.Option(
+        "--by-hand",
+        help="With --batch: submit nothing. `claimeval batch export FILE` writes the requests in the provider's format "
+        "and `claimeval batch collect FILE` reads the results, however they were got.",
+    ),
+]
+Online = Annotated[
+    list[str] | None,
+    typer.Option("--online", help="With --batch: ask this judge online all the same. Repeat.", show_default=False),
+]
+
+
+def said(
+    batch: bool, retries: Literal["batch", "online"], detach: bool, by_hand: bool, online: list[str] | None
+) -> Batching | None:
+    """The options together; None without --batch. UsageError for an option that has no meaning without it."""
+    from claimeval.execution.batch import Batching
+
+    batching = Batching(retries, detach, by_hand, tuple(online or ()))
+    if batch:
+        return batching
+    if batching != Batching():
+        raise UsageError("--batch-retries, --detach, --by-hand and --online say how --batch asks; add --batch")
+    return None
