@@ -28,7 +28,7 @@ from claimeval.run import Summary, Tallies
 from claimeval.store import Store
 
 SYNC_EVERY = 1.0
-"""Seconds between two flushes of the store to the disk."""
+"""Seconds between two flushes of the store to the disk, and at most between two looks at the progress."""
 WINDOW = 4
 """Finished results a worker that may wait behind a slow sample."""
 
@@ -110,7 +110,7 @@ async def carry_out(
                 row = stack.enter_context(Ledger(cache / ledger.FILE, run, limits.max_calls, limits.max_cost))
                 budget = Budget(judges, row)
             online = await stack.enter_async_context(Online(judges, keep, limits, progress, budget))
-            syncing = asyncio.create_task(_sync(store))
+            syncing = asyncio.create_task(_sync(store, progress))
             stack.callback(syncing.cancel)
         cached = stack.enter_context(Cached(store, online or Replay()))
         executor: Executor = _Counted(cached, progress)
@@ -186,7 +186,8 @@ class _Counted:
         return outcome
 
 
-async def _sync(store: Store) -> None:
+async def _sync(store: Store, progress: Progress) -> None:
     while True:
         await asyncio.sleep(SYNC_EVERY)
         await asyncio.to_thread(store.sync)
+        progress.tell()

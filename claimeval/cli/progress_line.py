@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from types import TracebackType
 from typing import Self, TextIO
@@ -40,6 +41,7 @@ class ProgressLine:
             return
         text = describe(progress)
         if self._terminal:
+            text = text[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + text.ljust(self._drawn))
             self._drawn = len(text)
         else:

@@ -54,7 +54,7 @@ class Progress:
         """A request is on its way."""
         self.calls += 1
         self.in_flight += 1
-        self._tell()
+        self.tell()
 
     def ended(self, outcome: Completion | CallError | None, spent: float | None) -> None:
         """A call is over: a reply, an error, or None when it was broken off."""
@@ -67,7 +67,7 @@ class Progress:
         elif outcome:
             self.failures[outcome.reason] += 1
             self.possibly_paid += outcome.possibly_paid
-        self._tell()
+        self.tell()
 
     def batched(self, requests: int) -> None:
         """So many requests are to go out in a batch."""
@@ -80,13 +80,13 @@ class Progress:
         self.failures += failures
         self.spent = spent
         self._mark()
-        self._tell()
+        self.tell()
 
     def waits_for(self, who: str, what: str | None) -> None:
         """Somebody cannot go on until something happens; None when it has."""
         if what is not None:
             self.waiting[who] = what
-            self._tell()
+            self.tell()
         elif who in self.waiting:
             del self.waiting[who]
 
@@ -95,7 +95,7 @@ class Progress:
 
     def sample_done(self) -> None:
         self.done += 1
-        self._tell()
+        self.tell()
 
     def per_minute(self) -> tuple[float, float]:
         """Replies and tokens a minute, over the last minute or since the beginning."""
@@ -116,6 +116,7 @@ class Progress:
             while now - self._marks[0].at > RECENT:
                 self._marks.popleft()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Lets whoever shows the progress look at it."""
         if self._changed:
             self._changed(self)

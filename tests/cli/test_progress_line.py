@@ -1,0 +1,106 @@
+"""The status line says how far the run is, how fast, at what cost, and what it waits for."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from claimeval.calls import CallError, Completion, Usage
+from claimeval.cli import progress_line
+from claimeval.cli.progress_line import ProgressLine, describe
+from claimeval.execution.progress import Progress
+
+REPLY = Completion(body=b"", text="", usage=Usage(prompt_tokens=900, completion_tokens=100))
+LATE = CallError("timeout", "no whole reply within 300 s", possibly_paid=True)
+
+
+class Clock:
+    """Goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("claimeval.execution.progress.time.monotonic", clock.monotonic)
+    return clock
+
+
+def after(clock: Clock, replies: int, seconds: float) -> Progress:
+    """Half of 240 samples, a reply every so many seconds, one failure, two calls in flight."""
+    progress = Progress(240)
+    for _ in range(replies):
+        progress.sent()
+        clock.now += seconds
+        progress.ended(REPLY, 0.042)
+    for _ in range(3):
+        progress.sent()
+    progress.ended(LATE, 0.042)
+    for _ in range(120):
+        progress.answered_from_cache()
+        progress.sample_done()
+    return progress
+
+
+def test_everything_there_is_to_say_is_in_the_line(clock: Clock) -> None:
+    progress = after(clock, 30, 1.0)
+    progress.waits_for("openai:gpt-5-mini", "rate limit until 16:40:03")
+    assert describe(progress) == (
+        "[##########..........] 120/240 samples  33 calls (60/min, 60k tokens/min)  120 from cache  $0.0420  "
+        "1 failed (timeout 1)  2 in flight  0:30 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03"
+    )
+
+
+def test_rates_are_those_of_the_last_minute(clock: Clock) -> None:
+    progress = after(clock, 30, 1.0)
+    for _ in range(180):
+        progress.sent()
+        clock.now += 0.5
+        progress.ended(REPLY, None)
+    replies, tokens = progress.per_minute()
+    assert replies == pytest.approx(120, abs=3)
+    assert tokens == pytest.approx(120_000, abs=3000)
+
+
+def test_a_wait_that_is_over_is_no_longer_said(clock: Clock) -> None:
+    progress = after(clock, 30, 1.0)
+    progress.waits_for("m", "something")
+    progress.waits_for("m", None)
+    progress.waits_for("n", None)
+    assert "waiting" not in describe(progress)
+
+
+def test_a_run_that_has_just_begun_says_little() -> None:
+    assert describe(Progress()) == "0 samples  0 calls"
+    assert describe(Progress(3)) == "[....................] 0/3 samples  0 calls"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(progress_line, "QUIET", 0.0)
+    monkeypatch.setenv("COLUMNS", "40")
+    progress = Progress(10)
+    with ProgressLine(stream) as line:
+        line.show(progress)
+    return stream.getvalue()
+
+
+def test_on_a_terminal_the_line_fits_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(Terminal(), monkeypatch)
+    drawn = text.split("\r")[1]
+    assert drawn == "[....................] 0/10 samples  0 calls"[:39]
+    assert text.endswith("\r" + " " * 39 + "\r")
+
+
+def test_elsewhere_it_is_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(io.StringIO(), monkeypatch) == "[....................] 0/10 samples  0 calls\n"
