@@ -25,7 +25,7 @@ LEVELS = (
         "api",
         "report",
         "planning",
-        "prompt_views",
+        "annotating", "prompt_views",
         "rejudging",
         "exchange",
         "comparing",

@@ -9,6 +9,7 @@ import sys
 
 import typer
 
+from claimeval.cli.annotate import annotate
 from claimeval.cli.cache import cache
 from claimeval.cli.compare import compare
 from claimeval.cli.demo import demo
@@ -40,6 +41,7 @@ for command in (
     score,
     experiment,
     compare,
+    annotate,
     lexical,
     report,
     view,

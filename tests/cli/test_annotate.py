@@ -1,0 +1,111 @@
+"""`claimeval annotate` as a process: what is drawn, asked and kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from claimeval.annotating import Labels, drawn
+from tests.cli.conftest import Run
+from tests.test_api import SAMPLES
+
+
+@pytest.fixture
+def run(claimeval: Run, tmp_path: Path) -> Path:
+    data = tmp_path / "samples.jsonl"
+    answer = "The tower is 63 metres high. The bridge is 12 metres wide. Ana Souto paid for both. Cats sleep."
+    sample = {**SAMPLES[0], "answer": answer, "contexts": [answer[:58]]}
+    data.write_text("".join(json.dumps({**sample, "id": f"s{i}"}) + "\n" for i in range(5)))
+    done = claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "here" / "run"
+
+
+def answer(run: Path, keys: str, *options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "claimeval", "annotate", str(run), "--sample", "6", *options],
+        input="".join(key + "\n" for key in keys),
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
+    first = answer(run, "ynq", "--annotator", "ada")
+    assert "2 of 6 claims labelled" in first
+    assert "The same command goes on from here." in first
+    second = answer(run, "c?xyy")
+    assert "3 of 6" in second
+    assert "6 of 6 claims labelled" in second
+    labels = Labels(run, "faithfulness")
+    assert [label.label for label in labels.given] == [
+        "supported",
+        "not_found",
+        "contradicted",
+        "supported",
+        "supported",
+    ]
+    assert labels.given[0].annotator == "ada"
+    assert len(labels.answered) == 6
+
+
+def test_a_person_sees_claim_question_and_evidence_but_no_verdict(run: Path) -> None:
+    shown = answer(run, "q")
+    assert "How high is the tower?" in shown
+    assert "The bridge is 12 metres wide." in shown
+    assert "lexical support" not in shown
+
+
+def test_the_probability_of_every_draw_is_kept(run: Path) -> None:
+    answer(run, "q")
+    found = drawn(run, "faithfulness")
+    assert found is not None
+    assert len({(item.sample, item.claim_id) for item in found.items}) == 6
+    assert [item.probability for item in found.items] == pytest.approx([6 / found.population] * 6)
+
+
+def test_something_else_is_not_drawn_over_it(claimeval: Run, run: Path) -> None:
+    answer(run, "q")
+    done = claimeval("annotate", "run", "--sample", "7")
+    assert done.returncode == 2
+    assert "6 claims were already drawn for faithfulness (uniform, seed 0)" in done.stderr
+
+
+@pytest.mark.parametrize("design", ["stratified", "uncertainty"])
+def test_other_designs_are_drawn_too(run: Path, design: str) -> None:
+    answer(run, "q", "--design", design)
+    found = drawn(run, "faithfulness")
+    assert found is not None
+    assert found.design == design
+    assert all(0 < item.probability <= 1 for item in found.items)
+
+
+def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
+    done = claimeval("annotate", "run", "--sample", "6", "--export", "todo.csv")
+    assert "6 claims written to todo.csv" in done.stdout
+    rows = list(csv.DictReader((run.parent / "todo.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    assert {row["against"] for row in rows} == {"contexts"}
+    assert all(row["text"] and row["evidence"] and not row["label"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--metric", "faithfull"], "Did you mean 'faithfulness'"),
+        (["--sample", "10000"], "10000"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(claimeval: Run, run: Path, options: list[str], words: str) -> None:
+    done = claimeval("annotate", "run", *options)
+    assert done.returncode == 2
+    assert words in done.stderr
