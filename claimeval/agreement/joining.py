@@ -80,7 +80,7 @@ class _Joining:
             if label.claim_id is None and label.text is None:
                 self._add_sample(result, label, against)
                 continue
-            claims = set(_claims(result, label))
+            claims = set(claims_meant(result, label))
             about = [
                 a for a in result.assessments if a.claim_id in claims and a.against == (label.against or a.against)
             ]
@@ -146,7 +146,7 @@ class _Joining:
         return label.label
 
 
-def _claims(result: SampleResult, label: HumanLabel) -> Iterator[str]:
+def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
     """The ids of the claims that a label is about."""
     if label.claim_id is not None:
         yield label.claim_id
