@@ -10,6 +10,7 @@ import sys
 import typer
 
 from claimeval.cli.annotate import annotate
+from claimeval.cli.batch import batch
 from claimeval.cli.cache import cache
 from claimeval.cli.compare import compare
 from claimeval.cli.demo import demo
@@ -48,6 +49,7 @@ for command in (
 ):
     app.command()(command)
 for group in (
+    batch,
     cache,
     prompts,
 ):

@@ -1,0 +1,165 @@
+"""What the `batch` commands do and print."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.calls import CallError
+from claimeval.errors import UsageError
+from claimeval.execution.batch_desk import Collected, Desk, open_desk
+from claimeval.execution.batch_records import Batch
+from claimeval.store import MARKER, Store, default_folder
+
+R = TypeVar("R")
+
+
+def tell_list(folder: Path | None, *, every: bool, as_json: bool) -> None:
+    """Prints the batches as they were last seen."""
+
+    async def look(desk: Desk) -> list[Batch]:
+        return desk.batches(over=every)
+
+    _tell(_with_desk(folder, look), as_json)
+
+
+def tell_status(folder: Path | None, names: Sequence[str], *, as_json: bool) -> None:
+    """Prints the batches as their providers see them."""
+    _tell(_with_desk(folder, lambda desk: desk.status(names)), as_json)
+
+
+def collect_and_tell(folder: Path | None, files: Sequence[Path], *, as_json: bool) -> None:
+    """Reads results and prints what they held; exits with 3 while batches are open."""
+    found = _with_desk(folder, lambda desk: desk.read(files) if files else desk.collect(()))
+    if as_json:
+        print(json.dumps(_content(found), indent=1))
+    else:
+        _tell_received(found)
+    raise typer.Exit(3 if found.left else 0)
+
+
+def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, as_json: bool) -> None:
+    """Gives batches up and prints where they stand."""
+    if bool(names) == every:
+        raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
+
+    async def give_up(desk: Desk) -> list[Batch]:
+        return await desk.cancel(desk.named(names))
+
+    _tell(_with_desk(folder, give_up), as_json)
+
+
+def export_and_tell(folder: Path | None, file: Path, *, as_json: bool) -> None:
+    """Writes the requests to be carried by hand and prints where they are."""
+
+    async def write(desk: Desk) -> dict[Path, Batch]:
+        return desk.export(file)
+
+    written = _with_desk(folder, write)
+    if as_json:
+        print(json.dumps([{"file": str(place)} | _row(batch) for place, batch in written.items()], indent=1))
+        return
+    for place, batch in written.items():
+        print(f"{place}: {batch.requests:,} requests to {batch.judge.model} ({batch.size:,} bytes)")
+    print("Submit them; then `claimeval batch collect FILE` reads the results.")
+
+
+def _with_desk(folder: Path | None, work: Callable[[Desk], Awaitable[R]]) -> R:
+    """What comes of the work; an error of a provider is the end of the command."""
+    where = folder or default_folder()
+    if not (where / MARKER).exists():
+        raise UsageError(f"there is no store of replies in {where}; a run makes one. --cache names another folder")
+
+    async def main() -> R:
+        with Store(where) as store:
+            async with open_desk(store) as desk:
+                return await work(desk)
+
+    try:
+        return asyncio.run(main())
+    except CallError as error:
+        print(f"claimeval: {error.message}", file=sys.stderr)
+        raise typer.Exit(3) from None
+
+
+def _tell(batches: list[Batch], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([_row(batch) for batch in batches], indent=1))
+        return
+    if not batches:
+        print("No open batches.")
+        return
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("batch", no_wrap=True)
+    table.add_column("model", overflow="fold")
+    for name in ("requests", "answered", "failed", "age"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("state", overflow="fold")
+    for batch in batches:
+        counts = [f"{count:,}" for count in (batch.requests, batch.answered, batch.failed)]
+        state = batch.status if batch.state == "submitted" else batch.state.replace("_", " ")
+        said = f": {batch.problem}" if batch.problem else ""
+        table.add_row(batch.name[:8], escape(batch.judge.model), *counts, _age(batch), escape(state + said))
+    Console(highlight=False, emoji=False).print(table)
+
+
+def _tell_received(found: Collected) -> None:
+    received = found.received
+    cost = f", ${received.paid:.4f}" if received.paid and received.priced else ""
+    print(f"replies stored: {received.replies:,}{cost}")
+    if received.repeated:
+        print(f"replies that were there already: {received.repeated:,}")
+    for reason, count in received.failures.items():
+        print(f"requests that came back without a reply ({reason}): {count:,}")
+    if received.strangers:
+        print(f"lines of requests that nobody waits for, or that cannot be read: {received.strangers:,}")
+    if received.fatal:
+        print(f"no further request can succeed: {received.fatal.message}")
+    if found.left:
+        requests = sum(batch.requests for batch in found.left)
+        print(f"still open: {len(found.left)} with {requests:,} requests; `claimeval batch status` shows them")
+
+
+def _content(found: Collected) -> dict[str, object]:
+    received = found.received
+    return {
+        "replies": received.replies,
+        "repeated": received.repeated,
+        "failures": dict(received.failures),
+        "unknown_lines": received.strangers,
+        "fatal": received.fatal and received.fatal.message,
+        "cost": received.paid if received.priced else None,
+        "open": [_row(batch) for batch in found.left],
+    }
+
+
+def _row(batch: Batch) -> dict[str, object]:
+    return {
+        "batch": batch.name,
+        "model": batch.judge.model,
+        "endpoint": batch.judge.endpoint,
+        "state": batch.state,
+        "id": batch.id,
+        "status": batch.status,
+        "requests": batch.requests,
+        "answered": batch.answered,
+        "failed": batch.failed,
+        "bytes": batch.size,
+        "since": batch.at,
+        "problem": batch.problem,
+    }
+
+
+def _age(batch: Batch) -> str:
+    minutes = int((time.time() - batch.at) / 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"
