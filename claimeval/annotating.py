@@ -60,7 +60,7 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
 
     UsageError where something else was drawn already, or where the run has fewer judged claims.
     """
-    row = _metric(run, metric)
+    row = metric_of(run, metric)
     if (before := drawn(run, row.name)) is not None:
         asked = (len(before.items), before.design, before.seed)
         if asked != (count, design, seed):
@@ -192,7 +192,8 @@ def export(run: Path, found: Drawn, path: Path) -> int:
     return len(found.items)
 
 
-def _metric(run: Path, name: str | None) -> ClaimMetric:
+def metric_of(run: Path, name: str | None) -> ClaimMetric:
+    """A metric of a run by name, the first for None; UsageError with the closest name otherwise."""
     metrics = {metric.name: metric for metric in load_manifest(run).metrics}
     if name is None:
         return next(iter(metrics.values()))

@@ -29,10 +29,10 @@ def annotate(
         ),
     ] = None,
 ) -> None:
-    """Draw claims of a run at random and label them in the terminal: y supported, c contradicted, n not found, ? unsure.
+    """Draw claims of a run at random, label them in the terminal: y supported, c contradicted, n not found, ? unsure.
 
     You see the question, the claim and the evidence, and nothing of what the judge said. Every answer is saved at
-    once; stop with q and go on later with the same command. `claimeval correct RUN` then says what the labels change.
+    once; stop with q and go on later with the same command. `claimeval correct RUN` then says what labels change.
     """
     from claimeval.cli.labelling import label_and_tell
 

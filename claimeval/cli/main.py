@@ -13,6 +13,7 @@ from claimeval.cli.annotate import annotate
 from claimeval.cli.batch import batch
 from claimeval.cli.cache import cache
 from claimeval.cli.compare import compare
+from claimeval.cli.correct import correct
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
 from claimeval.cli.experiment import experiment
@@ -43,6 +44,7 @@ for command in (
     experiment,
     compare,
     annotate,
+    correct,
     lexical,
     report,
     view,

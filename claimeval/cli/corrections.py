@@ -1,0 +1,71 @@
+"""What `claimeval correct` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.annotating import Labels, metric_of
+from claimeval.correcting import Corrected, Method, Number, correct
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.errors import UsageError
+
+
+def correct_and_tell(
+    run: Path, labels: Path | None, metric: str | None, method: Method, seed: int, *, as_json: bool
+) -> None:
+    """Corrects one metric of a run and prints the three numbers."""
+    found = correct(run, metric, _labels(run, labels, metric), method, seed)
+    if as_json:
+        print(json.dumps(found.model_dump(), indent=1))
+        return
+    console = Console(highlight=False, emoji=False)
+    console.print(
+        f"\n[bold]{escape(found.metric)}[/], micro: {found.claims} judged claims, {found.labelled} of them labelled"
+    )
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("by", no_wrap=True)
+    for name in ("value", "95 % interval", "width"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, number in (
+        ("the judges alone", found.judge),
+        (f"corrected ({found.method})", found.corrected),
+        ("people alone", found.human),
+    ):
+        table.add_row(name, *_cells(number))
+    console.print(table)
+    for remark in _remarks(found):
+        console.print(f"- {escape(remark)}")
+
+
+def _labels(run: Path, labels: Path | None, metric: str | None) -> Iterable[HumanLabel]:
+    if labels:
+        return read_labels(labels)
+    given = Labels(run, metric_of(run, metric).name)
+    if not given.given:
+        raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
+    return given.given
+
+
+def _cells(number: Number) -> list[str]:
+    if number.value is None:
+        return [f"- ({number.undefined_because})", "-", "-"]
+    if number.low is None or number.high is None:
+        return [f"{number.value:.3f}", "-", "-"]
+    return [f"{number.value:.3f}", f"{number.low:.3f} to {number.high:.3f}", f"{number.high - number.low:.3f}"]
+
+
+def _remarks(found: Corrected) -> list[str]:
+    remarks = ["the judges' own interval knows nothing of their errors"]
+    if found.judge_weight is not None:
+        remarks.append(f"the judges count {found.judge_weight:.2f} (0 not at all, 1 fully)")
+    if found.labels_to_halve is not None:
+        remarks.append(f"{found.labels_to_halve} more labels would halve the corrected interval")
+    if found.unmatched:
+        remarks.append(f"{found.unmatched} labels are about no judged claim of {found.metric}")
+    return remarks

@@ -1,0 +1,39 @@
+"""`claimeval correct` as a process, after labels were given in the terminal or in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.test_annotate import answer, run
+
+__all__ = ["run"]
+
+
+@pytest.mark.parametrize("design", ["uniform", "stratified", "uncertainty"])
+def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Path, design: str) -> None:
+    answer(run, "ynynyn", "--design", design)
+    found = json.loads(claimeval("correct", "run", "--json").stdout)
+    assert found["labelled"] == 6
+    assert found["method"] == {"uniform": "ppi++", "stratified": "stratified ppi++", "uncertainty": "active"}[design]
+    assert found["human"]["value"] is not None
+
+
+def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None:
+    assert claimeval("annotate", "run", "--sample", "6", "--export", "todo.csv").returncode == 0
+    path = run.parent / "todo.csv"
+    path.write_text(path.read_text().replace(',""', ",yes").replace(",\n", ",yes\n"))
+    done = claimeval("correct", "run", "--labels", "todo.csv")
+    assert done.returncode == 0, done.stderr
+    assert "6 of them labelled" in done.stdout
+    for words in ("the judges alone", "corrected (ppi++)", "people alone"):
+        assert words in done.stdout
+
+
+def test_without_labels_it_says_how_to_get_some(claimeval: Run, run: Path) -> None:
+    done = claimeval("correct", "run")
+    assert done.returncode == 2
+    assert "give some with `claimeval annotate run`" in done.stderr
