@@ -107,8 +107,8 @@ def _json(path: Path, on_error: OnError) -> Iterator[Row]:
         yield Row(place, number, _object(fields, place))
 
 
-CONTAINERS = ("examples", "predictions", "results", "samples", "data")
-"""Where JSON files keep their rows: LabelledRagDataset and its predictions, RAGChecker, ragas, others."""
+CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "data")
+"""Where JSON files keep their rows: LabelledRagDataset and its predictions, RAGChecker, deepeval, ragas, others."""
 
 
 def _csv(path: Path, on_error: OnError) -> Iterator[Row]:

@@ -1,0 +1,70 @@
+"""What was judged elsewhere, as this project's records: samples with claims and verdicts, human labels, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from claimeval.calls import Judge
+from claimeval.data.labels import HumanLabel
+from claimeval.metrics import METRICS, ClaimMetric
+from claimeval.records import Assessment, Label, Part, Record, SampleResult, Verdict
+from claimeval.scales import Grades
+
+RECORDED = "recorded"
+"""The provider of judges whose replies are on record; nobody can ask them again."""
+
+
+class JudgedSample(NamedTuple):
+    """One sample as another tool left it. Its assessments hold verdicts and no label yet."""
+
+    result: SampleResult
+    human: tuple[HumanLabel, ...] = ()
+    scores: dict[str, float | None] = {}  # noqa: RUF012  # never changed
+    """The tool's own scores of the sample by name; None where it has none."""
+    forms: tuple[tuple[str, str], ...] = ()
+    """Of every reply that was read, its judge and the form it was read in."""
+
+
+class Judged(NamedTuple):
+    """A file of judged samples; `samples` reads it again each time it is called."""
+
+    kind: str
+    """What the file is, in a word: `ragchecker`, `ragas`, `deepeval`, or `recorded`."""
+    judges: tuple[Judge, ...]
+    metrics: tuple[ClaimMetric, ...]
+    labels: tuple[Label, ...]
+    """The labels that the judges could give, least favourable first."""
+    samples: Callable[[], Iterator[JudgedSample]]
+    grades: Grades | None = None
+    replicates: int = 1
+
+
+class Unread(Record):
+    """A recorded text in which no verdict could be read."""
+
+    sample: str
+    claim_id: str
+    judge: str
+    because: str
+    reply: str
+
+
+def recorded_judge(name: str) -> Judge:
+    """A judge whose verdicts are on record."""
+    return Judge(name=name, model=f"{RECORDED}:{name}")
+
+
+def metric_of(claims_of: Part, against: Part) -> ClaimMetric:
+    """The built-in metric of these parts, or a row that is named after them."""
+    for row in METRICS.values():
+        if (row.claims_of, row.against) == (claims_of, against):
+            return row
+    return ClaimMetric(name=f"{claims_of}_against_{against}", claims_of=claims_of, against=against)
+
+
+def assessment(claim_id: str, against: Part, verdicts: tuple[Verdict, ...]) -> Assessment:
+    """An assessment before the vote."""
+    return Assessment(
+        claim_id=claim_id, against=against, verdicts=verdicts, label="unassessed", unassessed_because="tie"
+    )

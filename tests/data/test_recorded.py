@@ -1,0 +1,198 @@
+"""Recorded replies become samples, claims and verdicts by a mapping."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimeval.data.field_maps import field_map, read_mapping
+from claimeval.data.judged import Judged, JudgedSample
+from claimeval.data.recorded import Recorded
+from claimeval.errors import DataError, UsageError
+
+BASE: dict[str, Any] = {
+    "id": "row",
+    "question": "question",
+    "answer": "answer",
+    "claim": "answer",
+    "against": "reference",
+}
+BY_NAME: dict[str, Any] = {**BASE, "reference_answers": "gold", "human": "human", "forms": ["first_word", "statement"]}
+BY_NAME |= {"judges": {"gpt-4": "judges/gpt-4/raw", "said": {"reply": "judges/gpt-4/verdict", "forms": ["word"]}}}
+ROWS: list[dict[str, Any]] = [
+    {
+        "row": 0,
+        "question": "How long?",
+        "gold": ["9 km", "9,000 m"],
+        "answer": "9 km",
+        "human": "Yes",
+        "judges": {"gpt-4": {"raw": "Yes, the candidate is correct.", "verdict": "Yes"}},
+    },
+    {
+        "row": 1,
+        "question": "Who?",
+        "gold": ["Ana"],
+        "answer": "Ben",
+        "human": "No",
+        "judges": {"gpt-4": {"raw": "No, the candidate is correct.", "verdict": "No"}},
+    },
+]
+
+
+def judged(tmp_path: Path, rows: list[Any], mapping: dict[str, Any]) -> Judged:
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return Recorded(path, field_map(mapping)).judged()
+
+
+def labels(sample: JudgedSample) -> list[list[str]]:
+    """Per claim what its verdicts come to, the reason where there is no label."""
+    return [[v.unassessed_because or v.label for v in a.verdicts] for a in sample.result.assessments]
+
+
+def test_replies_by_the_names_of_judges(tmp_path: Path) -> None:
+    found = judged(tmp_path, ROWS, BY_NAME)
+    assert [judge.model for judge in found.judges] == ["recorded:gpt-4", "recorded:said"]
+    assert found.labels == ("not_found", "supported")
+    assert [metric.name for metric in found.metrics] == ["correctness"]
+    one, two = found.samples()
+    assert labels(one) == [["supported", "supported"]]
+    assert labels(two) == [["unparsable", "not_found"]]
+    assert one.result.sample.reference_answers == ("9 km", "9,000 m")
+    assert [(h.claim_id, h.label) for h in (*one.human, *two.human)] == [
+        ("answer-1", "supported"),
+        ("answer-1", "not_found"),
+    ]
+
+
+def test_a_reply_is_kept_whole_beside_why_it_was_refused(tmp_path: Path) -> None:
+    _, two = judged(tmp_path, ROWS, BY_NAME).samples()
+    call = two.result.calls[0]
+    assert (call.reply, call.failed_because, call.reused) == ("No, the candidate is correct.", "unparsable", True)
+    assert call.message == "the reply says both not_found and supported"
+    assert two.forms == (("gpt-4", "refused"), ("said", "word"))
+
+
+def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(tmp_path: Path) -> None:
+    mapping = {
+        "id": "doc",
+        "claim": "summary",
+        "answer": "summary",
+        "contexts": "document",
+        "against": "contexts",
+        "each": "outputs",
+        "judge": "model",
+        "reply": "raw",
+        "forms": "answer",
+    }
+    outputs = [{"model": "m", "raw": "Answer: No"}, {"model": "n", "raw": "Answer: Yes"}, {"model": "m", "raw": "?"}]
+    found = judged(tmp_path, [{"doc": 1, "document": "It rained.", "summary": "Sun.", "outputs": outputs}], mapping)
+    assert ([judge.name for judge in found.judges], found.replicates) == (["m", "n"], 2)
+    (sample,) = found.samples()
+    (assessment,) = sample.result.assessments
+    assert [(v.judge, v.replicate, v.label) for v in assessment.verdicts] == [
+        ("m", 0, "not_found"),
+        ("n", 0, "supported"),
+        ("m", 1, "unassessed"),
+    ]
+    assert [metric.name for metric in found.metrics] == ["faithfulness"]
+    named = judged(
+        tmp_path, [{"doc": 1, "summary": "Sun.", "outputs": outputs}], {**mapping, "judge": ["model", "raw"]}
+    )
+    assert [judge.name for judge in named.judges] == ["m / Answer: No", "n / Answer: Yes", "m / ?"]
+
+
+GRADED = {
+    "id": "query",
+    "question": "query",
+    "claim": "doc",
+    "claim_id": "doc",
+    "of": "passages",
+    "against": "question",
+    "judges": ["a", "b", "c"],
+    "replies": "grades",
+    "forms": "number",
+    "grades": {"least": 0, "most": 3, "supported_from": 2},
+    "human": "human",
+}
+
+
+def test_grades_in_the_order_of_a_list_of_judges(tmp_path: Path) -> None:
+    rows = [
+        {"query": "q1", "doc": "d1", "human": 3, "grades": ["3", 2, "1"]},
+        {"query": "q1", "doc": "d2", "human": 0, "grades": ["4", None, "-1"]},
+        {"query": "q2", "doc": "d1", "human": None, "grades": ["0", "", "relevant"]},
+    ]
+    one, two = judged(tmp_path, rows, GRADED).samples()
+    assert labels(one) == [["supported", "supported", "not_found"], ["unparsable", "incomplete", "unparsable"]]
+    assert [v.grade for v in one.result.assessments[0].verdicts] == [3, 2, 1]
+    assert labels(two) == [["not_found", "incomplete", "unparsable"]]
+    assert [(h.claim_id, h.grade) for h in one.human] == [("d1", 3), ("d2", 0)]
+    assert two.human == ()
+
+
+def test_a_row_may_be_a_single_reply(tmp_path: Path) -> None:
+    rows = [
+        {"row": "s", "answer": "A.", "judge": judge, "text": text}
+        for judge, text in (("x", "Yes."), ("y", "No."), ("x", "No."))
+    ]
+    rows.append({"row": "s", "answer": "B.", "judge": "x", "text": "Yes."})
+    mapping = {**BASE, "judge": "judge", "reply": "text", "forms": "first_word"}
+    (sample,) = judged(tmp_path, rows, {k: v for k, v in mapping.items() if k != "question"}).samples()
+    assert [claim.text for claim in sample.result.claims] == ["A.", "B."]
+    assert labels(sample) == [["supported", "not_found", "not_found"], ["supported"]]
+
+
+def test_words_of_the_mapping_come_first(tmp_path: Path) -> None:
+    rows = [{"row": 1, "answer": "A.", "text": "<answer>partially_supported</answer>", "by": "x"}]
+    mapping = {"id": "row", "claim": "answer", "against": "contexts", "judge": "by", "reply": "text"}
+    own = {**mapping, "forms": ["tag:answer"], "words": {"partially supported": "supported"}}
+    assert labels(next(judged(tmp_path, rows, own).samples())) == [["supported"]]
+
+
+def test_rows_of_one_sample_stand_together(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 3: rows of the sample '0' do not stand together"):
+        judged(tmp_path, [*ROWS, ROWS[0]], BY_NAME)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "number"}, "line 1: nothing stands under 'number'"),
+        ({"judges": ["a"], "replies": "gold"}, "1 replies were expected"),
+        ({"judges": None, "judge": "row", "reply": "x", "each": "gold"}, "a list of objects"),
+    ],
+)
+def test_a_file_that_does_not_fit_the_mapping_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        judged(tmp_path, ROWS, {**BY_NAME, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"forms": []}, "forms"),
+        ({"form": "first_word"}, "form: Extra inputs"),
+        ({"judges": None}, "say where the replies are"),
+        ({"each": "x"}, "say where the replies are"),
+        ({"words": {"ja": "yes"}}, "words.ja"),
+        ({"claim": None}, "claim"),
+    ],
+)
+def test_a_bad_mapping_is_refused_in_words(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        field_map({**BY_NAME, **change})
+
+
+def test_a_mapping_is_a_yaml_file(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text("id: a\nclaim: b\nagainst: contexts\njudge: c\nreply: d\nforms: first_word\n", encoding="utf-8")
+    assert read_mapping(path).forms == ("first_word",)
+    path.write_text("id: [\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="is not YAML"):
+        read_mapping(path)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_mapping(tmp_path / "none.yaml")
