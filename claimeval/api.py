@@ -231,10 +231,13 @@ def make_plan(
     extract_prompt: str,
     assess_prompt: str,
     panel: Mapping[str, Any] = NO_SETTINGS,
+    *,
+    with_labels: bool = False,
 ) -> Plan:
     """Everything that is asked of every sample, checked; UsageError before any call can be made.
 
-    `panel` are settings of `Panel` that were given; they come before those of a panel file.
+    `panel` are settings of `Panel` that were given; they come before those of a panel file. `with_labels` says that
+    human labels are at hand, from which weights can be learned.
     """
     found = lineups.named(judges)
     spec = extractor or found.extractor
@@ -243,7 +246,7 @@ def make_plan(
         raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
     prompt = prompting.load("assess", assess_prompt)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
-    settings = lineups.panel_settings(found, panel, prompt.scale)
+    settings = lineups.panel_settings(found, panel, prompt.scale, with_labels=with_labels)
     return Plan(
         metrics=metrics,
         judges=found.judges,

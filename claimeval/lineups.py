@@ -69,13 +69,14 @@ def _member(member: object, path: Path, role: str) -> str | Judge:
     raise UsageError(f"the panel file {str(path)!r}, {role}: {member!r} is neither a judge nor its settings")
 
 
-def panel_settings(line_up: LineUp, said: Mapping[str, Any], scale: Scale) -> Panel:
+def panel_settings(line_up: LineUp, said: Mapping[str, Any], scale: Scale, *, with_labels: bool = False) -> Panel:
     """How the panel is asked and counted: what was `said` before what its file says before the defaults.
 
-    UsageError where a setting is wrong or does not fit the judges. `scale` is that of the assessment prompt.
+    UsageError where a setting is wrong or does not fit the judges. `scale` is that of the assessment prompt;
+    `with_labels` says that human labels are at hand.
     """
     found = valid_settings({**line_up.settings, **said}, {step.label for step in scale.steps})
-    panel.check(found, [judge.name for judge in line_up.judges])
+    panel.check(found, [judge.name for judge in line_up.judges], with_labels=with_labels)
     return found
 
 

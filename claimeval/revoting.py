@@ -4,18 +4,62 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from claimeval import scoring
+from claimeval.agreement import join, weights
+from claimeval.data.labels import HumanLabel
+from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
 from claimeval.panel.ballots import cast
 from claimeval.panel.learning import ErrorRates, Pattern, learn
 from claimeval.panel.voters import Voters
 from claimeval.records import Assessment, Part, SampleResult
+from claimeval.run import Manifest, RunWriter, Summary, Tallies
+
+
+class Settled(NamedTuple):
+    """A run after the votes that need all of it."""
+
+    summary: Summary
+    manifest: Manifest
+    """With the weights that were learned."""
+
+
+def settle(
+    writer: RunWriter,
+    record: Manifest,
+    families: Families,
+    labels: Iterable[HumanLabel] | None,
+    *,
+    complete: bool,
+) -> Settled:
+    """Puts the votes that need the whole run in the place of those made while it ran, and adds up anew.
+
+    Weights of a weighted vote come from `labels` where the manifest has none.
+    """
+    panel = record.panel
+    if panel.vote == "weighted" and not panel.weights:
+        names = [judge.name for judge in record.judges]
+        panel = panel.model_copy(update={"weights": weights(join(writer.added(), names, panel, labels), panel)})
+        record = record.model_copy(update={"panel": panel})
+        writer.amend(record)
+    voters = Voters(record.judges, panel, families)
+    rates = rates_of(writer.added(), voters)
+    tallies = Tallies(record.metrics, record.notes, record.judges, record.extractor, panel)
+
+    def voted(result: SampleResult) -> SampleResult:
+        now = revote(result, voters, record.metrics, rates)
+        tallies.add(now)
+        return now
+
+    writer.revise(voted)
+    return Settled(tallies.summary(complete=complete, rates=rates), record)
 
 
 def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | None:
     """What all verdicts together say of the judges' errors; None where the vote does not rest on it."""
-    if not voters.panel.needs_whole_run:
+    if voters.panel.vote != "dawid_skene":
         return None
     patterns: Counter[Pattern] = Counter()
     judges = {judge.name for judge in voters.judges}

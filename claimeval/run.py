@@ -100,16 +100,22 @@ def manifest(plan: Plan, notes: tuple[str, ...], data: str | None) -> Manifest:
         PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
         for p in (plan.extract_prompt, plan.assess_prompt)
     )
-    packages = ("claimeval", "openai", "mistralai", "pydantic", "jinja2", "diskcache")
     return Manifest(
         metrics=plan.metrics,
         judges=plan.judges,
         extractor=plan.extractor,
         prompts=tuple(prompts),
+        panel=plan.panel,
         notes=notes,
         data=data,
-        versions={package: version(package) for package in packages},
+        versions=versions(),
     )
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that can change a number."""
+    packages = ("claimeval", "openai", "mistralai", "pydantic", "jinja2", "diskcache")
+    return {package: version(package) for package in packages}
 
 
 def to_line(result: SampleResult) -> bytes:
@@ -152,14 +158,19 @@ class RunWriter:
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
         """Puts what `change` makes of each sample added so far in its place."""
-        self._file.flush()
-        revised = self._part.with_name(f"{RESULTS}.revised")
-        with self._part.open("rb") as before, revised.open("wb") as after:
-            for line in before:
-                after.write(to_line(change(from_line(line))))
-        self._file.close()
-        revised.replace(self._part)
-        self._file = self._part.open("ab")
+        with _explained(self.folder):
+            path = self._part.with_name(f"{RESULTS}.revised")
+            revised = _open_alone(path)
+            for result in self.added():
+                revised.write(to_line(change(result)))
+            path.replace(self._part)
+            self._file.close()
+            self._file = revised
+
+    def amend(self, manifest: Manifest) -> None:
+        """Puts a manifest that says more in the place of the one the run began with."""
+        with _explained(self.folder):
+            _write(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
 
     def added(self) -> Iterator[SampleResult]:
         """What was added so far, read back."""

@@ -16,6 +16,7 @@ import typer
 from claimeval.api import NO_SETTINGS, check_families, choose_metrics, incomplete, make_plan
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
+from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
 from claimeval.errors import UsageError
@@ -25,12 +26,11 @@ from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.judges import notes as notes_of
 from claimeval.metrics import METRICS, ClaimMetric, rows
-from claimeval.panel.voters import Voters
 from claimeval.pipeline import Plan
 from claimeval.records import Sample, SampleResult
 from claimeval.report import forms
-from claimeval.revoting import rates_of, revote
-from claimeval.run import Manifest, RunWriter, Summary, Tallies, manifest
+from claimeval.revoting import settle
+from claimeval.run import Manifest, RunWriter, Summary, manifest
 from claimeval.store import default_folder
 
 
@@ -44,6 +44,7 @@ class Settings(NamedTuple):
     extract_prompt: str = "atomic"
     assess_prompt: str = "three_way"
     panel: Mapping[str, Any] = NO_SETTINGS
+    labels: Path | None = None
     out: Path | None = None
     overwrite: bool = False
     cache: Path | None = None
@@ -76,6 +77,7 @@ def run_and_tell(settings: Settings) -> None:
         settings.extract_prompt,
         settings.assess_prompt,
         settings.panel,
+        with_labels=settings.labels is not None,
     )
     check_families(plan, found.generators)
     record = manifest(plan, notes_of((*plan.judges, plan.extractor)), str(settings.data))
@@ -120,23 +122,11 @@ def carry_out_into(
             )
         )
     if plan.panel.needs_whole_run:
-        outline = outline._replace(summary=vote_again(writer, plan.voters, record, complete=outline.summary.complete))
+        labels = read_labels(settings.labels) if settings.labels else None
+        settled = settle(writer, record, plan.families, labels, complete=outline.summary.complete)
+        outline = outline._replace(summary=settled.summary)
     writer.finish(outline.summary)
     return outline
-
-
-def vote_again(writer: RunWriter, voters: Voters, record: Manifest, *, complete: bool) -> Summary:
-    """Puts the votes that need the whole run in place of those made while it ran, and adds up anew."""
-    rates = rates_of(writer.added(), voters)
-    tallies = Tallies(record.metrics, record.notes, voters.judges, record.extractor, voters.panel)
-
-    def voted(result: SampleResult) -> SampleResult:
-        now = revote(result, voters, record.metrics, rates)
-        tallies.add(now)
-        return now
-
-    writer.revise(voted)
-    return tallies.summary(complete=complete, rates=rates)
 
 
 def default_out(record: Manifest) -> Path:

@@ -62,8 +62,8 @@ class Panel(Record):
 
     @property
     def needs_whole_run(self) -> bool:
-        """Whether the vote on one claim depends on all others."""
-        return self.vote == "dawid_skene"
+        """Whether the vote on one claim rests on what the whole run shows: errors, or weights still to be learned."""
+        return self.vote == "dawid_skene" or (self.vote == "weighted" and not self.weights)
 
     @property
     def choices(self) -> tuple[Label | int, ...]:
@@ -71,8 +71,11 @@ class Panel(Record):
         return self.grades.steps if self.grades else self.labels
 
 
-def check(panel: Panel, judges: Sequence[str]) -> None:
-    """UsageError where the settings do not fit the judges with these names."""
+def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:
+    """UsageError where the settings do not fit the judges with these names.
+
+    `with_labels`: human labels are at hand from which weights can be learned.
+    """
     if panel.tie not in TIE_RULES and panel.tie not in judges:
         raise unknown("tie rule or judge", panel.tie, [*TIE_RULES, *judges])
     if panel.quorum and panel.quorum > len(judges):
@@ -83,7 +86,8 @@ def check(panel: Panel, judges: Sequence[str]) -> None:
         )
     if strangers := set(panel.weights) - set(judges):
         raise unknown("judge with a weight", min(strangers), judges)
-    if panel.vote == "weighted" and (missing := [name for name in judges if name not in panel.weights]):
+    learned = with_labels and not panel.weights
+    if panel.vote == "weighted" and not learned and (missing := [n for n in judges if n not in panel.weights]):
         raise UsageError(
             f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
             "or human labels with --labels to take them from"

@@ -35,7 +35,8 @@ class Voters(NamedTuple):
         verdicts: Sequence[Verdict],
         rates: ErrorRates | None = None,
     ) -> Assessment:
-        """What the verdicts on one claim come to. Without `rates`, a vote that rests on them is by majority."""
-        panel = self.panel.while_running if rates is None else self.panel
+        """What the verdicts on one claim come to. Before the whole run is known, a vote that rests on it is by
+        majority."""
+        panel = self.panel if rates else self.panel.while_running
         own = self.own_family(sample, of, against)
         return vote(claim_id, against, verdicts, panel, own_family=own, rates=rates)
