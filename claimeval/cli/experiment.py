@@ -23,6 +23,14 @@ def experiment(
     timeout: o.Timeout = 300.0,
     max_calls: o.MaxCalls = None,
     max_cost: o.MaxCost = None,
+    select: Annotated[
+        bool,
+        typer.Option(
+            "--select",
+            help="Choose the arm that agrees best with the human labels on one half of the questions, and report it on "
+            "the other.",
+        ),
+    ] = False,
     offline: o.Offline = False,
     json: o.Json = False,
 ) -> None:
@@ -39,4 +47,4 @@ def experiment(
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
     )
-    experiment_and_tell(file, out, cache, limits, offline=offline, as_json=json)
+    experiment_and_tell(file, out, cache, limits, select=select, offline=offline, as_json=json)

@@ -16,20 +16,24 @@ from rich.table import Table as Grid
 from claimeval.api import choose_metrics
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.running import ending
+from claimeval.errors import UsageError
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments import printing
 from claimeval.experiments.design import Arm, read
 from claimeval.experiments.results import ArmResult, Table, flipped, tabulate
 from claimeval.experiments.running import prepare, run
+from claimeval.experiments.selection import select as choose_arm
 from claimeval.store import default_folder
 
 
 def experiment_and_tell(
-    file: Path, out: Path | None, cache: Path | None, limits: Limits, *, offline: bool, as_json: bool
+    file: Path, out: Path | None, cache: Path | None, limits: Limits, *, select: bool, offline: bool, as_json: bool
 ) -> None:
     """Runs an experiment to its end and exits with its code."""
     design = read(file)
+    if select and not design.labels:
+        raise UsageError(f"--select needs human labels: give {file} the key `labels`")
     prepared = prepare(design, choose_metrics)
     folder = out or Path("experiments") / file.stem
     store = cache or default_folder()
@@ -42,6 +46,8 @@ def experiment_and_tell(
     if code := ending(carried.last):
         raise typer.Exit(code)
     table = tabulate(design, prepared.metrics, folder, store, carried.calls)
+    if select:
+        table = table.model_copy(update={"selection": choose_arm(design, folder)})
     others = [arm for arm in design.arms if arm.name != design.baseline]
     printing.write(folder, table, (flip for arm in others for flip in flipped(design, folder, arm)))
     if as_json:
@@ -52,6 +58,10 @@ def experiment_and_tell(
     for metric in table.arms[0].metrics:
         console.print(_scores(table, metric))
     console.print(_costs(table))
+    if design.labels:
+        console.print(_people(table))
+    if table.selection:
+        console.print(printing.chosen(table.selection))
     console.print(f"\nTables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl", soft_wrap=True)
 
 
@@ -78,6 +88,19 @@ def _costs(table: Table) -> Grid:
         grid.add_column(name, justify="right", no_wrap=True)
     for arm in table.arms:
         grid.add_row(*_cost_cells(arm, table.baseline))
+    return grid
+
+
+def _people(table: Table) -> Grid:
+    grid = Grid(title="agreement with people", title_justify="left", title_style="bold", box=None, padding=(0, 1))
+    grid.add_column("arm", overflow="fold")
+    for name in ("claims", "accuracy", "balanced", "95 % interval", "kappa"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for arm in table.arms:
+        if found := arm.with_people:
+            numbers = [printing.number(found.accuracy), printing.number(found.balanced_accuracy)]
+            ends = printing.interval(found.balanced_accuracy_ci)
+            grid.add_row(escape(arm.name), str(found.claims), *numbers, ends, printing.number(found.kappa))
     return grid
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from claimeval.experiments.results import ArmResult, Cell, Flip, Table
+from claimeval.experiments.selection import Selection
 
 
 def write(folder: Path, table: Table, flips: Iterable[Flip]) -> None:
@@ -23,18 +24,21 @@ def write(folder: Path, table: Table, flips: Iterable[Flip]) -> None:
 def to_csv(table: Table) -> str:
     """A line an arm and metric; undefined values are empty."""
     out = io.StringIO()
-    fields = [*ArmResult.model_fields.keys() - {"metrics", "name"}]
+    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "with_people"}]
     ordered = [name for name in ArmResult.model_fields if name in fields]
     writer = csv.writer(out, lineterminator="\n")
     ends = ("low", "high")
     cell_names = [n for n in Cell.model_fields if n not in ("ci", "difference_ci")]
     intervals = [f"{name}_{end}" for name in ("ci", "difference_ci") for end in ends]
-    writer.writerow(["arm", "metric", *cell_names, *intervals, *ordered])
+    people = ["claims", "accuracy", "balanced_accuracy", "kappa"]
+    writer.writerow(["arm", "metric", *cell_names, *intervals, *ordered, *(f"labels_{name}" for name in people)])
     for arm in table.arms:
         for metric, cell in arm.metrics.items():
             values = [getattr(cell, name) for name in cell_names]
             bounds = [end for interval in (cell.ci, cell.difference_ci) for end in interval or (None, None)]
-            writer.writerow([arm.name, metric, *values, *bounds, *(getattr(arm, name) for name in ordered)])
+            whole = [getattr(arm, name) for name in ordered]
+            labelled = [getattr(arm.with_people, name, None) for name in people]
+            writer.writerow([arm.name, metric, *values, *bounds, *whole, *labelled])
     return out.getvalue()
 
 
@@ -59,7 +63,44 @@ def to_markdown(table: Table) -> str:
         *(_cost_row(arm, arm.name == table.baseline) for arm in table.arms),
         "",
     ]
+    if any(arm.with_people for arm in table.arms):
+        parts += [
+            "## Agreement with human labels",
+            "",
+            "| arm | labelled claims | accuracy | balanced accuracy | 95 % interval | kappa |",
+            "|---|---|---|---|---|---|",
+            *(_people_row(arm) for arm in table.arms),
+            "",
+        ]
+    if table.selection:
+        parts += [chosen(table.selection), ""]
     return "\n".join(parts)
+
+
+def chosen(selection: Selection) -> str:
+    """The choice in a sentence."""
+    ours, base = selection.held_out, selection.held_out_baseline
+    return (
+        f"Chosen on one half of the questions: {selection.arm} (balanced accuracy "
+        f"{number(selection.chosen_on[selection.arm].balanced_accuracy)}). On the other half: "
+        f"{number(ours.balanced_accuracy)} ({interval(ours.balanced_accuracy_ci)}, {ours.claims} claims), "
+        f"the baseline {number(base.balanced_accuracy)}."
+    )
+
+
+def _people_row(arm: ArmResult) -> str:
+    found = arm.with_people
+    if found is None:
+        return f"| {_cell(arm.name)} | 0 | - | - | - | - |"
+    cells = [
+        _cell(arm.name),
+        str(found.claims),
+        number(found.accuracy),
+        number(found.balanced_accuracy),
+        interval(found.balanced_accuracy_ci),
+        number(found.kappa),
+    ]
+    return "| " + " | ".join(cells) + " |"
 
 
 def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from claimeval.execution.replies import unpack
 from claimeval.experiments.design import Arm, Design
 from claimeval.experiments.running import arm_folder
+from claimeval.experiments.selection import Selection, WithPeople, agreement
 from claimeval.metrics import ClaimMetric
 from claimeval.prices import price
 from claimeval.records import Assessment, Record, SampleResult
@@ -59,6 +60,8 @@ class ArmResult(Record):
     """US dollars at today's prices had the arm been run alone; None where a price is not known."""
     median_latency: float | None
     """Seconds a call, over the stored replies."""
+    with_people: WithPeople | None = None
+    """Agreement with human labels, where the experiment has some."""
 
 
 class Flip(Record):
@@ -82,6 +85,8 @@ class Table(Record):
     baseline: str
     samples: int
     arms: tuple[ArmResult, ...]
+    selection: Selection | None = None
+    """The arm that was chosen by human labels, where that was asked for."""
 
 
 def tabulate(
@@ -95,7 +100,8 @@ def tabulate(
         mine = gathered[arm.name]
         flips = 0 if arm.name == design.baseline else sum(1 for _ in flipped(design, folder, arm))
         cells = {m.name: _cell(mine.values[m.name], base.values[m.name], mine is base, design.seed) for m in metrics}
-        rows.append(mine.row(arm, str(arm_folder(folder, arm)), cells, flips, new.get(arm.name, 0)))
+        row = mine.row(arm, str(arm_folder(folder, arm)), cells, flips, new.get(arm.name, 0))
+        rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
     samples = len(next(iter(base.values.values())))
     adjusted = _adjusted(rows, [m.name for m in metrics], design.baseline)
     return Table(data=str(design.data), baseline=design.baseline, samples=samples, arms=adjusted)

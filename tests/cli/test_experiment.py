@@ -120,3 +120,39 @@ def test_a_mistake_is_said_before_any_call(claimeval: Run, file: Path, server: T
     assert done.returncode == 2
     assert "arm 'binray': unknown assess prompt 'binray'. Did you mean 'assess/binary'" in done.stderr
     assert server.exchanges() == []
+
+
+def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Run, file: Path) -> None:
+    truth = ["supported", "supported", "supported", "contradicted"]
+    rows = [
+        {"id": str(i), "text": sentence, "label": label}
+        for i in range(6)
+        for sentence, label in zip(SENTENCES, truth, strict=True)
+    ]
+    (file.parent / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file.write_text(file.read_text() + "labels: labels.jsonl\n")
+    done = claimeval("experiment", file, "--select", "--json")
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)
+    three_way, binary, _ = (arm["with_people"] for arm in table["arms"])
+    assert (three_way["claims"], three_way["accuracy"], three_way["balanced_accuracy"]) == (
+        24,
+        0.75,
+        pytest.approx(5 / 6),
+    )
+    assert (binary["accuracy"], binary["kappa"]) == (1.0, 1.0)
+    selection = table["selection"]
+    assert selection["arm"] == "binary"
+    halves = selection["chosen_on"]["binary"]["claims"], selection["held_out"]["claims"]
+    assert sum(halves) == 24
+    assert min(halves) > 0
+    assert selection["held_out_baseline"]["balanced_accuracy"] == pytest.approx(5 / 6)
+    page = (file.parent / "here" / "experiments" / "prompts" / "experiment.md").read_text()
+    assert "Chosen on one half of the questions: binary" in page
+
+
+def test_select_without_labels_is_a_mistake(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+    done = claimeval("experiment", file, "--select")
+    assert done.returncode == 2
+    assert "give" in done.stderr
+    assert server.exchanges() == []
