@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -103,55 +104,45 @@ def difference(rng: np.random.Generator, answers: int, prevalence: float, resamp
     return Trial(difference_interval(differences, resamples=resamples, seed=seed), 0.3 * LOWER_BY)
 
 
-def judged_claims(
-    rng: np.random.Generator, labels: int, prevalence: float
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[int], set[int]]:
-    """What is right, what the judge says, the answer of each claim, and which claims are labelled."""
+def means(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> dict[str, Trial]:
+    draws = {
+        "macro": macro,
+        "micro": micro,
+        "micro, uneven": uneven,
+        "claims as independent": as_independent,
+        "difference": difference,
+    }
+    return {what: draw(rng, answers, prevalence, resamples, seed) for what, draw in draws.items()}
+
+
+def corrections(
+    rng: np.random.Generator, labels: int, prevalence: float, resamples: int, seed: int
+) -> dict[str, Trial]:
     claims = 1 + rng.poisson(CLAIMS - 1, JUDGED_ANSWERS)
     answer = np.repeat(np.arange(JUDGED_ANSWERS), claims)
     right = rng.random(len(answer)) < chances(rng, JUDGED_ANSWERS, prevalence)[answer]
     says = np.where(right, rng.random(len(answer)) < SENSITIVITY, rng.random(len(answer)) > SPECIFICITY)
     chosen = {int(item) for item in rng.choice(len(answer), labels, replace=False)}
-    return right, says, answer.tolist(), chosen
-
-
-def ppi(rng: np.random.Generator, labels: int, prevalence: float, resamples: int, seed: int) -> Trial:
-    right, says, answer, chosen = judged_claims(rng, labels, prevalence)
-    human = [float(truth) if item in chosen else None for item, truth in enumerate(right)]
-    result = prediction_powered(says.astype(float).tolist(), human, clusters=answer, resamples=0)
-    return Trial(result.corrected, prevalence)
-
-
-def people(rng: np.random.Generator, labels: int, prevalence: float, resamples: int, seed: int) -> Trial:
-    right, says, answer, chosen = judged_claims(rng, labels, prevalence)
-    human = [float(truth) if item in chosen else None for item, truth in enumerate(right)]
-    return Trial(prediction_powered(says.astype(float).tolist(), human, clusters=answer, resamples=0).human, prevalence)
-
-
-def error_rates(rng: np.random.Generator, labels: int, prevalence: float, resamples: int, seed: int) -> Trial:
-    right, says, answer, chosen = judged_claims(rng, labels, prevalence)
     human = [bool(truth) if item in chosen else None for item, truth in enumerate(right)]
-    return Trial(rogan_gladen(says.tolist(), human, clusters=answer, resamples=0).corrected, prevalence)
+    keys = answer.tolist()
+    powered = prediction_powered(says.astype(float).tolist(), human, clusters=keys, resamples=0)
+    by_rates = rogan_gladen(says.tolist(), human, clusters=keys, resamples=0).corrected
+    estimates = {"PPI++": powered.corrected, "people only": powered.human, "Rogan-Gladen": by_rates}
+    return {what: Trial(estimate, prevalence) for what, estimate in estimates.items()}
 
 
-Draw = Callable[[np.random.Generator, int, float, int, int], Trial]
-MEANS: dict[str, Draw] = {
-    "macro": macro,
-    "micro": micro,
-    "micro, uneven": uneven,
-    "claims as independent": as_independent,
-    "difference": difference,
-}
-CORRECTIONS: dict[str, Draw] = {"PPI++": ppi, "people only": people, "Rogan-Gladen": error_rates}
+Draw = Callable[[np.random.Generator, int, float, int, int], dict[str, Trial]]
 
 
-def rows(draws: dict[str, Draw], sizes: tuple[int, ...], sets: int, resamples: int) -> Iterator[Row]:
-    for what, draw in draws.items():
-        for prevalence in PREVALENCES:
-            for size in sizes:
-                rng = np.random.default_rng([size, round(1000 * prevalence)])
-                trials = [draw(rng, size, prevalence, resamples, seed) for seed in range(sets)]
-                yield Row(what, prevalence, size, trials)
+def rows(draw: Draw, sizes: tuple[int, ...], sets: int, resamples: int) -> list[Row]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for prevalence in PREVALENCES:
+        for size in sizes:
+            rng = np.random.default_rng([size, round(1000 * prevalence)])
+            trials = [draw(rng, size, prevalence, resamples, seed) for seed in range(sets)]
+            for what in trials[0]:
+                found[what].append(Row(what, prevalence, size, [trial[what] for trial in trials]))
+    return [row for of_one in found.values() for row in of_one]
 
 
 def line(row: Row) -> str:
@@ -176,14 +167,15 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=2000)
     parser.add_argument("--resamples", type=int, default=1000)
     arguments = parser.parse_args()
-    started = time.perf_counter()
-    for draws, sizes, size_is in ((MEANS, ANSWERS, "answers"), (CORRECTIONS, LABELS, "labels")):
+    started = time.process_time()
+    for draw, sizes, size_is in ((means, ANSWERS, "answers"), (corrections, LABELS, "labels")):
         print(f"| interval of | prevalence | {size_is} | covers % | width | resampled % | none % |")
         print("|---|---|---|---|---|---|---|")
-        for row in rows(draws, sizes, arguments.sets, arguments.resamples):
+        for row in rows(draw, sizes, arguments.sets, arguments.resamples):
             print(line(row), flush=True)
         print()
-    print(f"{arguments.sets} sets a row, {arguments.resamples} resamples, {time.perf_counter() - started:.0f} s")
+    seconds = time.process_time() - started
+    print(f"{arguments.sets} sets a row, {arguments.resamples} resamples, {seconds:.0f} s of one core")
 
 
 if __name__ == "__main__":

@@ -55,9 +55,9 @@ def ratio_interval(
 
     The interval is BCa (`bootstrap.bca_interval`), except where almost every cluster has one value: there few
     resamples differ, and the interval follows from the range of a single value, `support`: `wilson` where
-    fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three` where none
-    does. Values outside `support` get BCa or, if constant, no interval. Fewer than two clusters have no
-    interval, empty input no value.
+    effectively fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three`
+    where none does. Values outside `support` get BCa or, if constant, no interval. Fewer than two clusters
+    have no interval, empty input no value.
     """
     return _estimate(_columns(numerators, denominators), clusters, support, False, level, resamples, seed)
 
@@ -73,9 +73,9 @@ def difference_interval(
 ) -> Estimate:
     """The mean of paired differences with an interval that resamples clusters.
 
-    As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`), and where fewer than
-    five clusters differ from the common difference, usually 0, Wilson's intervals of either side are
-    combined.
+    As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`), and where effectively
+    fewer than three clusters differ from the common difference, usually 0, Wilson's intervals of either side
+    are combined.
     """
     import numpy as np
 

@@ -9,6 +9,7 @@ from scipy import stats
 from claimeval.errors import UsageError
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.bootstrap import distinct_rows, estimates_of_sums, resample_sums
+from claimeval.statistics.clusters import effective_number
 from claimeval.statistics.quantiles import critical_value, student_quantile
 
 
@@ -98,6 +99,25 @@ def test_half_failures_are_less_sure_than_their_own_spread_says() -> None:
     effect = (2 * (0.02 * 0.48 / (0.98 * 0.02) * 50 / 49) + 1) / 3
     number = 50 / (effect * (critical_value(0.95, 49) / critical_value(0.95)) ** 2)
     assert (estimate.low, estimate.high) == pytest.approx(wilson_interval(0.98, number), abs=1e-12)
+
+
+def test_answers_with_most_of_the_claims_make_fewer_effective_clusters() -> None:
+    """Weights 4 1 1 1 1: (8)^2 / 20 = 3.2 clusters."""
+    assert effective_number(np.array([4.0, 1, 1, 1, 1])) == pytest.approx(3.2)
+    assert effective_number(np.ones(7)) == pytest.approx(7)
+    assert effective_number(np.zeros(3)) == 0
+
+
+def test_uneven_answers_have_wider_micro_intervals() -> None:
+    rng = np.random.default_rng(2)
+    share = rng.beta(2, 1, 40)
+    even, uneven = np.full(40, 30), np.where(np.arange(40) < 4, 210, 10)
+    wide, narrow = (
+        ratio_interval((share * claims).tolist(), claims.tolist(), resamples=4000) for claims in (uneven, even)
+    )
+    assert wide.width is not None
+    assert narrow.width is not None
+    assert wide.width > 1.5 * narrow.width
 
 
 def test_two_arms_that_differ_on_few_items_are_bounded_on_both_sides() -> None:
