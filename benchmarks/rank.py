@@ -1,7 +1,7 @@
 """Speed and memory of the rank metrics beside pytrec_eval, the C program trec_eval and ranx, values checked equal.
 
     python benchmarks/rank.py                             1,000 queries with 100 and with 1,000 documents, minutes
-    python benchmarks/rank.py --large                     50,000 queries with 100 documents too
+    python benchmarks/rank.py --sizes 50000x100           queries x documents, several joined by commas
     python benchmarks/rank.py --trec-eval path/trec_eval  with the C program, where it is not on the PATH
 
 Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` begins with dicts of dicts, `file` with
@@ -205,7 +205,7 @@ GOALS = {
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--sizes", default="1000x100,1000x1000", help="queries x documents")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--judged", type=int, default=30, help="judged documents a query")
     parser.add_argument("--ties", type=float, default=0.0, help="share of documents that tie with the one before")
@@ -218,7 +218,8 @@ def main() -> None:
         return
     print("| queries x docs | from | program | ms | us a query | times claimeval | goal | peak MB |")
     print("|---|---|---|---|---|---|---|---|")
-    for queries, documents in ((1_000, 100), (1_000, 1_000), *([(50_000, 100)] if options.large else [])):
+    for size in options.sizes.split(","):
+        queries, documents = map(int, size.split("x"))
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             draw(folder, queries, documents, options.judged, options.ties)

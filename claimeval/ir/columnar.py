@@ -15,7 +15,7 @@ from claimeval.ir.content import Content
 from claimeval.ir.decimals import decimals
 from claimeval.ir.fields import Block, Field, Irregular, Text, Words, same
 from claimeval.ir.order import Tied, Ties, arrange, places
-from claimeval.ir.ranked import Floats, Ints, Ranked
+from claimeval.ir.ranked import Floats, Ints, Ranked, whole_numbers
 
 
 class Placed(NamedTuple):
@@ -72,7 +72,7 @@ def _read_judgments(text: Text) -> _Judgments:
         document, key = block.fields[2], text.hashes(block.fields[2])
         _refuse_duplicates(np.sort(_tag(key, np.repeat(np.arange(len(sizes)), sizes))))
         values = decimals(text, block.fields[3])
-        if (values != np.rint(values)).any():
+        if not whole_numbers(values).all():
             raise Irregular
         counts.append(sizes)
         starts.append(document.start)

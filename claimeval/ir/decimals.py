@@ -19,6 +19,7 @@ _DIGITS = 19
 _POWERS = np.array([float(10**exponent) for exponent in range(_DIGITS + 1)])
 _EXTENDED = np.array([np.longdouble(str(10**exponent)) for exponent in range(_DIGITS + 1)])
 _EXACT = np.uint64(1 << 53)
+_HAS_EXTENDED = np.finfo(np.longdouble).nmant >= 63
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 
@@ -42,9 +43,10 @@ def decimals(text: Text, field: Field) -> Floats:
     fraction = np.where(usable, fraction, 0)
     values: Floats = whole / _POWERS[fraction]
     large = np.flatnonzero(usable & (whole > _EXACT))
-    if large.size:
-        values[large], rounded = _divide_extended(whole[large], fraction[large])
-        usable[large] = rounded
+    if large.size and _HAS_EXTENDED:
+        values[large], usable[large] = _divide_extended(whole[large], fraction[large])
+    elif large.size:
+        usable[large] = False
     values = np.where(negative, -values, values)
     rest = np.flatnonzero(~usable)
     values[rest] = [_by_float(characters) for characters in text.bytes_of(field.take(rest))]
@@ -81,8 +83,6 @@ def _divide_extended(whole: Words, fraction: Ints) -> tuple[Floats, Bools]:
 
     The extended quotient is rounded once more to 64 bits; that can only go wrong where it lies half-way.
     """
-    if np.finfo(np.longdouble).nmant < 63:
-        return np.zeros(len(whole)), np.zeros(len(whole), np.bool_)
     extended = whole.astype(np.longdouble) / _EXTENDED[fraction]
     values = extended.astype(np.float64)
     return values, np.abs(extended - values) * 2 != np.spacing(values)

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from claimeval.errors import DataError
 from claimeval.ir.binary import ratio
 from claimeval.ir.ranked import Floats, Ints, Ranked, within
 from claimeval.ir.setting import Setting
 
 Gain = Callable[[Ints], Floats]
+
+_LARGEST_EXPONENT = 1000
 
 
 def linear(grade: Ints) -> Floats:
@@ -24,6 +27,8 @@ def linear(grade: Ints) -> Floats:
 
 def exponential(grade: Ints) -> Floats:
     """``2 ** grade - 1``: Burges et al. 2005, many papers on learning to rank; ranx ``ndcg_burges``."""
+    if grade.max(initial=0) > _LARGEST_EXPONENT:
+        raise DataError(f"the grade {grade.max()} is too large for exponential gain; use linear gain or lower grades")
     return np.exp2(linear(grade)) - 1
 
 

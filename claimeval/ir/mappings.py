@@ -9,7 +9,7 @@ import numpy as np
 
 from claimeval.errors import DataError
 from claimeval.ir.order import Tied, Ties, arrange, places, refuse_ties
-from claimeval.ir.ranked import Floats, Ints, Ranked, join
+from claimeval.ir.ranked import LARGEST_GRADE, Floats, Ints, Ranked, join, whole_numbers
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Query id to document id to grade."""
@@ -94,7 +94,7 @@ def _numbers(source: str, what: str, given: Sequence[Mapping[str, float]], queri
         numbers = np.fromiter(values, np.float64, sum(map(len, given)))
     except (AttributeError, TypeError, ValueError):
         raise _complaint(source, what, given, queries) from None
-    wrong = np.isnan(numbers) if what == "score" else numbers != np.rint(numbers)
+    wrong = np.isnan(numbers) if what == "score" else ~whole_numbers(numbers)
     if wrong.any():
         raise _complaint(source, what, given, queries)
     return numbers
@@ -111,9 +111,13 @@ def _complaint(source: str, what: str, given: Sequence[object], queries: Sequenc
             )
         for document, value in documents.items():
             number = isinstance(value, (int, float, np.number))
-            if not number or value != value or (what == "grade" and value != round(value)):
+            if not number or value != value or (what == "grade" and not _is_grade(value)):
                 return DataError(
                     f"{source}: the {what} of document {document!r} for query {query!r} is {value!r}; "
                     f"needed is {needed}"
                 )
     raise AssertionError("every value is a usable number")
+
+
+def _is_grade(value: float) -> bool:
+    return abs(value) <= LARGEST_GRADE and value == round(value)

@@ -88,11 +88,12 @@ def _settle(
     """The rank of each named document within its group of equal scores."""
     distinct = list(dict.fromkeys(groups))
     alike = dict(zip(distinct, members(distinct), strict=True))
-    if ties == "stable":
-        return [group[1] + 1 + alike[group].index(name) for group, name in zip(groups, names, strict=True)]
-    for ids in alike.values():
-        ids.sort()
-    return [group[2] - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
+    if ties == "trec":
+        for ids in alike.values():
+            ids.sort()
+        return [group[2] - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
+    order = {group: {name: place for place, name in enumerate(ids, group[1] + 1)} for group, ids in alike.items()}
+    return [order[group][name] for group, name in zip(groups, names, strict=True)]
 
 
 def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:

@@ -20,6 +20,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+LARGEST_GRADE = 1 << 31
+"""Grades lie between its negative and itself, so that no product with them leaves 64 bits."""
+
+
+def whole_numbers(values: Floats) -> Bools:
+    """Which values are usable as grades."""
+    whole: Bools = (values == np.rint(values)) & (np.abs(values) <= LARGEST_GRADE)
+    return whole
+
+
 class Relevant(NamedTuple):
     """The relevant documents that were retrieved, by query, then by rank."""
 

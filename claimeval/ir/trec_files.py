@@ -7,16 +7,15 @@ for files in the usual form.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from claimeval.errors import DataError
 from claimeval.ir.content import Content, Source
 from claimeval.ir.mappings import Qrels, Run
+from claimeval.ir.ranked import LARGEST_GRADE
 
 _BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
-_WHOLE_NUMBER = re.compile(rb"[+-]?\d+")
 
 
 class TaggedRun(NamedTuple):
@@ -94,12 +93,10 @@ def parse_qrels(content: Content) -> dict[str, dict[str, int]]:
             form = "BEIR qrels have three: query-id, corpus-id, score" if beir else _QRELS_FORM
             raise DataError(f"{place}: {len(fields)} fields; {form}")
         query, document = _text(fields[0]), _text(fields[-2])
-        if not _WHOLE_NUMBER.fullmatch(fields[-1]):
-            raise DataError(f"{place}: the grade {_text(fields[-1])!r} is not a whole number")
         documents = qrels.setdefault(query, {})
         if document in documents:
             raise DataError(f"{place}: document {document!r} is judged twice for query {query!r}; remove one")
-        documents[document] = int(fields[-1])
+        documents[document] = _grade(fields[-1], place)
     if not qrels:
         raise DataError(f"{content.name}: the file has a header but no judgments")
     return qrels
@@ -128,6 +125,16 @@ def _score(text: bytes, place: str) -> float:
     if math.isnan(score) or b"_" in text:
         raise DataError(f"{place}: the score {_text(text)!r} is not a number")
     return score
+
+
+def _grade(text: bytes, place: str) -> int:
+    try:
+        grade = float(text)
+    except ValueError:
+        grade = math.nan
+    if not (grade.is_integer() and abs(grade) <= LARGEST_GRADE) or b"_" in text:
+        raise DataError(f"{place}: the grade {_text(text)!r} is not a whole number")
+    return int(grade)
 
 
 def _text(field: bytes) -> str:

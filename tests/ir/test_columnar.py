@@ -129,6 +129,18 @@ def test_qrels_of_a_dict_go_with_the_run_of_a_file(form: str, tmp_path: Path) ->
     assert result.run_id == "t"
 
 
+@pytest.mark.parametrize("comment", ["", "# by hand\n"])
+def test_whole_grades_may_be_written_with_a_point_or_a_sign(comment: str, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text(f"{comment}q 0 a 2.0\nq 0 b +1\nq 0 c -1\n")
+    (tmp_path / "run").write_text("q Q0 a 1 2.0 t\nq Q0 c 2 1.0 t\n")
+
+    assert ir.evaluate(tmp_path / "qrels", tmp_path / "run", "cg,num_rel,judged").mean == {
+        "cg": 2,
+        "num_rel": 2,
+        "judged": 1 / 2,
+    }
+
+
 def test_qrels_with_comments_go_with_a_regular_run(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("# by hand\nq 0 b 1\nr 0 a 1\nq 0 #c 2\n")
     (tmp_path / "run").write_text("q Q0 #c 1 2.0 t\nq Q0 b 2 1.0 t\n")
@@ -174,6 +186,8 @@ WRONG_QRELS = {
     "q 0 a 1\nq 0 b 1 x\n": "qrels, line 2: 5 fields; qrels have four",
     "q 0 a 1\nq 0 b high\n": "qrels, line 2: the grade 'high' is not a whole number",
     "q 0 a 1\nq 0 b 1.5\n": "qrels, line 2: the grade '1.5' is not a whole number",
+    "q 0 a 1\nq 0 b inf\n": "qrels, line 2: the grade 'inf' is not a whole number",
+    "q 0 a 1\nq 0 b 1e10\n": "qrels, line 2: the grade '1e10' is not a whole number",
     "q 0 a 1\nq 0 a 0\n": "qrels, line 2: document 'a' is judged twice for query 'q'",
     "q 0 a 1\nr 0 a 0\nq 0 a 0\n": "qrels, line 3: document 'a' is judged twice for query 'q'",
     "": "qrels: the file is empty",
@@ -221,6 +235,13 @@ def test_decimals_are_what_float_makes_of_them(values: list[float]) -> None:
 
 @given(st.lists(st.from_regex(r"-?[0-9]{0,18}\.?[0-9]{1,18}", fullmatch=True), min_size=1, max_size=20))
 def test_long_decimals_are_rounded_like_float_does(texts: list[str]) -> None:
+    assert numbers(*texts) == [float(text) for text in texts]
+
+
+def test_long_decimals_are_right_without_extended_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("claimeval.ir.decimals._HAS_EXTENDED", False)
+    texts = ["12.345678901234567", "0.6898301657029192", "9007199254740993", "1.5"]
+
     assert numbers(*texts) == [float(text) for text in texts]
 
 

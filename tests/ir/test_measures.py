@@ -7,6 +7,7 @@ from math import log2
 import pytest
 
 from claimeval import ir
+from claimeval.errors import DataError
 from claimeval.ir.measures import MEASURES
 
 RUN = {"q": {"d1": 6.0, "d2": 5.0, "d3": 4.0, "d4": 3.0, "d5": 2.0, "d6": 1.0}}
@@ -120,6 +121,14 @@ def test_the_best_order_has_ndcg_one_exactly() -> None:
         "ndcg@10": 1.0,
         "ndcg_exp": 1.0,
     }
+
+
+def test_grades_too_large_for_exponential_gain_are_refused() -> None:
+    qrels, run = {"q": {"a": 2000}}, {"q": {"a": 1.0}}
+
+    assert ir.evaluate(qrels, run, "ndcg").mean["ndcg"] == 1
+    with pytest.raises(DataError, match="the grade 2000 is too large for exponential gain"):
+        ir.evaluate(qrels, run, "ndcg_exp")
 
 
 def test_gm_map_is_a_geometric_mean_in_which_zero_counts_as_a_hundred_thousandth() -> None:
