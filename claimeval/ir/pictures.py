@@ -79,7 +79,7 @@ def _draw_differences(figure: Figure, values: Sequence[float], labels: Sequence[
     better, worse = sum(value > 0 for value in values), sum(value < 0 for value in values)
     figure.words.append((left + _SIDE / 2, top - 12, f"{measure}: difference per query", "middle"))
     figure.words.append(
-        (left + _SIDE / 2, top + _SIDE + 20, f"{better} queries better, {worse} worse of {len(values)}", "middle")
+        (left + _SIDE / 2, top + _SIDE + 20, f"better: {better}, worse: {worse}, of {len(values)} queries", "middle")
     )
     for share in (1.0, 0.0, -1.0):
         y = middle - share * _SIDE / 2

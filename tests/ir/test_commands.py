@@ -114,7 +114,7 @@ def test_plot_draws_an_svg_of_both_runs(files: tuple[str, str, str], tmp_path: P
 
     texts = [element.text for element in ElementTree.parse(target).iter("{http://www.w3.org/2000/svg}text")]
     assert {"one.run", "two.run", "interpolated precision over recall", "mrr: difference per query"} <= set(texts)
-    assert "1 queries better, 0 worse of 1" in texts
+    assert "better: 1, worse: 0, of 1 queries" in texts
     assert "iprec" not in result.stdout
 
 
