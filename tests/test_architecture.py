@@ -29,6 +29,7 @@ LEVELS = (
         "correcting",
         "prompt_views",
         "rejudging",
+        "importing",
         "exchange",
         "comparing",
         "inventory",

@@ -15,7 +15,7 @@ from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
 from claimeval.panel import Panel
 from claimeval.panel.ballots import Ballot, Choice, cast
-from claimeval.records import Assessment, Label, Part, SampleResult
+from claimeval.records import Assessment, Label, Part, Sample, SampleResult
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"
@@ -27,7 +27,7 @@ class Joined:
     """What is compared, a column a rater; None where a rater has no label."""
 
     clusters: list[str] = field(default_factory=list)
-    """The sample of each item."""
+    """The question of each item: its samples, which may be answers of several systems, belong together."""
     human: list[Choice | None] = field(default_factory=list)
     """The label that most annotators gave; None without one, or where they are evenly divided."""
     raters: dict[str, list[Choice | None]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ def join(
     for result in results:
         if labels is None:
             for assessment in result.assessments:
-                joining.add(result.sample.id, {}, cast(assessment.verdicts, panel), assessment)
+                joining.add(result.sample, {}, cast(assessment.verdicts, panel), assessment)
         elif mine := by_sample.pop(result.sample.id, None):
             joining.add_labelled(result, mine, against)
     joining.joined.unmatched += sum(map(len, by_sample.values()))
@@ -94,7 +94,7 @@ class _Joining:
         assessments = {(a.claim_id, a.against): a for a in result.assessments}
         for key, given in found.items():
             people = {label.annotator or ONE: self._choice(label) for label in given}
-            self.add(result.sample.id, people, cast(assessments[key].verdicts, self._panel), assessments[key])
+            self.add(result.sample, people, cast(assessments[key].verdicts, self._panel), assessments[key])
 
     def _add_sample(self, result: SampleResult, label: HumanLabel, against: Part | None) -> None:
         part = {claim.id: claim.of for claim in result.claims}
@@ -114,10 +114,10 @@ class _Joining:
         whole = mine[0].model_copy(
             update={"label": _rolled_up(labels) or "unassessed", "probability": _share(labels), "grade": None}
         )
-        self.add(result.sample.id, {label.annotator or ONE: self._choice(label)}, ballots, whole)
+        self.add(result.sample, {label.annotator or ONE: self._choice(label)}, ballots, whole)
 
     def add(
-        self, sample: str, people: Mapping[str, Choice | None], ballots: Sequence[Ballot], panels: Assessment
+        self, sample: Sample, people: Mapping[str, Choice | None], ballots: Sequence[Ballot], panels: Assessment
     ) -> None:
         """One item."""
         joined = self.joined
@@ -135,7 +135,7 @@ class _Joining:
         for name, column in joined.annotators.items():
             column.append(people.get(name))
         joined.human.append(_most([choice for choice in people.values() if choice is not None]))
-        joined.clusters.append(sample)
+        joined.clusters.append(sample.question or sample.id)
 
     def _choice(self, label: HumanLabel) -> Choice | None:
         """The label on the run's own scale."""

@@ -1,4 +1,4 @@
-"""What a comparison of judges with people comes to. Intervals resample whole samples: claims of one go together."""
+"""What a comparison of judges with people comes to. Intervals resample whole questions with all their samples."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class AgreementReport(Record):
 
     items: int
     """Claims and samples with a human label; all claims where there are no labels."""
-    samples: int
+    questions: int
     unmatched: int
     """Human labels that fit nothing in the run."""
     raters: tuple[RaterReport, ...]
@@ -95,7 +95,7 @@ def measure(joined: Joined, panel: Panel) -> AgreementReport:
     order = _order(joined, panel)
     return AgreementReport(
         items=len(joined.clusters),
-        samples=len(set(joined.clusters)),
+        questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),
         pairs=tuple(_pairs(joined, with_people=with_people)),

@@ -9,6 +9,7 @@ import sys
 
 import typer
 
+from claimeval.cli.agreement import agreement
 from claimeval.cli.annotate import annotate
 from claimeval.cli.batch import batch
 from claimeval.cli.cache import cache
@@ -17,6 +18,7 @@ from claimeval.cli.correct import correct
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
 from claimeval.cli.experiment import experiment
+from claimeval.cli.import_replies import import_replies
 from claimeval.cli.lexical import lexical
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
@@ -41,6 +43,8 @@ for command in (
     doctor,
     plan,
     score,
+    import_replies,
+    agreement,
     experiment,
     compare,
     annotate,

@@ -12,7 +12,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from claimeval.cli.panel_table import members, print_panel, range_of_members
+from claimeval.cli.panel_table import MEMBERS, members, print_panel, range_of_members
+from claimeval.data.judged import RECORDED
 from claimeval.records import Assessment, Claim, Part, Reason, SampleResult
 from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
@@ -46,8 +47,10 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
 
 
 def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
-    judges = ", ".join(judge.name for judge in manifest.judges)
-    taker = "" if manifest.extractor.name == judges else f", claims taken by {manifest.extractor.name}"
+    named = [judge.name for judge in manifest.judges]
+    judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
+    own = manifest.extractor.name == judges or manifest.extractor.provider == RECORDED
+    taker = "" if own else f", claims taken by {manifest.extractor.name}"
     count = (
         f"{summary.samples} samples" if summary.complete else f"{summary.samples} of {total} samples (stopped early)"
     )

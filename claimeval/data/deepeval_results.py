@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.judged import Judged, JudgedSample, assessment, recorded_judge
+from claimeval.data.judged import Judged, JudgedSample, assessment, claim, recorded_judge
 from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
 from claimeval.metrics import METRICS
@@ -81,7 +81,7 @@ def _sample(row: Row) -> JudgedSample:
         value = metric.get("score")
         scores[metric["name"]] = float(value) if isinstance(value, int | float) else None
         if metric["name"] == FAITHFULNESS and isinstance(metric.get("verboseLogs"), str):
-            claims, assessments = _verdicts(metric["verboseLogs"], _judge(metric))
+            claims, assessments = _verdicts(metric["verboseLogs"], _judge(metric), sample)
     return JudgedSample(
         SampleResult(
             sample=sample,
@@ -92,18 +92,18 @@ def _sample(row: Row) -> JudgedSample:
     )
 
 
-def _verdicts(log: str, judge: str) -> tuple[tuple[Claim, ...], tuple[Assessment, ...]]:
+def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], tuple[Assessment, ...]]:
     """Claims and verdicts of a log; the log prints texts one a line, between quotes and without escapes."""
     listed = _CLAIMS.search(log)
     texts = [line.strip().removesuffix(",")[1:-1] for line in listed.group(1).splitlines()] if listed else []
-    claims = tuple(Claim(id=f"answer-{i}", text=text, of="answer") for i, text in enumerate(texts, 1))
+    claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, text in enumerate(texts, 1))
     said = _said(log)
     verdicts = (
-        [_verdict(claim, judge, entry) for claim, entry in zip(claims, said, strict=True)]
+        [_verdict(stated, judge, entry) for stated, entry in zip(claims, said, strict=True)]
         if len(said) == len(claims)
         else [
-            Verdict(claim_id=claim.id, judge=judge, label="unassessed", unassessed_because="incomplete")
-            for claim in claims
+            Verdict(claim_id=stated.id, judge=judge, label="unassessed", unassessed_because="incomplete")
+            for stated in claims
         ]
     )
     return claims, tuple(assessment(v.claim_id, "contexts", (v,)) for v in verdicts)
@@ -120,11 +120,11 @@ def _said(log: str) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def _verdict(claim: Claim, judge: str, entry: Any) -> Verdict:
+def _verdict(stated: Claim, judge: str, entry: Any) -> Verdict:
     word = str(entry.get("verdict", "")).strip().lower() if isinstance(entry, dict) else ""
     reason = entry.get("reason") if isinstance(entry, dict) else None
     if word not in LABELS:
-        return Verdict(claim_id=claim.id, judge=judge, label="unassessed", unassessed_because="unparsable")
+        return Verdict(claim_id=stated.id, judge=judge, label="unassessed", unassessed_because="unparsable")
     return Verdict(
-        claim_id=claim.id, judge=judge, label=LABELS[word], reason=reason if isinstance(reason, str) else None
+        claim_id=stated.id, judge=judge, label=LABELS[word], reason=reason if isinstance(reason, str) else None
     )

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from claimeval.calls import Judge
 from claimeval.data.labels import HumanLabel
+from claimeval.grounding import place
 from claimeval.metrics import METRICS, ClaimMetric
-from claimeval.records import Assessment, Label, Part, Record, SampleResult, Verdict
+from claimeval.records import Assessment, Claim, Label, Part, Record, Sample, SampleResult, Verdict
 from claimeval.scales import Grades
 
 RECORDED = "recorded"
@@ -61,6 +62,22 @@ def metric_of(claims_of: Part, against: Part) -> ClaimMetric:
         if (row.claims_of, row.against) == (claims_of, against):
             return row
     return ClaimMetric(name=f"{claims_of}_against_{against}", claims_of=claims_of, against=against)
+
+
+def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
+    """A claim with its place in the text it was taken from; one of a text that the sample lacks is not looked for."""
+    source = sample.text(of)
+    if source is None:
+        return Claim(id=claim_id, text=text, of=of, grounding="ids_only")
+    where = place(text, None, (), source, (), sample.question)
+    return Claim(
+        id=claim_id,
+        text=text,
+        of=of,
+        span=where.span,
+        grounding=where.grounding,
+        missing_numbers=where.missing_numbers,
+    )
 
 
 def assessment(claim_id: str, against: Part, verdicts: tuple[Verdict, ...]) -> Assessment:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.judged import Judged, JudgedSample, assessment, recorded_judge
+from claimeval.data.judged import Judged, JudgedSample, assessment, claim, recorded_judge
 from claimeval.data.reading import ALIASES
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import Row, read_rows
@@ -62,8 +62,8 @@ def _sample(row: Row) -> JudgedSample:
     rest = {name: _listed(name, value) for name, value in row.fields.items() if name not in scores and name != "traces"}
     sample = read_sample(row._replace(fields=rest), {})
     statements = _statements(row.fields)
-    claims = tuple(Claim(id=f"answer-{i}", text=said[0], of="answer") for i, said in enumerate(statements, 1))
-    verdicts = [_verdict(claim, *said[1:]) for claim, said in zip(claims, statements, strict=True)]
+    claims = tuple(claim(f"answer-{i}", said[0], "answer", sample) for i, said in enumerate(statements, 1))
+    verdicts = [_verdict(stated, *said[1:]) for stated, said in zip(claims, statements, strict=True)]
     return JudgedSample(
         SampleResult(
             sample=sample,
@@ -74,11 +74,11 @@ def _sample(row: Row) -> JudgedSample:
     )
 
 
-def _verdict(claim: Claim, said: Any, reason: Any) -> Verdict:
+def _verdict(stated: Claim, said: Any, reason: Any) -> Verdict:
     label = LABELS.get(str(said).strip().lower())
     if label is None:
-        return Verdict(claim_id=claim.id, judge=JUDGE, label="unassessed", unassessed_because="unparsable")
-    return Verdict(claim_id=claim.id, judge=JUDGE, label=label, reason=reason if isinstance(reason, str) else None)
+        return Verdict(claim_id=stated.id, judge=JUDGE, label="unassessed", unassessed_because="unparsable")
+    return Verdict(claim_id=stated.id, judge=JUDGE, label=label, reason=reason if isinstance(reason, str) else None)
 
 
 def _statements(value: object) -> list[tuple[str, Any, Any]]:

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.judged import Judged, JudgedSample, assessment, recorded_judge
+from claimeval.data.judged import Judged, JudgedSample, assessment, claim, recorded_judge
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
 from claimeval.metrics import METRICS
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.records import Assessment, Claim, Extraction, Label, Part, SampleResult, Verdict
+from claimeval.records import Assessment, Claim, Extraction, Label, Part, Sample, SampleResult, Verdict
 
 JUDGE = "ragchecker"
 CLAIMS: dict[Part, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ def _sample(row: Row) -> JudgedSample:
     own = {name for names in (*CLAIMS.values(), *VERDICTS.values()) for name in names} | {"metrics"}
     rest = {name: value for name, value in row.fields.items() if name not in own}
     sample = read_sample(row._replace(fields=rest), {})
-    extractions = {part: _claims(row, part) for part in CLAIMS}
+    extractions = {part: _claims(row, part, sample) for part in CLAIMS}
     documents = [document.id for document in sample.contexts]
     return JudgedSample(
         SampleResult(
@@ -74,15 +74,15 @@ def _sample(row: Row) -> JudgedSample:
     )
 
 
-def _claims(row: Row, part: Part) -> Extraction | None:
+def _claims(row: Row, part: Part, sample: Sample) -> Extraction | None:
     """The claims of a part; triplets are written as one text."""
     given = _first(row.fields, CLAIMS[part])
     if given is None:
         return None
     if not isinstance(given, list):
         raise DataError(f"{row.place}, field {CLAIMS[part][0]!r}: a list of claims was expected")
-    texts = [" ".join(map(str, claim)) if isinstance(claim, list) else str(claim) for claim in given]
-    claims = (Claim(id=f"{part}-{number}", text=text, of=part) for number, text in enumerate(texts, 1))
+    texts = [" ".join(map(str, said)) if isinstance(said, list) else str(said) for said in given]
+    claims = (claim(f"{part}-{number}", text, part, sample) for number, text in enumerate(texts, 1))
     return Extraction(of=part, claims=tuple(claims))
 
 
@@ -95,20 +95,20 @@ def _assessments(
         return
     if not isinstance(given, list) or len(given) != len(claims):
         raise DataError(f"{row.place}, field {names[0]!r}: {len(claims)} labels were expected, one a claim")
-    for claim, said in zip(claims, given, strict=True):
+    for stated, said in zip(claims, given, strict=True):
         several = isinstance(said, list)
         if several and len(said) != len(documents):
             raise DataError(f"{row.place}, field {names[0]!r}: {len(documents)} labels a claim were expected")
         labels = [_label(row, names[0], word) for word in (said if several else [said])]
         verdict = Verdict(
-            claim_id=claim.id,
+            claim_id=stated.id,
             judge=JUDGE,
             label=merged(labels),
             evidence=tuple(d for d, label in zip(documents, labels, strict=True) if label == "supported")
             if several
             else (),
         )
-        yield assessment(claim.id, against, (verdict,))
+        yield assessment(stated.id, against, (verdict,))
 
 
 def merged(labels: Sequence[Label]) -> Label:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval.data.field_maps import FieldMap, RecordedJudge, at
-from claimeval.data.judged import Judged, JudgedSample, assessment, metric_of, recorded_judge
+from claimeval.data.judged import Judged, JudgedSample, assessment, claim, metric_of, recorded_judge
 from claimeval.data.labels import HumanLabel, meant
 from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.recorded_replies import Reader, Vocabulary, says_yes_or_no
-from claimeval.records import Call, Claim, Document, Extraction, Label, Sample, SampleResult, Verdict
+from claimeval.records import Call, Document, Extraction, Label, Sample, SampleResult, Verdict
 from claimeval.replies import Unparsable
 
 SAID = 300
@@ -128,10 +128,11 @@ class Recorded:
         first: dict[str, Row] = {}
         for row in rows:
             first.setdefault(self._claim_id(row, numbers), row)
+        source = _as_sample(sample, rows[0], fields)
         claims, assessments, calls, human, forms = [], [], [], [], []
         for claim_id, replies in self._by_claim(rows).items():
             row = first[claim_id]
-            claims.append(Claim(id=claim_id, text=str(at(row, fields.claim)), of=fields.of))
+            claims.append(claim(claim_id, str(at(row, fields.claim)), fields.of, source))
             verdicts = []
             times: dict[str, int] = {}
             for reply in replies:
@@ -145,7 +146,7 @@ class Recorded:
             if fields.human and (label := self._human(sample, claim_id, row)):
                 human.append(label)
         result = SampleResult(
-            sample=_as_sample(sample, rows[0], fields),
+            sample=source,
             extractions=(Extraction(of=fields.of, claims=tuple(claims)),),
             assessments=tuple(assessments),
             calls=tuple(calls),

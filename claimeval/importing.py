@@ -1,0 +1,218 @@
+"""What was judged elsewhere becomes a run directory, without a call.
+
+Beside the files of every run it holds `labels.jsonl` (human labels that were in the file), `unread.jsonl` (every text
+in which no verdict could be read, and why) and `scores/TOOL.jsonl` (the other tool's own scores).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TextIO
+
+from claimeval import panel as panels
+from claimeval import side_scores
+from claimeval.data.field_maps import FieldMap
+from claimeval.data.judged import Judged, JudgedSample, Unread, recorded_judge
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.recorded import Recorded
+from claimeval.data.result_files import READERS, recognised
+from claimeval.errors import UsageError
+from claimeval.families import Families
+from claimeval.lineups import valid_settings
+from claimeval.panel import Panel
+from claimeval.panel.voters import Voters
+from claimeval.records import Record
+from claimeval.revoting import revote, settle
+from claimeval.run import Manifest, RunWriter, Summary, Tallies, versions
+
+LABELS, UNREAD = "labels.jsonl", "unread.jsonl"
+EXTRACTOR = recorded_judge("recorded")
+"""Stands for whoever took the claims, where nobody says."""
+
+
+class JudgeReading(Record):
+    """How the replies of one judge were read."""
+
+    forms: dict[str, int]
+    """Replies with a verdict, by the form it was read in."""
+    unsure: int
+    """Replies in which the judge abstained, among those."""
+    refused: dict[str, int]
+    """Replies in which no verdict was read, by why."""
+    missing: int
+    """Claims without a reply on record."""
+
+    @property
+    def read(self) -> int:
+        return sum(self.forms.values())
+
+    @property
+    def replies(self) -> int:
+        return self.read + sum(self.refused.values())
+
+
+class Imported(NamedTuple):
+    """What came of a file."""
+
+    summary: Summary
+    manifest: Manifest
+    readings: dict[str, JudgeReading]
+    """Per judge; empty for result files, whose verdicts need no reading."""
+    labels: int
+    """Human labels that were in the file."""
+
+
+def open_file(path: Path, mapping: FieldMap | None = None) -> Judged:
+    """The file by a mapping, or as a result file of a known tool; UsageError where it is neither."""
+    if mapping:
+        return Recorded(path, mapping).judged()
+    found = recognised(path)
+    if found is None:
+        raise UsageError(
+            f"{path} is no result file of {', '.join(READERS)}; say with --mapping which fields hold what "
+            "(`claimeval import-replies --help` shows one)"
+        )
+    return found
+
+
+def import_judged(
+    judged: Judged, data: str, folder: Path, said: Mapping[str, Any] | None = None, *, overwrite: bool = False
+) -> Imported:
+    """Writes the run directory; `said` are settings of the panel that were given. Needs memory for a sample at a time.
+
+    A weighted vote without weights takes them from the human labels in the file.
+    """
+    panel = _panel(judged, said or {})
+    families = Families(panel.families)
+    voters = Voters(judged.judges, panel, families)
+    record = Manifest(
+        metrics=judged.metrics,
+        judges=judged.judges,
+        extractor=EXTRACTOR,
+        prompts=(),
+        panel=panel,
+        data=data,
+        versions=versions(),
+    )
+    writer = RunWriter(folder, record, overwrite=overwrite)
+    tallies = Tallies(record.metrics, (), record.judges, record.extractor, panel)
+    readings = {judge.name: _Reading() for judge in judged.judges}
+    labels = 0
+    with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
+        for sample in judged.samples():
+            result = revote(sample.result, voters, record.metrics)
+            writer.add(result)
+            tallies.add(result)
+            labelled.add(sample.human)
+            labels += len(sample.human)
+            unread.add(_read(sample, readings))
+    summary = tallies.summary()
+    if panel.needs_whole_run:
+        summary, record = settle(writer, record, families, _labels(folder), complete=True)
+    writer.finish(summary)
+    if judged.kind in READERS:
+        _keep_scores(judged, folder)
+    found = {name: reading.record() for name, reading in readings.items() if judged.kind not in READERS}
+    return Imported(summary, record, found, labels)
+
+
+def _panel(judged: Judged, said: Mapping[str, Any]) -> Panel:
+    settings = valid_settings({**said, "replicates": judged.replicates}, set(judged.labels))
+    panel = settings.model_copy(update={"grades": judged.grades})
+    panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
+    return panel
+
+
+def _labels(folder: Path) -> Iterable[HumanLabel]:
+    path = folder / LABELS
+    if not path.exists():
+        raise UsageError("a weighted vote takes its weights from human labels, and the file has none; map `human`")
+    return read_labels(path)
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.forms: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.unsure = self.missing = 0
+
+    def record(self) -> JudgeReading:
+        return JudgeReading(
+            forms=dict(self.forms.most_common()),
+            unsure=self.unsure,
+            refused=dict(self.refused.most_common()),
+            missing=self.missing,
+        )
+
+
+def _read(sample: JudgedSample, readings: Mapping[str, _Reading]) -> Iterator[Unread]:
+    """Counts how the replies of a sample were read, and gives those that were not."""
+    unsure = Counter(v.judge for a in sample.result.assessments for v in a.verdicts if v.unassessed_because == "unsure")
+    for judge, n in unsure.items():
+        readings[judge].unsure += n
+    for call, (judge, form) in zip(sample.result.calls, sample.forms, strict=True):
+        reading = readings[judge]
+        if form == "missing":
+            reading.missing += 1
+        elif form != "refused":
+            reading.forms[form] += 1
+        else:
+            because = call.message or ""
+            reading.refused[because] += 1
+            yield Unread(
+                sample=sample.result.sample.id,
+                claim_id=call.claim_ids[0],
+                judge=judge,
+                because=because,
+                reply=call.reply or "",
+            )
+
+
+class _Lines:
+    """A JSON Lines file that comes to be with its first line, so that there is none without any."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        self._path.unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Appends records; lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
+        for record in records:
+            if self._file is None:
+                self._file = self._path.open("w", encoding="utf-8", errors="backslashreplace")
+            self._file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
+
+
+def _keep_scores(judged: Judged, folder: Path) -> None:
+    """The other tool's own scores, as it recorded them."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for sample in judged.samples():
+        for name, value in sample.scores.items():
+            low, high = ranges.get(name, (0.0, 0.0))
+            ranges[name] = min(low, value or 0.0), max(high, value or 0.0)
+    if not ranges:
+        return
+    units = {name: "share" if low >= 0 and high <= 1 else "number" for name, (low, high) in ranges.items()}
+    rows = (
+        side_scores.SideRow(
+            id=sample.result.sample.id,
+            scores={name: sample.scores.get(name) for name in ranges},
+            undefined={name: "not recorded" for name in ranges if sample.scores.get(name) is None},
+        )
+        for sample in judged.samples()
+    )
+    side_scores.write(folder, judged.kind, rows, units, {"recorded by": judged.kind})
