@@ -13,8 +13,10 @@ from claimeval.errors import ClaimevalError
 from claimeval.records import Claim, Document, Reason, Record
 from claimeval.scales import Scale
 
-KEY_VERSION = 1
+KEY_VERSION = 2
 """Part of every key; raised when the meaning of a stored reply changes."""
+
+_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 
 ReplyFormat = Literal["json", "bullets", "tags"]
 
@@ -94,20 +96,22 @@ class Request(Record):
     def key(self) -> str:
         """SHA-256 over provider, endpoint, model, parameters, messages, schema, replicate and attempt, as hex."""
         judge = self.judge
-        content = [
+        settings = [
             KEY_VERSION,
             judge.model,
             judge.endpoint,
             [judge.temperature, judge.top_p, judge.seed, judge.reasoning_effort, self.max_tokens],
             sorted(judge.extra.items()),
-            [(m.role, m.content) for m in self.messages],
+            [(m.role, len(m.content)) for m in self.messages],
             self.response_schema if judge.structured else None,
             self.reply_format,
             self.replicate,
             self.attempt,
         ]
-        text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        digest = hashlib.sha256(_COMPACT(settings).encode("ascii"))
+        for message in self.messages:
+            digest.update(message.content.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
 
 class Usage(Record):

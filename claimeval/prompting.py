@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 from pydantic import Field
@@ -43,19 +43,25 @@ _SPECIAL = re.compile(
     "\U000e0000-\U0010ffff]"
 )
 """Characters that JSON leaves bare and that are invisible, direct the text, are unassigned, or could form a tag."""
+_LITERAL = json.JSONEncoder(ensure_ascii=False).encode
+_TAG_OR_DELETE = re.compile("[<>\x7f]")
+"""Those of `_SPECIAL` that are ASCII."""
 
 
 def _escape(match: re.Match[str]) -> str:
     return json.dumps(match.group()).strip('"') if match.group() not in "<>\x7f" else f"\\u{ord(match.group()):04x}"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
     """The text as a one-line JSON string in which only visible characters, and no `<` or `>`, stand bare.
 
     Reversible with `json.loads`, for every string including lone surrogates. Letters of any language stay as they are.
     """
-    return _SPECIAL.sub(_escape, json.dumps(text, ensure_ascii=False))
+    literal = _LITERAL(text)
+    if literal.isascii() and not _TAG_OR_DELETE.search(literal):
+        return literal
+    return _SPECIAL.sub(_escape, literal)
 
 
 class Prompt:
@@ -139,7 +145,7 @@ def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], given: Mapping[st
 
 
 def _finalize(value: object) -> object:
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
+    if type(value) is str or type(value) is int:
         return value
     raise TypeError(f"only text and whole numbers can be printed, not {type(value).__name__}")
 
@@ -149,7 +155,14 @@ def _environment() -> jinja2.Environment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return ImmutableSandboxedEnvironment(
+    class Environment(ImmutableSandboxedEnvironment):
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            """The entry of a mapping, which is all that prompts need, without the detour over its attributes."""
+            if type(obj) is dict and attribute in obj:
+                return obj[attribute]
+            return super().getattr(obj, attribute)
+
+    environment = Environment(
         undefined=StrictUndefined,
         autoescape=False,  # plain text, not HTML; `quoted` does the escaping
         finalize=_finalize,
@@ -157,6 +170,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals.clear()  # prompts see the variables of their step and nothing else
+    return environment
 
 
 @lru_cache(maxsize=64)

@@ -47,7 +47,6 @@ _FENCE = re.compile(r"```(?:json|JSON)?[ \t]*\n(.*)\n```", re.DOTALL)
 _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*•‣–]|\(?\d{1,3}[.)])\s+")
 _TAG = "SUPPORTED="
-_SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
 
@@ -63,7 +62,7 @@ def json_object(text: str) -> dict[str, object]:
     if fence := _FENCE.fullmatch(body):
         body = fence.group(1)
     try:
-        value = json.loads(body, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        value = _DECODER.decode(body)
     except RecursionError as error:
         raise Unparsable("the JSON is nested too deeply") from error
     except ValueError as error:
@@ -82,6 +81,9 @@ def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
 
 
 def _entries(text: str, field: str) -> list[dict[str, object]]:
@@ -133,7 +135,7 @@ def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
 
 
 def _fold(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def verdicts_json(text: str, ids: Sequence[str], scale: Scale) -> dict[str, ReadVerdict]:

@@ -82,14 +82,19 @@ class Store:
             self._cache = _open(folder, ready)
             if not ready:
                 _mark(folder, ready=True)
+            self._reading = _plain(folder / "cache.db", "ro")
         self._wal = folder / "cache.db-wal"
         self._broken: StoreError | None = None
 
     def get(self, key: str) -> bytes | None:
         """The reply under a key, None when there is none; StoreError when it is damaged."""
-        with _explained(self.folder):
-            value = self._cache.get(key)
-        return None if value is None else _checked(self.folder, key, value)
+        if not _KEY.fullmatch(key):
+            raise StoreError(f"{key[:80]!r} is not a key of this store")
+        try:
+            found = self._reading.execute(_BY_KEY, (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise _cannot_be_used(self.folder, error) from error
+        return None if found is None else _checked(self.folder, key, *found)
 
     def put(self, key: str, value: bytes) -> None:
         """Keeps a reply; durable against the death of this process when it returns. Replaces an older one."""
@@ -115,11 +120,10 @@ class Store:
 
     def __iter__(self) -> Iterator[Stored]:
         """All replies, in the order they were first put."""
-        with _explained(self.folder):
-            for key in self._cache:
-                value = self._cache.get(key)
-                if value is not None:
-                    yield Stored(str(key), _checked(self.folder, str(key), value))
+        for row in self.rows():
+            if row.value is None:
+                raise _damaged(self.folder, row.key)
+            yield Stored(row.key, row.value)
 
     def rows(self, *, newest_first: bool = False) -> Iterator[Row]:
         """Every row in the order it was first put, damaged ones too; read as plain SQLite, so that nothing acts."""
@@ -149,6 +153,7 @@ class Store:
     def close(self) -> None:
         """Flushes and releases the file; a closed store is not used again."""
         self.sync()
+        self._reading.close()
         self._cache.close()
 
     def __enter__(self) -> Self:
@@ -184,10 +189,17 @@ def _whole(value: object) -> bytes | None:
     return None
 
 
-def _checked(folder: Path, key: str, value: object) -> bytes:
-    if (whole := _whole(value)) is not None:
+_BY_KEY = "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cache WHERE key = ? AND raw = 1"
+
+
+def _checked(folder: Path, key: str, value: object, mode: object, ours: int) -> bytes:
+    if mode == _RAW and ours and (whole := _whole(value)) is not None:
         return whole
-    raise StoreError(
+    raise _damaged(folder, key)
+
+
+def _damaged(folder: Path, key: str) -> StoreError:
+    return StoreError(
         f"the store {folder} holds a damaged reply under {key[:12]}; `claimeval cache verify --repair` drops it"
     )
 
@@ -287,7 +299,10 @@ def _explained(folder: Path) -> Iterator[None]:
         locked = "is locked by another process for over a minute"
         problem = locked if "locked" in cause else f"cannot be written: {cause}"
         raise StoreError(f"the store {folder} {problem}") from error
-    except sqlite3.Error as error:
-        raise StoreError(f"the store {folder} cannot be used: {error}") from error
-    except OSError as error:
-        raise StoreError(f"the store {folder} cannot be used: {error.strerror or error}") from error
+    except (sqlite3.Error, OSError) as error:
+        raise _cannot_be_used(folder, error) from error
+
+
+def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
+    problem = (isinstance(error, OSError) and error.strerror) or error
+    return StoreError(f"the store {folder} cannot be used: {problem}")

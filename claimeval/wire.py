@@ -65,7 +65,9 @@ def _start(body: bytes) -> str:
 
 
 def _str(value: object) -> str | None:
-    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
 def _text(content: object) -> str | None:
