@@ -17,8 +17,8 @@ def agreement(
         typer.Option(
             help="Human labels: .jsonl or .csv with `id` (of the sample), `claim_id` or `text` (the claim, or a "
             "passage of the answer; neither for the whole sample), `label` (supported, contradicted, not_found, yes, "
-            "no, or a grade), and where they help `against` and `annotator`. The labels that were imported or annotated "
-            "with the run unless said; without any, the judges are held against each other.",
+            "no, or a grade), and where they help `against` and `annotator`. The labels that were imported with the "
+            "run unless said; without any, the judges are held against each other.",
             show_default=False,
         ),
     ] = None,

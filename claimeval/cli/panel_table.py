@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
@@ -143,6 +144,8 @@ def _spared(summary: Summary) -> Iterator[str]:
 
 def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
     votes = ", ".join(f"{names[judge]}: {vote}" for judge, vote in dispute.votes.items())
+    if len(dispute.votes) > MEMBERS:
+        votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
     claim = dispute.claim if len(dispute.claim) <= SHOWN else dispute.claim[: SHOWN - 3] + "..."
     return f"{dispute.sample} {' '.join(claim.split())} ({votes})"
 

@@ -21,7 +21,8 @@ NAMES = {
     "claim_id": ("claim_id",),
     "text": ("text", "claim"),
     "against": ("against",),
-    "said": ("label", "grade", "human", "verdict"),
+    "said": ("label", "human", "verdict"),
+    "grade": ("grade",),
     "annotator": ("annotator", "annotator_id"),
 }
 """The names that the fields of a row go by."""
@@ -59,10 +60,12 @@ def label(row: Row) -> HumanLabel | None:
     given = {field: _named(row, names) for field, names in NAMES.items()}
     if given["sample"] is None:
         raise DataError(f"{row.place}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
-    said = given.pop("said")
-    if said is None or not str(said).strip():
+    said, graded = given.pop("said"), given.pop("grade")
+    if _empty(said) and _empty(graded):
         return None
-    meaning, grade = meant(said, row.place)
+    meaning, grade = meant(graded if _empty(said) else said, row.place)
+    if not _empty(graded):
+        grade = meant(graded, row.place)[1]
     if meaning is None and grade is None:
         return None
     texts = {field: None if value is None else str(value) for field, value in given.items()}
@@ -88,6 +91,10 @@ def meant(said: Any, place: str, words: Vocabulary = _WORDS) -> tuple[Label | No
             "no, or a whole number"
         ) from None
     return _PLAIN.get(grade), grade
+
+
+def _empty(value: object) -> bool:
+    return value is None or not str(value).strip()
 
 
 def _named(row: Row, names: tuple[str, ...]) -> object:

@@ -36,6 +36,13 @@ def test_labels_in_words_and_numbers(tmp_path: Path, said: str, label: str | Non
     assert (found.sample, found.claim_id, found.label, found.grade) == ("7", "answer-1", label, grade)
 
 
+def test_a_label_and_its_grade_may_stand_side_by_side(tmp_path: Path) -> None:
+    (found,) = labels(tmp_path, '{"id": "q", "claim_id": "d", "label": "not_found", "grade": 1}')
+    assert (found.label, found.grade) == ("not_found", 1)
+    (found,) = labels(tmp_path, '{"id": "q", "claim_id": "d", "grade": "0"}')
+    assert (found.label, found.grade) == ("not_found", 0)
+
+
 def test_empty_and_undecided_labels_are_left_out(tmp_path: Path) -> None:
     assert (
         labels(tmp_path, '{"id": "a", "label": ""}\n{"id": "a", "label": null}\n{"id": "a", "label": "unsure"}\n') == []
