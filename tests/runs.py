@@ -10,6 +10,7 @@ from typing import NamedTuple
 from claimeval.api import make_plan
 from claimeval.calls import Judge
 from claimeval.evaluation import Outline, carry_out, identity
+from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.metrics import rows
@@ -53,6 +54,7 @@ def run(
     extract_prompt: str = "atomic",
     assess_prompt: str = "three_way",
     offline: bool = False,
+    batching: Batching | None = None,
     **limits: float,
 ) -> Run:
     """Carries the evaluation out; what fails fails quickly unless `limits` say otherwise."""
@@ -62,7 +64,7 @@ def run(
     plan = make_plan(judges, extractor, rows(metrics), extract_prompt, assess_prompt)
     outline = asyncio.run(
         carry_out(
-            iter(samples),
+            samples,
             plan,
             notes=(),
             cache=cache,
@@ -71,6 +73,7 @@ def run(
             offline=offline,
             on_result=results.append,
             run=identity(plan, samples),
+            batching=batching,
         )
     )
     return Run(results, outline, progress)

@@ -29,8 +29,8 @@ WINDOW_HOURS: Final = 24
 CHUNK = 1 << 18
 """Bytes of a file that are in memory at once."""
 
-Phase = Literal["under_way", "ended", "refused", "cancelled"]
-"""`ended`: what there is lies in the files. `refused`: as a whole, nothing ran."""
+Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
+"""`ended`: what there is lies in the files. `expired`: the same, and the rest did not run. `refused`: nothing ran."""
 
 
 class FileLimits(NamedTuple):

@@ -28,7 +28,7 @@ LIMITS = FileLimits(50_000, 200_000_000)
 """Mistral takes twice as much; smaller files are answered sooner, and compatible servers keep to OpenAI's limits."""
 PHASES: Mapping[str, Phase] = {
     "SUCCESS": "ended",
-    "TIMEOUT_EXCEEDED": "ended",
+    "TIMEOUT_EXCEEDED": "expired",
     "FAILED": "refused",
     "CANCELLED": "cancelled",
 }

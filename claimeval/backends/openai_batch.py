@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMITS = FileLimits(50_000, 200_000_000)
 PHASES: Mapping[str, Phase] = {
     "completed": "ended",
-    "expired": "ended",
+    "expired": "expired",
     "failed": "refused",
     "cancelled": "cancelled",
 }

@@ -17,7 +17,7 @@ from claimeval.backends.batching import BatchBackend, Phase, Standing, open_batc
 from claimeval.calls import CallError
 from claimeval.execution import ledger
 from claimeval.execution.batch_records import Batch, Freed, Group, State
-from claimeval.execution.batch_results import MISSING, Reading, Received
+from claimeval.execution.batch_results import Reading, Received
 from claimeval.execution.batch_state import BatchState
 from claimeval.execution.ledger import NANO, Ledger
 from claimeval.execution.turns import Turns
@@ -29,7 +29,17 @@ DAY = 86_400.0
 """Seconds that our clock and a provider's may differ when a batch is looked for by its name."""
 TRANSFER = 3600.0
 """Seconds that a file may take on its way."""
-OVER: Mapping[Phase, State] = {"ended": "answered", "refused": "refused", "cancelled": "cancelled"}
+OVER: Mapping[Phase, State] = {
+    "ended": "answered",
+    "expired": "answered",
+    "refused": "refused",
+    "cancelled": "cancelled",
+}
+LEFT_OUT: Mapping[Phase, CallError] = {
+    "ended": CallError("provider_error", "the batch ended and neither result file has the request", possibly_paid=True),
+    "expired": CallError("timeout", "the batch expired before the request ran"),
+}
+"""Why a request has no reply of which neither file has a line; in other phases it is free."""
 
 
 class Step(NamedTuple):
@@ -184,7 +194,7 @@ class Carrier:
             place = self._state.path(batch.name).with_suffix(f".result{number}")
             if place.exists() or await self._fetched(backend, file_id, place):
                 await reading.read(place, backend.key)
-        reading.finish(MISSING if standing.phase == "ended" else None)
+        reading.finish(LEFT_OUT.get(standing.phase))
         self.give_back(batch, self._state.end(batch.name, OVER[standing.phase]))
         return reading.received
 

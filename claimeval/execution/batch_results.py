@@ -28,7 +28,6 @@ from claimeval.store import Store
 
 CHUNK = 1000
 """Lines between two flushes, at which others get their turn."""
-MISSING = CallError("provider_error", "the batch ended and neither result file has the request", possibly_paid=True)
 
 Settle = Callable[[str, int, int], None]
 """Replaces, for a run, billionths of a dollar that were set aside by what was paid."""

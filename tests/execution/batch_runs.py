@@ -1,0 +1,73 @@
+"""A whole evaluation through batches, with what the server's log says of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval.execution.batch import Batching
+from claimeval.records import Sample
+from tests.loopback import BatchLine, Handle, Name
+from tests.runs import SAMPLE, Run, run
+
+PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
+BATCH = Batching()
+
+
+def samples(count: int) -> list[Sample]:
+    """Samples that ask different questions; half of each answer's claims are supported."""
+    return [SAMPLE.model_copy(update={"id": f"sample-{n}", "question": f"What about tower {n}?"}) for n in range(count)]
+
+
+def spec(server: Handle, provider: Name, model: str = "judge") -> str:
+    """A judge as a user names it."""
+    return f"{provider}:{model}@{server.url_for(provider)}"
+
+
+class Came(NamedTuple):
+    """What came of a run, by its own account and the server's."""
+
+    run: Run
+    lines: list[BatchLine]
+    """What batches have worked off."""
+    online: int
+    """Requests that were asked one by one."""
+    creates: int
+    """Requests to make a batch; those to list them have no body."""
+
+    @property
+    def batches(self) -> int:
+        return len({line.batch for line in self.lines})
+
+    @property
+    def asked(self) -> Counter[str]:
+        """How often each request was in a batch."""
+        return Counter(str(line.custom_id) for line in self.lines)
+
+    @property
+    def paid(self) -> Counter[str]:
+        """How often each request was charged for in a batch."""
+        return Counter(str(line.custom_id) for line in self.lines if line.paid)
+
+
+def go(
+    server: Handle,
+    judges: Sequence[str],
+    cache: Path,
+    count: int = 4,
+    batching: Batching | None = BATCH,
+    **limits: float,
+) -> Came:
+    """Carries the evaluation out."""
+    done = run(judges, cache, samples(count), batching=batching, **limits)  # type: ignore[arg-type]  # all are limits
+    exchanges = server.exchanges()
+    empty = hashlib.sha256(b"").hexdigest()
+    return Came(
+        done,
+        server.batch_lines(),
+        sum(e.path.endswith("/chat/completions") for e in exchanges),
+        sum(e.path.endswith(("/v1/batches", "/batch/jobs")) and e.sha256 != empty for e in exchanges),
+    )
