@@ -18,10 +18,12 @@ from claimeval.cli.correct import correct
 from claimeval.cli.demo import demo
 from claimeval.cli.doctor import doctor
 from claimeval.cli.experiment import experiment
+from claimeval.cli.fuse import fuse
 from claimeval.cli.import_replies import import_replies
 from claimeval.cli.lexical import lexical
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
+from claimeval.cli.rank import rank
 from claimeval.cli.report import report
 from claimeval.cli.score import score
 from claimeval.cli.view import view
@@ -50,6 +52,8 @@ for command in (
     annotate,
     correct,
     lexical,
+    rank,
+    fuse,
     report,
     view,
 ):

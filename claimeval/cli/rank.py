@@ -52,6 +52,12 @@ def rank(
         Literal["zero", "undefined"], typer.Option(help="What queries without a relevant document count.")
     ] = "zero",
     split: Annotated[str, typer.Option(help="Which qrels of a BEIR folder: `qrels/SPLIT.tsv`.")] = "test",
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired", help="Compare every later run with the first, query by query: difference, interval, test."
+        ),
+    ] = False,
     trec: Annotated[bool, typer.Option("--trec", help="Print what trec_eval 10.0 prints.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
     plot: Annotated[
@@ -69,7 +75,11 @@ def rank(
     Example: `claimeval rank qrels.txt bm25.run dense.run -m ndcg@10,map --plot runs.svg`
     """
     from claimeval import ir
-    from claimeval.ir import names, pictures, tables
+    from claimeval.errors import UsageError
+    from claimeval.ir import names, pairs, pictures, tables
+
+    if paired and (len(runs) < 2 or trec):
+        raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
 
     asked = names.read(measures or ("official" if trec else ir.DEFAULT_MEASURES))
     if asked.left_out:
@@ -93,8 +103,9 @@ def rank(
     if plot:
         pictures.draw(evaluations, labels, pictures.comparable(asked.measures), plot)
     shown = [evaluation.only(asked.measures) for evaluation in evaluations]
+    pairings = pairs.against_first(shown, labels) if paired else []
     if json:
-        typer.echo(tables.as_json(shown, labels, per_query=per_query))
+        typer.echo(tables.as_json(shown, labels, per_query=per_query, pairings=pairings))
     elif trec:
         for label, evaluation in zip(labels, shown, strict=True):
             for remark in tables.trouble(evaluation):
@@ -104,6 +115,8 @@ def rank(
             )
     else:
         typer.echo(tables.text(shown, labels, per_query=per_query, summary=not no_summary), nl=False)
+        if paired:
+            typer.echo("\n" + pairs.text(pairings, labels[0]), nl=False)
 
 
 def _refuse_or_tell(message: str, *, go_on: bool) -> None:

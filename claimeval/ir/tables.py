@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from claimeval.ir.names import Measure
+from claimeval.ir.pairs import Pairing
 from claimeval.ir.results import Evaluation
 
 
@@ -27,13 +29,20 @@ def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query:
     return "\n".join([*parts, "".join(said)])
 
 
-def as_json(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool) -> str:
-    """One object a run."""
+def as_json(
+    evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, pairings: Sequence[Pairing] = ()
+) -> str:
+    """One object a run, and one a pairing where runs were compared."""
     runs = [
         {"run": label, **evaluation.as_dict(per_query=per_query)}
         for label, evaluation in zip(labels, evaluations, strict=True)
     ]
-    return json.dumps({"runs": runs}, ensure_ascii=False, indent=2, allow_nan=False)
+    pairs = [
+        {"run": p.run, "minus": labels[0], "measure": p.measure, **asdict(p.comparison), "p_holm": p.p_holm}
+        for p in pairings
+    ]
+    content = {"runs": runs, **({"pairs": pairs} if pairs else {})}
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def basis(evaluation: Evaluation) -> str:

@@ -128,3 +128,29 @@ def test_fuse_writes_a_run_that_rank_reads(files: tuple[str, str, str], tmp_path
     assert written.stdout == ""
     assert out.read_text().startswith(f"q1 Q0 a 1 {1 / 62 + 1 / 61!r} both\nq1 Q0 n 2 {1 / 61!r} both\n")
     assert "mrr         0.7500" in run_command("rank", files[0], str(out), "-m", "mrr").stdout
+
+
+@pytest.fixture
+def eight(tmp_path: Path) -> tuple[str, str, str]:
+    """Eight queries with one relevant document: the first run ranks it second, the other first in all but one."""
+    (tmp_path / "qrels").write_text("".join(f"q{i} 0 a 1\n" for i in range(8)))
+    for name, best in (("first.run", []), ("other.run", range(7))):
+        lines = [f"q{i} Q0 {d} 1 {s} t\n" for i in range(8) for d, s in (("a", 3 if i in best else 1), ("b", 2))]
+        (tmp_path / name).write_text("".join(lines))
+    return str(tmp_path / "qrels"), str(tmp_path / "first.run"), str(tmp_path / "other.run")
+
+
+def test_paired_compares_every_later_run_with_the_first(eight: tuple[str, str, str]) -> None:
+    result = run_command("rank", *eight, "-m", "mrr", "--paired", "--json")
+    (pair,) = json.loads(result.stdout)["pairs"]
+
+    assert (pair["run"], pair["minus"], pair["measure"], pair["n"]) == ("other.run", "first.run", "mrr", 8)
+    assert pair["difference"] == 0.5 * 7 / 8
+    assert pair["p_value"] == pytest.approx(2 / 2**7)
+    assert pair["p_holm"] == pair["p_value"]
+    assert "other.run            +0.4375" in run_command("rank", *eight, "-m", "mrr", "--paired").stdout
+
+
+def test_paired_needs_two_runs(eight: tuple[str, str, str]) -> None:
+    with pytest.raises(UsageError, match="give two or more"):
+        run_command("rank", *eight[:2], "--paired")
