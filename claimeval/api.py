@@ -15,7 +15,7 @@ from claimeval.calls import Judge
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import DataError, StoppedEarly, UsageError
-from claimeval.evaluation import carry_out, identity
+from claimeval.evaluation import Outline, carry_out, identity
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
@@ -132,7 +132,7 @@ def score(
     store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used. UsageError, before any call, for what the
     caller can mend. Works inside a running event loop too.
     """
-    return _blocking(
+    return blocking(
         ascore(
             samples,
             judges=judges,
@@ -208,12 +208,7 @@ async def ascore(
         run=identity(plan, material) if limits.capped else "",
         batching=Batching(batch_retries, detach, online=tuple(online)) if batch else None,
     )
-    if outline.interrupted:
-        raise KeyboardInterrupt
-    if outline.over_budget:
-        raise StoppedEarly(f"the cap is reached: {outline.over_budget}; a higher cap goes on from here")
-    if not outline.summary.complete:
-        raise StoppedEarly(outline.paused or why_stopped(outline.stopped))
+    ended(outline)
     summary = outline.summary
     if plan.panel.needs_whole_run:
         results, summary = voted_again(results, plan, notes)
@@ -315,6 +310,16 @@ def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> 
     return chosen
 
 
+def ended(outline: Outline) -> None:
+    """Raises what a run that did not reach its last sample comes to: KeyboardInterrupt, or StoppedEarly and why."""
+    if outline.interrupted:
+        raise KeyboardInterrupt
+    if outline.over_budget:
+        raise StoppedEarly(f"the cap is reached: {outline.over_budget}; a higher cap goes on from here")
+    if not outline.summary.complete:
+        raise StoppedEarly(outline.paused or why_stopped(outline.stopped))
+
+
 def why_stopped(stopped: Mapping[str, str]) -> str:
     """The judges that could not be asked any more, in one line."""
     return "; ".join(f"{judge}: {message}" for judge, message in stopped.items())
@@ -343,7 +348,7 @@ def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
     return sample(Row(f"sample {number}", number, dict(fields)), {})
 
 
-def _blocking(way: Coroutine[Any, Any, T]) -> T:
+def blocking(way: Coroutine[Any, Any, T]) -> T:
     """Runs to the end: in this thread, or in one of its own where this thread already runs an event loop."""
     try:
         asyncio.get_running_loop()

@@ -94,7 +94,7 @@ async def carry_out(
     `batching` the samples are gone over several times, and must be the same each time.
     """
     tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel)
-    judges = (*plan.judges, plan.extractor)
+    judges = plan.asked
     if limits.max_cost is not None and not offline:
         check_prices(judges)
     async with AsyncExitStack() as stack:
@@ -169,7 +169,9 @@ async def carry_out(
 
 
 def _hopeless(stopped: dict[str, str], plan: Plan) -> bool:
-    return plan.extractor.name in stopped or all(judge.name in stopped for judge in plan.judges)
+    asked = [judge.name for judge in plan.judges if judge.name not in plan.on_record]
+    nobody = bool(asked) and all(name in stopped for name in asked)
+    return nobody or (plan.extracts and plan.extractor.name in stopped)
 
 
 class _Counted:

@@ -52,6 +52,16 @@ class Plan(NamedTuple):
     assess_prompt: Prompt
     panel: Panel = Panel()
     families: Families = Families()
+    on_record: frozenset[str] = frozenset()
+    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
+    extracts: bool = True
+    """Whether some text may have to be taken apart."""
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        judges = tuple(judge for judge in self.judges if judge.name not in self.on_record)
+        return (*judges, self.extractor) if self.extracts else judges
 
     @property
     def voters(self) -> Voters:
@@ -80,6 +90,8 @@ class _Question(NamedTuple):
     judge: Judge
     replicate: int
     prompt: Prompt
+    on_record: bool
+    """Whether the judge's known verdicts are all there is."""
 
 
 class _Extracted(NamedTuple):
@@ -188,7 +200,12 @@ async def _assess(
     excluded = own if plan.panel.on_same_family == "exclude" else frozenset()
     found = await _all(
         [
-            _ask_judge(_Question(sample, against, documents, judge, n, plan.assess_prompt), claims, executor, known)
+            _ask_judge(
+                _Question(sample, against, documents, judge, n, plan.assess_prompt, judge.name in plan.on_record),
+                claims,
+                executor,
+                known,
+            )
             for judge in judges
             if judge.name not in excluded
             for n in range(plan.panel.replicates)
@@ -206,6 +223,9 @@ async def _ask_judge(question: _Question, claims: Sequence[Claim], executor: Exe
     """The verdicts of one judge, those that are known taken over."""
     place = question.against, question.judge.name, question.replicate
     before = {c.id: v for c in claims if (v := known.verdicts.get((c.id, *place)))}
+    if question.on_record:
+        absent = (_unassessed(c, question.judge, "not_in_cache", question.replicate) for c in claims)
+        return _Assessed(tuple(before.get(verdict.claim_id, verdict) for verdict in absent), ())
     unknown = [claim for claim in claims if claim.id not in before]
     found = await _all([_assess_chunk(chunk, question, executor) for chunk in assess.chunks(unknown)])
     verdicts = before | {v.claim_id: v for f in found for v in f.verdicts}
