@@ -176,7 +176,7 @@ def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: i
     sums = np.tile(size * rows[0], (resamples, 1))
     for column in varying:
         values = np.ascontiguousarray(rows[:, column])
-        sums[:, column] = np.concatenate([values[drawn].sum(axis=1) for drawn in _draws(size, resamples, seed)])
+        sums[:, column] = np.concatenate([values.take(drawn).sum(axis=1) for drawn in _draws(size, resamples, seed)])
     return sums
 
 
@@ -185,18 +185,18 @@ def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
     import numpy as np
 
     for drawn in _draws(size, resamples, seed):
-        shifted = drawn + np.arange(len(drawn), dtype=np.int32)[:, None] * np.int32(size)
+        shifted = drawn + np.arange(len(drawn))[:, None] * size
         yield np.bincount(shifted.ravel(), minlength=shifted.size).reshape(shifted.shape).astype(np.float64)
 
 
-def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int32]]:
+def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """The clusters drawn, `size` in each of `resamples` draws, in chunks `(draws, size)`."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS_AT_ONCE // size)
     for start in range(0, resamples, step):
-        yield rng.integers(0, size, (min(step, resamples - start), size), dtype=np.int32)
+        yield rng.integers(0, size, (min(step, resamples - start), size), dtype=np.int64)
 
 
 def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
