@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from claimeval.calls import Message
 from claimeval.records import REASONS, SampleResult
 from claimeval.report.assets import page
 from claimeval.report.comparison import Pair, compare, shared_metrics
@@ -100,9 +101,18 @@ def _two(folder: Path, compared: Path, details: Details) -> _Content:
 
 
 def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[Packed | None]:
-    """The request behind each call; None where it cannot be rebuilt with the key of the call."""
-    rebuilt = [rebuilder.rebuild(result, call) for call in result.calls]
-    return [None if request is None else pack(request, result.sample.question, literals) for request in rebuilt]
+    """The request behind each call; None where it cannot be rebuilt with the key of the call.
+
+    Judges of a panel read the same words, which are cut into pieces once.
+    """
+    packed: dict[tuple[Message, ...], Packed] = {}
+    found: list[Packed | None] = []
+    for call in result.calls:
+        request = rebuilder.rebuild(result, call)
+        if request is not None and request.messages not in packed:
+            packed[request.messages] = pack(request, result.sample.question, literals)
+        found.append(None if request is None else packed[request.messages])
+    return found
 
 
 def _table(facts: Facts) -> str:

@@ -79,7 +79,7 @@ function documentsOf(sample, part) {
     const ids = sample.reference_context_ids ?? [];
     return texts.map((text, i) => ({ id: ids.length === texts.length ? ids[i] : String(i + 1), text }));
   }
-  return sample.evidence?.[part] ?? [];
+  return Object.hasOwn(sample.evidence ?? {}, part) ? sample.evidence[part] : [];
 }
 
 function textOf(sample, part) {

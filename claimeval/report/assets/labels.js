@@ -10,6 +10,7 @@ const DIVIDED = "≠"; // in the place of the sign for "unassessed" where judges
 const LETTERS = { s: "supported", c: "contradicted", n: "not_found", u: "unassessed" };
 
 const PARTS = {
+  __proto__: null,
   answer: "answer",
   reference: "reference answer",
   contexts: "retrieved contexts",

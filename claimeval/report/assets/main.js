@@ -17,15 +17,14 @@ const KEYS = [
   ["?", "this help"],
 ];
 
-const shown = { view: null, turn: 0, listAt: null };
+const shown = { view: null, turn: 0, drawn: 0, listAt: null };
 
 async function show() {
   const at = route();
   const view = Object.hasOwn(VIEWS, at.view) ? at.view : "";
-  if (shown.view === "samples") shown.listAt = { address: shown.address, top: scrollY };
+  if (shown.view === "samples") shown.listAt = { address: listAddress(list.state), top: scrollY };
   const turn = (shown.turn += 1);
   shown.view = view;
-  shown.address = location.hash;
   list.searching?.abort();
   const main = document.getElementById("main");
   navigation(view, at);
@@ -35,6 +34,7 @@ async function show() {
   main.dataset.view = view;
   if (view === "samples" && shown.listAt?.address === location.hash) scrollTo({ top: shown.listAt.top, behavior: "instant" });
   else if (opened.claim === null || view !== "sample") scrollTo({ top: 0, behavior: "instant" });
+  shown.drawn = turn;
   if (turn > 1 && !(view === "samples" && document.activeElement?.id === "search")) main.focus({ preventScroll: true });
 }
 
@@ -118,6 +118,7 @@ async function start() {
   addEventListener("afterprint", () => shown.view === "samples" && drawRows(true));
   addEventListener("keydown", onKey);
   await show();
+  performance.mark("drawn");
 }
 
 start();

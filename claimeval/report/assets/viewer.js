@@ -72,6 +72,7 @@ async function start() {
     document.getElementById("search").focus();
   });
   drawShelf();
+  performance.mark("drawn");
 }
 
 start();

@@ -1,0 +1,144 @@
+"""A real Chromium, without a window, that opens reports as a person would."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+    from selenium.webdriver.remote.webelement import WebElement
+
+T = TypeVar("T")
+
+SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+WAIT = 20.0
+"""Seconds after which a page that does not come is an error."""
+ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+
+
+class Browser:
+    """One tab. Every look waits until there is something to see."""
+
+    def __init__(self, driver: Chrome) -> None:
+        self.driver = driver
+
+    def open(self, address: Path | str, fragment: str = "") -> None:
+        """Opens a file or an address afresh and waits until it is drawn."""
+        start = address.resolve().as_uri() if isinstance(address, Path) else address
+        self.driver.get("about:blank")
+        self.complaints()
+        self.driver.get(start + fragment)
+        self.until(lambda: self.run("return performance.getEntriesByName('drawn').length"))
+
+    def go(self, fragment: str) -> None:
+        """Changes the fragment as a link would, and waits for the view."""
+        turn = self.run("return shown.turn")
+        self.run("location.hash = arguments[0]", fragment)
+        self.until(lambda: self.run("return shown.turn > arguments[0] && shown.drawn === shown.turn", turn))
+
+    def run(self, script: str, *arguments: object) -> object:
+        """Runs a script in the page."""
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, look: Callable[[], T]) -> T:
+        """What `look` gives as soon as it gives something."""
+        end = time.monotonic() + WAIT
+        while not (found := look()):
+            assert time.monotonic() < end, "nothing came"
+            time.sleep(0.01)
+        return found
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements("css selector", selector)
+
+    def one(self, selector: str) -> WebElement:
+        """The first element, as soon as there is one."""
+        return self.until(lambda: self.all(selector))[0]
+
+    def line(self, selector: str) -> str:
+        """What is to be seen of the first element, on one line."""
+        return " ".join(self.one(selector).text.split())
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of all such elements, also of those that are not in view."""
+        found = self.run(
+            "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent)", selector
+        )
+        assert isinstance(found, list)
+        return [str(text) for text in found]
+
+    def press(self, keys: str) -> None:
+        """Types into whatever has the focus."""
+        self.driver.switch_to.active_element.send_keys(keys)
+
+    def fragment(self) -> str:
+        return str(self.run("return location.hash"))
+
+    def complaints(self) -> list[str]:
+        """What the console holds: errors, warnings, breaches of the policy."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]  # theirs
+
+    def size(self, width: int, height: int = 1000) -> None:
+        self._command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+
+    def colours(self, scheme: str) -> None:
+        """What the system prefers: `light` or `dark`."""
+        self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def paper(self, printing: bool) -> None:
+        self._command("Emulation.setEmulatedMedia", media="print" if printing else "")
+
+    def picture(self, name: str) -> None:
+        """Saves the whole page as artefacts/NAME.png."""
+        ARTEFACTS.mkdir(exist_ok=True)
+        found = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
+        (ARTEFACTS / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
+
+    def _command(self, name: str, **settings: object) -> None:
+        self.driver.execute_cdp_cmd(name, settings)
+
+
+@pytest.fixture(scope="session")
+def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed; it is in the dev extra")
+    service = pytest.importorskip("selenium.webdriver.chrome.service")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("no Chromium here; on Debian: apt-get install chromium chromium-driver")
+    options = selenium.ChromeOptions()
+    options.binary_location = chromium
+    for switch in SWITCHES:
+        options.add_argument(switch)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with selenium.Chrome(options=options, service=service.Service(driver, env=dict(os.environ))) as chrome:
+        yield Browser(chrome)
+
+
+@pytest.fixture
+def browser(_tab: Browser) -> Iterator[Browser]:
+    """The tab at 1,280 by 900 in light colours; a test fails if the console complained."""
+    _tab.size(1280, 900)
+    _tab.colours("light")
+    yield _tab
+    assert _tab.complaints() == []

@@ -1,0 +1,113 @@
+"""Run directories made by the pipeline with judges that say what a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from claimeval.calls import AssessTask, Failure, Outcome, Request
+from claimeval.metrics import ClaimMetric, rows
+from claimeval.pipeline import Plan, evaluate
+from claimeval.records import Claim, Document, Sample, SampleResult
+from claimeval.run import RunWriter, Tallies, manifest
+from tests.scripted import completion, judge, plan
+
+Says = Mapping[str, Mapping[str, str]]
+"""Judge -> claim -> label; a claim that is not named is supported."""
+
+DOCUMENTS = (
+    Document(id="guide", title="Guide", text="The tower opened in 1902. It is 80 metres high."),
+    Document(id="history", text="The tower burnt in 1920. Nobody was hurt. The keeper had left the day before."),
+    Document(id="menu", text="The café below serves soup and cake."),
+)
+TOWER = Sample(
+    id="tower",
+    question="How high is the tower, and when did it open?",
+    answer="The tower opened in 1902. It is 90 metres high. Its keeper was a poet.",
+    contexts=DOCUMENTS,
+    reference_answers=("The tower is 80 metres high and opened in 1902.",),
+    reference_context_ids=("guide",),
+    generator="openai:gpt-5-mini",
+    metadata={"kind": "planted"},
+)
+"""Its answer has one claim of each label, if judges say TOWER_SAYS."""
+BRIDGE = TOWER.model_copy(
+    update={"id": "bridge", "question": "Where is the bridge?", "answer": "The bridge is old.", "metadata": {}}
+)
+TOWER_SAYS = {"It is 90 metres high.": "contradicted", "Its keeper was a poet.": "not_found"}
+
+
+class Rule:
+    """Takes every sentence for a claim and labels claims as it is told, naming the document that shares most words."""
+
+    def __init__(self, says: Says, failing: Sequence[str]) -> None:
+        self._says = says
+        self._failing = failing
+
+    async def ask(self, request: Request) -> Outcome:
+        """The reply as a model would write it."""
+        task = request.task
+        if request.judge.name in self._failing:
+            return Failure(reason="timeout", message="no complete reply in 5 s")
+        if isinstance(task, AssessTask):
+            return completion(
+                json.dumps({"verdicts": [self._verdict(task, i, request) for i in range(len(task.claims))]})
+            )
+        assert task is not None
+        said = [task.text[start:end] for start, end in task.sentences]
+        claims = [{"claim": text, "sentences": [i], "quote": text} for i, text in enumerate(said, 1)]
+        return completion(json.dumps({"claims": claims}))
+
+    def _verdict(self, task: AssessTask, place: int, request: Request) -> dict[str, object]:
+        claim = task.claims[place].text
+        words = set(claim.lower().split())
+        shared = [len(words & set(document.text.lower().split())) for document in task.documents]
+        best = shared.index(max(shared))
+        label = self._says.get(request.judge.name, {}).get(claim, "supported")
+        evidence = [f"d{best + 1}"] if shared[best] else []
+        return {"id": f"c{place + 1}", "reason": f"{request.judge.name}: {label}", "evidence": evidence, "label": label}
+
+
+def make(
+    folder: Path,
+    samples: Sequence[Sample] = (TOWER,),
+    says: Says | None = None,
+    *,
+    metrics: Sequence[str | ClaimMetric] = ("faithfulness", "coverage"),
+    failing: Sequence[str] = (),
+    assess_prompt: str = "three_way",
+    data: str = "/somewhere/towers.jsonl",
+    notes: tuple[str, ...] = (),
+    revise: Callable[[SampleResult], SampleResult] = lambda result: result,
+) -> Path:
+    """Writes a run directory; the judges are those that `says` names, by default one that says TOWER_SAYS.
+
+    `revise` may change a result before it is written.
+    """
+    says = {"strict": TOWER_SAYS} if says is None else says
+    settings: Plan = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
+    settings = settings._replace(metrics=rows(metrics), extractor=judge("taker"))
+    record = manifest(settings, notes, data)
+    tallies = Tallies(settings.metrics, notes, settings.judges, settings.extractor, settings.panel)
+    writer = RunWriter(folder, record)
+    for sample in samples:
+        result = revise(asyncio.run(evaluate(sample, settings, Rule(says, failing))))
+        tallies.add(result)
+        writer.add(result)
+    writer.finish(tallies.summary())
+    return folder
+
+
+def with_spans(*spans: tuple[int, int] | None) -> Callable[[SampleResult], SampleResult]:
+    """A revision that puts the claims of the answer at these places."""
+
+    def revise(result: SampleResult) -> SampleResult:
+        first, *others = result.extractions
+        claims: list[Claim] = [
+            claim.model_copy(update={"span": span}) for claim, span in zip(first.claims, spans, strict=True)
+        ]
+        return result.model_copy(update={"extractions": (first.model_copy(update={"claims": tuple(claims)}), *others)})
+
+    return revise

@@ -1,0 +1,129 @@
+"""Markdown for a comment, tables for a spreadsheet, JSON for a script, and the command that writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from claimeval.cli.main import app
+from claimeval.report import forms, markdown, tables
+from claimeval.report.visible import visible
+from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("runs") / "towers", [TOWER, BRIDGE])
+
+
+def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
+    text = forms.text(run, "md")
+    assert text.startswith("### claimeval: `towers.jsonl`\n\n2 samples, judged by `strict`.\n\n| metric |")
+    # (1/3 + 1) / 2; 2 of 4 claims
+    assert "| `faithfulness` | 0.667 | " in text
+    assert " | 2 | none | 2 of 4 | 0.67 to 0.67 |" in text
+    assert "- `tower`: `It is 90 metres high.` contradicted in `contexts`" in text
+    assert len(text) < 65_536, "what a comment on a pull request can hold"
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("plain", "`plain`"),
+        ("a|b", "`a\\|b`"),
+        ("a`b", "``a`b``"),
+        ("`a``b`", "``` `a``b` ```"),
+        ("two\nlines", "`two lines`"),
+        ("\u202eover", "`⟨U+202E⟩over`"),
+        ("", "(empty)"),
+        ("\n", "(empty)"),
+        ("@everyone [x](javascript:1) <b>", "`@everyone [x](javascript:1) <b>`"),
+    ],
+)
+def test_texts_of_others_stand_in_code_spans(text: str, span: str) -> None:
+    assert markdown.code(text) == span
+
+
+def test_visible_cuts_and_writes_out(run: Path) -> None:
+    assert visible("a\tb\x00\ud83d", None) == "a b⟨U+0000⟩⟨U+D83D⟩"
+    assert visible("abcdef", 4) == "abc…"
+    assert visible("👩‍👧 می‌خواهم") == "👩‍👧 می‌خواهم"
+
+
+def test_a_row_a_sample(run: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(forms.text(run, "csv"))))
+    assert [row["id"] for row in rows] == ["tower", "bridge"]
+    assert rows[0]["answer"] == TOWER.answer
+    counts = {name: rows[0][f"faithfulness_{name}"] for name in ("because", "supported", "judged", "claims")}
+    assert counts == {"because": "", "supported": "1", "judged": "3", "claims": "3"}
+    assert float(rows[0]["faithfulness"]) == pytest.approx(1 / 3)
+
+
+def test_a_row_a_claim_and_evidence(run: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(forms.text(run, "csv", rows="claims"))))
+    assert len(rows) == 6
+    assert rows[1]["claim"] == "It is 90 metres high."
+    assert (rows[1]["against"], rows[1]["label"], rows[1]["strict: label"]) == (
+        "contexts",
+        "contradicted",
+        "contradicted",
+    )
+    assert rows[1]["strict: evidence"] == "guide"
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+a", "'+a"),
+        ("-a", "'-a"),
+        ("@a", "'@a"),
+        ("\tx", "'\tx"),
+        ("a=b", "a=b"),
+        (-1.5, -1.5),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_no_cell_is_a_formula(cell: tables.Cell, written: tables.Cell) -> None:
+    assert tables.plain(cell) == written
+
+
+def test_json_has_the_numbers_of_the_overview_and_digests_for_prompts(run: Path) -> None:
+    found = json.loads(forms.text(run, "json"))
+    assert found["summary"]["metrics"]["faithfulness"]["mean"] == pytest.approx(2 / 3)
+    assert found["metrics"][0]["labels"] == {"supported": 2, "contradicted": 1, "not_found": 1, "unassessed": 0}
+    assert "source" not in found["manifest"]["prompts"][0]
+    assert len(found["manifest"]["prompts"][0]["digest"]) == 64
+
+
+def test_json_of_two_runs_has_the_comparison(run: Path) -> None:
+    found = json.loads(forms.text(run, "json", compared=run))
+    assert found["comparison"]["metrics"][0]["difference"]["value"] == 0
+    assert found["a"]["name"] == found["b"]["name"] == "towers"
+
+
+def test_the_command_prints_texts_and_writes_pages(run: Path, tmp_path: Path) -> None:
+    def invoke(*words: object) -> str:
+        result = CliRunner().invoke(app, ["report", *map(str, words)], catch_exceptions=False)
+        assert result.exit_code == 0
+        return result.output
+
+    assert invoke(run, "--format", "md") == forms.text(run, "md")
+    assert invoke(run, "-f", "csv", "--rows", "claims") == forms.text(run, "csv", rows="claims")
+    assert invoke(run) == f"Report: {run / 'report.html'}\n"
+    assert invoke(run, "--compare", run) == f"Report: {run / 'compared-with-towers.html'}\n"
+    out = tmp_path / "new" / "comment.md"
+    assert invoke(run, "-f", "md", "--out", out) == f"Report: {out}\n"
+    assert out.read_text(encoding="utf-8") == forms.text(run, "md")
+
+
+def test_panels_show_every_judge_in_the_tables(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", says={"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}})
+    head = forms.text(run, "csv", rows="claims").splitlines()[0]
+    assert "a: label,a: probability,a: reason,a: evidence,b: label" in head

@@ -1,0 +1,139 @@
+"""What a report says of a run as a whole, on runs small enough to count by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.calls import Judge
+from claimeval.prices import price
+from claimeval.records import SampleResult
+from claimeval.report import names
+from claimeval.report.facts import LabelCounts
+from claimeval.report.gathering import bar, gather
+from claimeval.report.rows import row
+from claimeval.run import load_manifest, read_results
+from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [(0.0, 0), (0.01, 1), (0.1, 1), (0.1000001, 2), (1 / 3, 4), (0.3, 3), (0.5, 5), (0.999, 10), (1.0, 11)],
+)
+def test_bars_hold_zero_then_tenths_then_one(value: float, place: int) -> None:
+    assert bar(value) == place
+
+
+def test_labels_and_values_are_counted_per_metric(tmp_path: Path) -> None:
+    faithfulness, coverage = gather(make(tmp_path / "run", [TOWER, BRIDGE])).metrics
+    # the tower has a claim of each label, the bridge one supported; each has one claim of the reference
+    assert faithfulness.labels == LabelCounts(supported=2, contradicted=1, not_found=1)
+    assert faithfulness.distribution == (0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1)
+    assert coverage.labels == LabelCounts(supported=2)
+    assert coverage.distribution[-1] == 2
+
+
+def test_judges_are_told_with_calls_failures_and_labels(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", [TOWER], {"strict": TOWER_SAYS, "away": {}}, failing=["away"])
+    strict, away, taker = gather(run).judges
+    assert (strict.extractions, strict.assessments, strict.failed) == (0, 2, {})
+    assert strict.labels == LabelCounts(supported=2, contradicted=1, not_found=1)
+    assert strict.served_models == {"scripted": 2}
+    assert (away.failed, away.labels) == ({"timeout": 2}, LabelCounts(unassessed=4))
+    assert (taker.extractions, taker.assessments) == (2, 0)
+
+
+def test_cost_is_what_the_tokens_cost_and_unknown_where_they_were_not_counted(tmp_path: Path) -> None:
+    def counted(result: SampleResult) -> SampleResult:
+        calls = tuple(c.model_copy(update={"prompt_tokens": 1000, "completion_tokens": 100}) for c in result.calls)
+        return result.model_copy(update={"calls": calls})
+
+    run = make(tmp_path / "run", revise=counted)
+    manifest = load_manifest(run)
+    judge = Judge(name="strict", model="openai:gpt-5-mini")
+    stated = price(judge.model, None)
+    assert stated is not None
+    changed = manifest.model_copy(update={"judges": (judge,)})
+    (run / "manifest.json").write_text(changed.model_dump_json())
+    strict, taker = gather(run).judges
+    assert strict.cost == pytest.approx((2000 * stated.input + 200 * stated.output) / 1e6)
+    assert taker.cost is None
+
+
+def test_ranks_say_where_evidence_and_reference_contexts_stand(tmp_path: Path) -> None:
+    first, second, third = gather(make(tmp_path / "run", [TOWER, BRIDGE])).ranks
+    # "The tower opened in 1902." and "The bridge is old." share most words with the guide, which is the reference
+    # context of both
+    assert (first.samples, first.cited, first.relevant) == (2, 2, 2)
+    assert (second.cited, second.relevant) == (0, 0)
+    assert (third.cited, third.relevant) == (0, 0)
+
+
+def test_no_ranks_where_nothing_is_named_and_nothing_is_known(tmp_path: Path) -> None:
+    sample = TOWER.model_copy(update={"answer": "Bread.", "reference_context_ids": ()})
+    assert gather(make(tmp_path / "run", [sample])).ranks == ()
+
+
+def test_the_worst_claim_of_each_sample_contradicted_first(tmp_path: Path) -> None:
+    poet = TOWER.model_copy(update={"id": "poet", "answer": "Its keeper was a poet."})
+    facts = gather(make(tmp_path / "run", [poet, BRIDGE, TOWER]))
+    assert [(t.sample_id, t.claim, t.label) for t in facts.worst] == [
+        ("tower", "It is 90 metres high.", "contradicted"),
+        ("poet", "Its keeper was a poet.", "not_found"),
+    ]
+    assert facts.worst[0].reason == "strict: contradicted"
+
+
+def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
+    notes = ("lexical support score, not an LLM judgement",)
+    says = {"a": TOWER_SAYS, "b": {}}
+    said = [c.text for c in gather(make(tmp_path / "ties", says=says, notes=notes)).cautions]
+    assert said == [
+        "These numbers are a lexical support score, not an LLM judgement.",
+        "Claims on which the judges are divided, which count neither way: 2 of 3 in faithfulness "
+        "(bounds 0.33 to 1.00).",
+    ]
+    lost = gather(make(tmp_path / "lost", failing=["strict"])).cautions
+    assert [c.kind for c in lost] == ["missing"]
+    assert "faithfulness 100.0% (bounds 0.00 to 1.00), coverage 100.0%" in lost[0].text
+    assert gather(make(tmp_path / "fine")).cautions == ()
+
+
+def test_a_judge_of_the_generators_family_is_flagged(tmp_path: Path) -> None:
+    sample = TOWER.model_copy(update={"generator": "scripted:strict"})
+    (found,) = gather(make(tmp_path / "run", [sample])).cautions
+    assert found.kind == "same_family"
+    assert found.text.startswith("The judge strict is of the family (scripted:strict) that wrote 1 of 1 answers.")
+
+
+def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", [TOWER, BRIDGE], {"strict": TOWER_SAYS, "kind": {}})
+    metrics = load_manifest(run).metrics
+    tower, bridge = (row(result, metrics) for result in read_results(run))
+    # The judges agree on the first claim and are divided on the two others: no label, a capital.
+    assert tower.cells[0] == (1.0, "sUU", None)
+    assert (tower.id, tower.question, tower.failed) == ("tower", TOWER.question, 0)
+    assert bridge.cells == ((1.0, "s", None), (1.0, "s", None))
+
+
+def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", [TOWER.model_copy(update={"answer": "...", "contexts": ()})], failing=["taker"])
+    (found,) = read_results(run)
+    cells = row(found, load_manifest(run).metrics).cells
+    assert cells == ((None, "", "no_claims"), (None, "", "timeout"))
+
+
+@pytest.mark.parametrize(
+    ("given", "shorter"),
+    [
+        (["openai:gpt-5-mini@http://127.0.0.1:8000/v1", "mistral:large"], ["gpt-5-mini", "large"]),
+        (["openai:m@http://a", "mistral:m@http://a"], ["openai:m", "mistral:m"]),
+        (["openai:m@http://a", "openai:m@http://b"], ["openai:m@http://a", "openai:m@http://b"]),
+        (["my judge"], ["my judge"]),
+        (["a:"], ["a:"]),
+        ([], []),
+    ],
+)
+def test_names_are_as_short_as_they_stay_different(given: list[str], shorter: list[str]) -> None:
+    assert list(names.short(given).values()) == shorter

@@ -1,0 +1,189 @@
+"""One sample in a browser: claims in their places, verdicts, evidence, and what was asked and answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.records import Call, Document, SampleResult
+from claimeval.report import forms
+from claimeval.report.requests import Rebuilder
+from claimeval.run import load_manifest, read_results
+from tests.report.conftest import Browser
+from tests.report.runs import TOWER, TOWER_SAYS, make, with_spans
+
+pytestmark = pytest.mark.browser
+
+SAYS = {"openai:strict@http://127.0.0.1/v1": TOWER_SAYS, "openai:mild@http://127.0.0.1/v1": {}}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make(tmp_path_factory.mktemp("runs") / "tower")
+    forms.write(folder, "html")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Path:
+    return run / "report.html"
+
+
+def pieces(browser: Browser) -> list[list[str]]:
+    """Every marked piece of the text and the claims that stand on it."""
+    marks = "[...document.querySelectorAll('.marked mark')]"
+    found = browser.run(f"return {marks}.map((m) => [m.textContent, m.dataset.claims, m.className.split(' ')[1]])")
+    assert isinstance(found, list)
+    return found
+
+
+def test_claims_are_marked_in_place_with_their_labels(browser: Browser, page: Path) -> None:
+    browser.open(page, "#/sample/tower")
+    assert pieces(browser) == [
+        ["The tower opened in 1902.", "answer-1", "is-supported"],
+        ["It is 90 metres high.", "answer-2", "is-contradicted"],
+        ["Its keeper was a poet.", "answer-3", "is-not_found"],
+    ]
+    assert browser.texts(".pin") == ["✓1", "✗2", "?3"]
+    assert browser.run("return document.querySelectorAll('.pin')[1].ariaLabel") == "Claim 2: contradicted"
+
+
+def test_marks_stand_right_after_characters_of_two_units(browser: Browser, tmp_path: Path) -> None:
+    # In Python 🗼, 𝒳 and the halves of a family emoji are one character each; a browser counts two.
+    answer = "🗼 The tower opened in 1902. 𝒳 is 👩‍👩‍👧 high. Ünïcödé 東京。"
+    sample = TOWER.model_copy(update={"answer": answer})
+    claims = ("The tower opened in 1902.", "👩‍👩‍👧 high.", "東京")
+    places = [(answer.index(claim), answer.index(claim) + len(claim)) for claim in claims]
+    browser.open(forms.write(make(tmp_path / "run", (sample,), revise=with_spans(*places)), "html"), "#/sample/tower")
+    assert [piece[0] for piece in pieces(browser)] == list(claims)
+
+
+def test_overlapping_claims_share_a_piece_and_clicks_go_from_one_to_the_next(browser: Browser, tmp_path: Path) -> None:
+    # The tower opened in 1902. It is 90 metres high. Its keeper was a poet.
+    page = forms.write(make(tmp_path / "run", revise=with_spans((0, 24), (4, 16), None)), "html")
+    browser.open(page, "#/sample/tower")
+    assert pieces(browser) == [
+        ["The ", "answer-1", "is-supported"],
+        ["tower opened", "answer-2 answer-1", "is-contradicted"],
+        [" in 1902", "answer-1", "is-supported"],
+    ]
+    shared = browser.all(".marked mark")[1]
+    shared.click()
+    assert browser.fragment().endswith("claim=answer-2")
+    shared.click()
+    assert browser.fragment().endswith("claim=answer-1")
+
+
+def test_a_claim_without_a_place_is_listed(browser: Browser, tmp_path: Path) -> None:
+    page = forms.write(make(tmp_path / "run", revise=with_spans(None, (0, 9999), (30, 20))), "html")
+    browser.open(page, "#/sample/tower?claim=answer-1")
+    assert [piece[1] for piece in pieces(browser)] == ["answer-2"]
+    assert browser.texts(".claims .claim-number") == ["1.", "2.", "3."]
+
+
+def test_a_claim_shows_every_judge_with_reason_and_evidence(browser: Browser, tmp_path: Path) -> None:
+    browser.open(forms.write(make(tmp_path / "run", says=SAYS), "html"), "#/sample/tower?claim=answer-2")
+    text = browser.line("details.claim[open]")
+    assert "strict ✗ contradicted mild ✓ supported ≠ unassessed" in text
+    assert "unassessed: the judges are divided" in text
+    assert "openai:strict@http://127.0.0.1/v1: contradicted" in text
+    assert "names guide" in text
+    named = browser.all(".document.named")
+    assert [document.get_attribute("data-document") for document in named] == ["guide"]
+    assert "named by strict, mild" in named[0].text
+
+
+def test_the_sentence_most_like_the_claim_is_highlighted(browser: Browser, page: Path) -> None:
+    browser.open(page, "#/sample/tower?claim=answer-2")
+    assert browser.texts(".passage") == ["It is 80 metres high."]
+    browser.one('.pin[data-claim="answer-1"]').click()
+    assert browser.texts(".passage") == ["The tower opened in 1902."]
+    browser.one('.pin[data-claim="answer-3"]').click()
+    assert browser.texts(".passage") == ["The keeper had left the day before."]
+
+
+def test_no_sentence_is_highlighted_that_is_not_like_the_claim(browser: Browser, tmp_path: Path) -> None:
+    sample = TOWER.model_copy(update={"answer": "Bread is baked on Mondays."})
+    browser.open(forms.write(make(tmp_path / "run", (sample,)), "html"), "#/sample/tower?claim=answer-1")
+    assert browser.texts(".passage") == []
+    assert "No sentence shares enough words with claim 1" in browser.line(".evidence")
+
+
+def test_the_reference_has_its_claims_marked_too(browser: Browser, page: Path) -> None:
+    browser.open(page, "#/sample/tower")
+    browser.one(".tab:nth-child(2)").click()
+    browser.until(lambda: "metric=coverage" in browser.fragment())
+    assert pieces(browser) == [[TOWER.reference_answers[0], "reference-1", "is-supported"]]
+    assert browser.line(".evidence h2") == "Evidence: answer"
+
+
+def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_path: Path) -> None:
+    again = Document(id="again", text="The tower opened in 1902, they say.")
+    sample = TOWER.model_copy(update={"contexts": (*TOWER.contexts, again)})
+
+    def cite(result: SampleResult) -> SampleResult:
+        """The first claim also stands in the last document, the second speaks of the history."""
+        named = {"answer-1": ("guide", "again"), "answer-2": ("history",)}
+        changed = tuple(
+            a.model_copy(
+                update={
+                    "verdicts": tuple(v.model_copy(update={"evidence": named[a.claim_id]}) for v in a.verdicts)
+                    if a.against == "contexts" and a.claim_id in named
+                    else a.verdicts
+                }
+            )
+            for a in result.assessments
+        )
+        return result.model_copy(update={"assessments": changed})
+
+    browser.open(forms.write(make(tmp_path / "run", (sample,), revise=cite), "html"), "#/sample/tower")
+    assert browser.texts(".matrix tfoot td") == ["carries", "against", "unused", "repeats"]
+    assert browser.texts(".matrix tbody tr:first-child td") == ["✓supported", "", "", "✓supported"]
+    assert "reference" in browser.texts(".matrix thead th")[1]
+
+
+def test_request_and_reply_are_shown_word_for_word(browser: Browser, run: Path, page: Path) -> None:
+    (result,) = read_results(run)
+    call = next(call for call in result.calls if call.step == "assess" and call.against == "contexts")
+    request = Rebuilder(load_manifest(run)).rebuild(result, call)
+    assert request is not None
+    browser.open(page, "#/sample/tower?claim=answer-2")
+    browser.one("details.claim[open] .exchange").click()
+    assert browser.texts("dialog pre[data-role]") == [message.content for message in request.messages]
+    assert browser.texts("dialog pre[data-reply]") == [call.reply]
+    assert call.key in browser.one("dialog").text
+
+
+def test_how_claims_were_taken_is_one_click_away(browser: Browser, page: Path) -> None:
+    browser.open(page, "#/sample/tower")
+    browser.one(".side h2 .link").click()
+    assert '"claim": "It is 90 metres high."' in browser.texts("dialog pre[data-reply]")[0]
+
+
+def test_a_request_that_cannot_be_rebuilt_is_said_to_be_so(browser: Browser, tmp_path: Path) -> None:
+    def forget(result: SampleResult) -> SampleResult:
+        calls: tuple[Call, ...] = tuple(call.model_copy(update={"key": "0" * 64}) for call in result.calls)
+        return result.model_copy(update={"calls": calls})
+
+    browser.open(forms.write(make(tmp_path / "run", revise=forget), "html"), "#/sample/tower?claim=answer-1")
+    browser.one("details.claim[open] .exchange").click()
+    assert "cannot be rebuilt" in browser.one("dialog").text
+    assert browser.texts("dialog pre[data-role]") == []
+    assert len(browser.texts("dialog pre[data-reply]")) == 1
+
+
+def test_a_failed_judge_is_unassessed_and_its_failure_is_shown(browser: Browser, tmp_path: Path) -> None:
+    says = {"strict": TOWER_SAYS, "away": {}}
+    browser.open(
+        forms.write(make(tmp_path / "run", says=says, failing=["away"]), "html"), "#/sample/tower?claim=answer-1"
+    )
+    assert "away ○ unassessed: no complete reply in time" in browser.line("details.claim[open]")
+    browser.all("details.claim[open] .exchange")[1].click()
+    assert "no complete reply in 5 s" in browser.one("dialog .failure").text
+
+
+def test_a_sample_without_claims_says_why(browser: Browser, tmp_path: Path) -> None:
+    sample = TOWER.model_copy(update={"answer": "..."})
+    browser.open(forms.write(make(tmp_path / "run", (sample,)), "html"), "#/sample/tower")
+    assert "No claims: the text makes no factual claim." in browser.one(".side").text
