@@ -22,6 +22,7 @@ FUZZY_QUOTE = 90.0
 """The least partial ratio by which a quote that is not verbatim is placed."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_TO_FOLD = re.compile(r"[^\S ]|  ")
 _MAX_FUZZY = 2_000_000
 """Quote length times text length above which no fuzzy place is looked for."""
 
@@ -40,7 +41,7 @@ class _Folded(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _fold(text: str) -> _Folded:
-    if text.isascii() and "  " not in text and not any(c in text for c in "\n\t\r\v\f"):
+    if unicodedata.is_normalized("NFKC", text) and not _TO_FOLD.search(text):
         return _Folded(text, ())
     folded: list[str] = []
     offsets: list[int] = []

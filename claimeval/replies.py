@@ -150,7 +150,8 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale) -> dict[str, Read
         claim_id = entry.get("id")
         if not isinstance(claim_id, str) or claim_id not in ids:
             raise Unparsable(f"a verdict for the id {str(claim_id)[:40]!r}, which was not asked about")
-        doubled |= {claim_id} & seen
+        if claim_id in seen:
+            doubled.add(claim_id)
         seen.add(claim_id)
         if verdict := _verdict(entry, scale):
             found[claim_id] = verdict
@@ -168,7 +169,7 @@ def _verdict(entry: Mapping[str, object], scale: Scale) -> ReadVerdict | None:
     return ReadVerdict(
         label=label,
         reason=reason if isinstance(reason, str) else None,
-        evidence=tuple(e for e in evidence if isinstance(e, str)) if isinstance(evidence, list) else (),
+        evidence=tuple([e for e in evidence if isinstance(e, str)]) if isinstance(evidence, list) else (),
         probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
     )
 

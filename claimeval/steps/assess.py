@@ -33,7 +33,13 @@ def chunks(claims: Sequence[Claim], size: int = CLAIMS_PER_CALL) -> Iterator[tup
 
 
 @lru_cache(maxsize=16)
-def _schema(scale: Scale) -> str:
+def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
+    return [{"word": step.word, "meaning": step.meaning} for step in _scale(prompt).steps]
+
+
+@lru_cache(maxsize=16)
+def _schema(prompt: Prompt) -> str:
+    scale = _scale(prompt)
     verdict = {
         "id": {"type": "string"},
         "reason": {"type": "string"},
@@ -57,7 +63,11 @@ def _schema(scale: Scale) -> str:
 
 def line(claim: Claim) -> str:
     """The claim as one line that a judge can repeat: escaped like all data, without the quotation marks."""
-    return quoted(claim.text)[1:-1].replace('\\"', '"')
+    return _bare(quoted(claim.text))
+
+
+def _bare(literal: str) -> str:
+    return literal[1:-1].replace('\\"', '"')
 
 
 def _scale(prompt: Prompt) -> Scale:
@@ -76,7 +86,7 @@ def ask(
     replicate: int = 0,
 ) -> Request:
     """The request for verdicts on `claims`, which the judge sees as c1, c2, ... beside documents d1, d2, ..."""
-    scale = _scale(prompt)
+    texts = [quoted(claim.text) for claim in claims]
     messages = prompt.render(
         {
             "question": quoted(question),
@@ -84,22 +94,20 @@ def ask(
                 {"id": f"d{i}", "text": quoted(f"{d.title}\n{d.text}" if d.title else d.text)}
                 for i, d in enumerate(documents, 1)
             ],
-            "claims": [
-                {"id": f"c{i}", "text": quoted(claim.text), "line": line(claim)} for i, claim in enumerate(claims, 1)
-            ],
-            "scale": [{"word": step.word, "meaning": step.meaning} for step in scale.steps],
+            "claims": [{"id": f"c{i}", "text": text, "line": _bare(text)} for i, text in enumerate(texts, 1)],
+            "scale": _scale_shown(prompt),
         }
     )
     return Request(
         judge=judge,
         messages=messages,
         reply_format=prompt.reply,
-        response_schema=_schema(scale) if prompt.reply == "json" else None,
+        response_schema=_schema(prompt) if prompt.reply == "json" else None,
         max_tokens=judge.max_tokens * (2 if attempt else 1),
         replicate=replicate,
         attempt=attempt,
         prompt=prompt.digest,
-        task=AssessTask(claims=tuple(claims), documents=tuple(documents), scale=scale),
+        task=AssessTask(claims=tuple(claims), documents=tuple(documents), scale=_scale(prompt)),
     )
 
 
@@ -121,7 +129,7 @@ def read(completion: Completion, request: Request) -> Reading:
         return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
     local = request.judge.provider == "local"
-    verdicts = tuple(
+    verdicts = [
         Verdict(
             claim_id=by_id[short].id,
             judge=request.judge.name,
@@ -130,9 +138,9 @@ def read(completion: Completion, request: Request) -> Reading:
             replicate=request.replicate,
             probability=said.probability if local else None,
             reason=said.reason,
-            evidence=tuple(names[d] for d in dict.fromkeys(said.evidence) if d in names),
+            evidence=tuple([names[d] for d in dict.fromkeys(said.evidence) if d in names]),
         )
         for short, said in found.items()
-    )
-    missing = tuple(claim for short, claim in by_id.items() if short not in found)
-    return Reading(verdicts, missing, None)
+    ]
+    missing = tuple([claim for short, claim in by_id.items() if short not in found])
+    return Reading(tuple(verdicts), missing, None)
