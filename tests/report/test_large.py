@@ -1,0 +1,60 @@
+"""Ten thousand samples: the page opens at once, scrolls, searches and opens any of them. Times are printed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from claimeval.report import forms
+from claimeval.run import RESULTS, Tallies, load_manifest, read_results, write_summary
+from tests.report.conftest import Browser
+from tests.report.runs import TOWER, TOWER_SAYS, make
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SAMPLES = 10_000
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same sample under 10,000 ids, with contexts of 4,000 characters that differ."""
+    sample = TOWER.model_copy(update={"id": "@ID@"})
+    context = sample.contexts[1].model_copy(update={"text": "@TEXT@"})
+    sample = sample.model_copy(update={"contexts": (sample.contexts[0], context)})
+    run = make(tmp_path_factory.mktemp("runs") / "run", [sample], {"strict": TOWER_SAYS}, metrics=["faithfulness"])
+    line = (run / RESULTS).read_text(encoding="utf-8")
+    with (run / RESULTS).open("w", encoding="utf-8") as file:
+        for i in range(SAMPLES):
+            text = " ".join(f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110))
+            file.write(line.replace("@ID@", f"sample-{i:05}").replace("@TEXT@", text))
+    manifest = load_manifest(run)
+    tallies = Tallies(manifest.metrics, (), manifest.judges, manifest.extractor, manifest.panel)
+    for result in read_results(run):
+        tallies.add(result)
+    write_summary(run, tallies.summary())
+    started = time.perf_counter()
+    page = forms.write(run, "html")
+    print(f"\nwritten in {time.perf_counter() - started:.1f} s, {page.stat().st_size / 1e6:.1f} MB")
+    return page
+
+
+def test_ten_thousand_samples_open_scroll_search_and_filter(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    drawn = browser.run("return performance.getEntriesByName('drawn')[0].startTime")
+    whole = browser.run("return performance.getEntriesByType('navigation')[0].domComplete")
+    print(f"overview drawn after {drawn:.0f} ms, file read whole after {whole:.0f} ms")
+    browser.go("#/samples?sort=data")
+    assert browser.one(".count").text == "10,000 of 10,000 samples\nshow all"
+    assert len(browser.all(".row")) < 100
+    browser.run("scrollTo(0, document.body.scrollHeight)")
+    browser.until(lambda: "sample-09999" in browser.texts(".row-id"))
+    started = time.perf_counter()
+    browser.go("#/sample/sample-04711?claim=answer-2")
+    print(f"a sample opened in {1000 * (time.perf_counter() - started):.0f} ms")
+    assert browser.line("details.claim[open] .claim-text") == "It is 90 metres high."
+    started = time.perf_counter()
+    browser.go("#/samples?q=sample-0471")
+    browser.until(lambda: browser.one(".count").text == "10 of 10,000 samples\nshow all")
+    print(f"all texts searched in {time.perf_counter() - started:.1f} s")
