@@ -51,7 +51,11 @@ def active_estimate(
             return Estimate(None, None, None, len(judge), "none", level=level, undefined_because=reason)
         increments = helper + np.where(known, weights * (labels - helper), 0.0)
         value = float(increments.mean())
-        error = clustered_error(cluster_sums((increments - value)[:, None], clusters)[:, 0], len(judge))
+        residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
+        if len(residuals) < 2:
+            reason = "one cluster has no spread to measure"
+            return Estimate(value, None, None, len(judge), "none", None, 1, level, reason)
+        error = clustered_error(residuals, len(judge))
         if not shares:
             return mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
         return share_estimate(value, error, error, n=len(judge), clusters=count, freedom=count - 1, level=level)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from claimeval.errors import UsageError, unknown
 from claimeval.statistics.bootstrap import estimates_of_sums, quotient
-from claimeval.statistics.clusters import cluster_sums
+from claimeval.statistics.clusters import cluster_sums, keys_of
 from claimeval.statistics.estimate import Estimate
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.ratings import count_labels, label_codes, label_scale
@@ -42,11 +42,13 @@ def raw_agreement(
     seed: int = 0,
 ) -> Estimate:
     """The share of items to which both raters give the same label; items without a label of both do not count."""
+    import numpy as np
+
     _check_pair(a, b)
-    rated = [i for i in range(len(a)) if a[i] is not None and b[i] is not None]
+    rated = np.array([x is not None and y is not None for x, y in zip(a, b, strict=True)], dtype=bool)
     return mean_interval(
-        [float(a[i] == b[i]) for i in rated],
-        clusters=None if clusters is None else [clusters[i] for i in rated],
+        [float(x == y) for x, y, both in zip(a, b, rated, strict=True) if both],
+        clusters=keys_of(clusters, rated),
         level=level,
         resamples=resamples,
         seed=seed,
@@ -167,7 +169,7 @@ def krippendorff_alpha(
     raters = table.sum(axis=1)
     rated = raters >= 2
     pairs = table[:, :, None] * table[:, None, :] - np.eye(size) * table[:, None, :]
-    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(table), -1)
+    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(table), size * size)
     if scale not in ("nominal", "ordinal", "interval"):
         raise unknown("scale", scale, ["nominal", "ordinal", "interval"])
     if scale == "interval" and not all(isinstance(value, int | float) for value in values):
@@ -243,10 +245,9 @@ def _estimate(
         raise UsageError("items with counts cannot be clustered; give one item per line with its cluster instead")
     if counts is not None and len(counts) != len(rows):
         raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {len(rows)} items")
-    keys = None if clusters is None else [key for key, kept in zip(clusters, used, strict=True) if kept]
     times = np.ones(len(rows), np.int64) if counts is None else np.array(counts, dtype=np.int64)
     (estimate,) = estimates_of_sums(
-        cluster_sums(rows[used], keys),
+        cluster_sums(rows[used], keys_of(clusters, used)),
         [statistic],
         n=int(times[rated].sum()),
         undefined_because=undefined_because if used.any() else "no item has two labels",

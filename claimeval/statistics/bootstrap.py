@@ -79,7 +79,9 @@ def estimates_of_sums(
         weights, left_out = times[kept], left_out[kept]
         replicates = statistic(sums)
         number = float(count) if effective is None else effective
-        if symmetric:
+        if weights.sum() < 2:
+            interval = None
+        elif symmetric:
             interval = symmetric_interval(point, replicates, number, level)
         else:
             interval = bca_interval(point, replicates, left_out, weights, number, level)
@@ -106,7 +108,7 @@ def bca_interval(
     import numpy as np
 
     defined = _defined(replicates, point)
-    if defined is None or weights.sum() < 2:
+    if defined is None:
         return None
     tolerance = 1e-12 * max(1.0, abs(point))
     below = float(np.mean((defined < point - tolerance) * 0.5 + (defined <= point + tolerance) * 0.5))

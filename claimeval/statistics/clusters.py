@@ -25,7 +25,10 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
     if clusters is None:
         return columns
     codes = cluster_codes(clusters, len(columns))
-    return np.stack([np.bincount(codes, column) for column in columns.T], axis=1)
+    sums = np.empty((int(codes.max(initial=-1)) + 1, columns.shape[1]))
+    for column, values in enumerate(columns.T):
+        sums[:, column] = np.bincount(codes, values, len(sums))
+    return sums
 
 
 def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
@@ -36,6 +39,15 @@ def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np
         raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
     number: dict[Hashable, int] = {}
     return np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, observations)
+
+
+def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> list[Hashable] | None:
+    """The keys of the observations in use; UsageError unless there is one key per observation."""
+    if clusters is None:
+        return None
+    if len(clusters) != len(used):
+        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {len(used)} given")
+    return [key for key, kept in zip(clusters, used, strict=True) if kept]
 
 
 def clustered_error(residuals: Floats, total: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.errors import UsageError
 from claimeval.statistics.bootstrap import estimates_of_sums, quotient
-from claimeval.statistics.clusters import cluster_sums
+from claimeval.statistics.clusters import cluster_sums, keys_of
 from claimeval.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _contrast(
 
     known = np.isfinite(values)
     values, own = values[known], own[known]
-    keys = None if clusters is None else [key for key, used in zip(clusters, known, strict=True) if used]
+    keys = keys_of(clusters, known)
     (estimate,) = estimates_of_sums(
         cluster_sums(np.column_stack([values * own, own, values * ~own, ~own]), keys),
         [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],

@@ -1,0 +1,109 @@
+"""What holds for any small input: no NaN, no warning, the value inside its interval, or a reason."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from claimeval.statistics import (
+    Estimate,
+    active_estimate,
+    binary_report,
+    calibration_error,
+    cohen_kappa,
+    correlation,
+    difference_interval,
+    gwet_ac1,
+    krippendorff_alpha,
+    mean_interval,
+    paired_difference,
+    prediction_powered,
+    ratio_interval,
+    rogan_gladen,
+    self_preference,
+)
+
+shares = some.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
+labels = some.sampled_from(["yes", "no", "part", None])
+verdicts = some.booleans()
+unknown_or = some.one_of(some.none(), verdicts)
+keys = some.integers(0, 4)
+
+
+def check(estimate: Estimate, low: float = -math.inf, high: float = math.inf) -> None:
+    numbers = (estimate.value, estimate.low, estimate.high, estimate.standard_error)
+    assert all(number is None or math.isfinite(number) for number in numbers)
+    if estimate.low is None or estimate.high is None or estimate.value is None:
+        assert estimate.undefined_because
+        assert estimate.method == "none"
+    else:
+        assert low - 1e-9 <= estimate.low <= estimate.value + 1e-9
+        assert estimate.value - 1e-9 <= estimate.high <= high + 1e-9
+
+
+@settings(max_examples=80, deadline=None)
+@given(some.lists(some.tuples(shares, some.integers(0, 4), keys), max_size=14), verdicts)
+def test_means(rows: list[tuple[float, int, int]], clustered: bool) -> None:
+    values, claims = [value for value, _, _ in rows], [number for _, number, _ in rows]
+    groups = [key for _, _, key in rows] if clustered else None
+    check(mean_interval(values, clusters=groups, resamples=50), 0, 1)
+    supported = [value * number for value, number in zip(values, claims, strict=True)]
+    check(ratio_interval(supported, claims, clusters=groups, resamples=50), 0, 1)
+    check(difference_interval([value - 0.5 for value in values], clusters=groups, resamples=50))
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.lists(some.tuples(some.one_of(some.none(), shares), shares), max_size=12))
+def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
+    result = paired_difference([a for a, _ in pairs], [b for _, b in pairs], resamples=50, flips=100)
+    assert result.p_value is None or 0 < result.p_value <= 1
+    assert result.n + result.dropped == len(pairs)
+    assert (result.low is None) == (result.undefined_because is not None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.lists(some.tuples(labels, labels, labels, keys), max_size=12), verdicts)
+def test_agreement(rows: list[tuple[str | None, str | None, str | None, int]], clustered: bool) -> None:
+    ratings, groups = [row[:3] for row in rows], [row[3] for row in rows] if clustered else None
+    check(cohen_kappa([row[0] for row in rows], [row[1] for row in rows], clusters=groups, resamples=50))
+    check(gwet_ac1(ratings, clusters=groups, resamples=50))
+    check(krippendorff_alpha(ratings, clusters=groups, resamples=50))
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.lists(some.tuples(verdicts, unknown_or, keys), max_size=14), verdicts, verdicts)
+def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool, by_verdict: bool) -> None:
+    judge, human = [row[0] for row in rows], [row[1] for row in rows]
+    groups = [row[2] for row in rows] if clustered else None
+    strata = judge if by_verdict else None
+    powered = prediction_powered(judge, human, strata=strata, clusters=groups, resamples=0)
+    check(powered.corrected, 0, 1)
+    check(rogan_gladen(judge, human, clusters=groups, resamples=0).corrected, 0, 1)
+    check(active_estimate(judge, human, [0.5] * len(rows), clusters=groups, resamples=0).corrected, 0, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.lists(some.tuples(unknown_or, unknown_or, shares, keys), max_size=14))
+def test_reports(rows: list[tuple[bool | None, bool | None, float, int]]) -> None:
+    groups, probabilities = [row[3] for row in rows], [row[2] for row in rows]
+    report = binary_report(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        probabilities=probabilities,
+        clusters=groups,
+        resamples=50,
+    )
+    for estimate in (report.accuracy, report.precision, report.recall, report.specificity):
+        check(estimate, 0, 1)
+    for estimate in (report.balanced_accuracy, report.f1, report.kappa):
+        check(estimate)
+    assert report.auroc is not None
+    check(report.auroc, 0, 1)
+    outcomes = [bool(row[0]) for row in rows]
+    check(calibration_error(probabilities, outcomes, bins=3, clusters=groups, resamples=50))
+    check(correlation(probabilities, [float(outcome) for outcome in outcomes], clusters=groups, resamples=50))
+    generators = ["x" if row[1] else "y" for row in rows]
+    for estimate in self_preference({"x": probabilities, "y": [0.5] * len(rows)}, generators, resamples=50).values():
+        check(estimate)
