@@ -18,7 +18,7 @@ LEVELS = (
     {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
     {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges", "lineups"},
-    {"pipeline", "run", "agreement", "side_scores", "revoting"},
+    {"pipeline", "carrying", "run", "agreement", "side_scores", "revoting"},
     {
         "evaluation",
         "experiments",
