@@ -20,11 +20,6 @@ def answer(body: Body) -> Reply:
     return Reply(_claims(text) if "<sentences>" in text.rpartition("<claims>")[2] else _verdicts(text))
 
 
-def by_rule() -> Judge:
-    """This judge, for a server in its own process."""
-    return answer
-
-
 def _within(text: str, tag: str) -> str:
     return text.rpartition(f"<{tag}>\n")[2].partition(f"\n</{tag}>")[0]
 

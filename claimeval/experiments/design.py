@@ -113,7 +113,7 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
                 raise UsageError(f"{path}: grid.{key} is not a mapping of lists")
             axes += [[(key, f"{name}={v}", {name: v}) for v in options] for name, options in values.items()]
         elif isinstance(values, list) and values:
-            axes.append([(key, _called(key, value), value) for value in values])
+            axes.append([(key, name, value) for name, value in zip(_names(key, values), values, strict=True)])
         else:
             raise UsageError(f"{path}: grid.{key} is not a list of values")
     for combination in itertools.product(*axes) if axes else ():
@@ -124,8 +124,15 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
         yield _arm(path, " ".join(varying) or "only", fields)
 
 
+def _names(key: str, values: list[Any]) -> list[str]:
+    """What the values of an axis are called: judges without their addresses, where these do not tell them apart."""
+    names = [_called(key, value) for value in values]
+    short = [re.sub(r"@[^+]*", "", name) for name in names]
+    return short if key in ("judges", "extractor") and len(set(short)) == len(short) else names
+
+
 def _called(key: str, value: Any) -> str:
-    if key == "judges":
+    if key in ("judges", "extractor"):
         return "+".join(value if isinstance(value, list) else [str(value)])
     if key.endswith("_prompt"):
         return Path(str(value)).stem

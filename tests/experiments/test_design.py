@@ -50,6 +50,15 @@ def test_a_grid_is_every_combination_called_by_what_varies(tmp_path: Path) -> No
     assert found.data == tmp_path / "samples.jsonl"
 
 
+def test_judges_are_called_without_addresses_where_that_tells_them_apart(tmp_path: Path) -> None:
+    two = "judges: [openai:a@http://127.0.0.1/v1, [mistral:b@http://127.0.0.1, local:lexical]]"
+    found = read(tmp_path, f"grid: {{{two}}}")
+    assert [arm.name for arm in found.arms] == ["openai:a", "mistral:b+local:lexical"]
+    same = "judges: ['openai:a@http://127.0.0.1:1', 'openai:a@http://127.0.0.1:2']"
+    found = read(tmp_path, f"grid: {{{same}}}")
+    assert [arm.name for arm in found.arms] == ["openai:a@http://127.0.0.1:1", "openai:a@http://127.0.0.1:2"]
+
+
 def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
     found = read(
         tmp_path,
