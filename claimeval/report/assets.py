@@ -12,6 +12,7 @@ FOLDER = Path(__file__).with_name("assets")
 
 STYLES = {
     "report": ("base.css", "overview.css", "listing.css", "sample.css", "print.css"),
+    "experiment": ("base.css", "overview.css", "listing.css"),
     "viewer": ("base.css", "viewer.css"),
 }
 SCRIPTS = {
@@ -39,6 +40,7 @@ SCRIPTS = {
         "sample.js",
         "main.js",
     ),
+    "experiment": ("elements.js", "text.js", "labels.js", "unpacking.js", "plots.js", "experiment.js"),
     "viewer": ("elements.js", "text.js", "unpacking.js", "viewer.js"),
 }
 """The files of each page, in the order in which they are joined."""

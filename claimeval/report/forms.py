@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from claimeval.errors import UsageError
-from claimeval.report import markdown, page, tables
+from claimeval.report import experiments, markdown, page, tables
 from claimeval.report.comparison import compare
 from claimeval.report.facts import Facts
 from claimeval.report.gathering import gather
@@ -20,23 +20,34 @@ Rows = tables.Rows
 def write(
     run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: Rows = "samples"
 ) -> Path:
-    """Writes a report and says where: `out`, else a file in the run directory that is named after the form."""
+    """Writes a report and says where: `out`, else a file in the run directory that is named after the form.
+
+    `run` may be the folder of an experiment. An older file stays until the new one is whole. DataError where a folder
+    holds no finished run, UsageError where two runs share no metric or no sample or the file cannot be written.
+    """
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
-    content = text(run, form, compared=compared, rows=rows) if form != "html" else ""
+    part = out.with_name(out.name + ".part")
+    content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        if form == "html":
-            page.write(run, out, compared)
-        else:
-            out.write_text(content, encoding="utf-8")
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            if form != "html":
+                file.write(content)
+            elif experiments.is_experiment(run):
+                experiments.render(file, run)
+            else:
+                page.render(file, run, compared)
+        part.replace(out)
     except OSError as error:
         raise UsageError(f"cannot write the report {str(out)!r}: {error.strerror or error}") from error
     return out
 
 
 def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "samples") -> str:
-    """A report in one of the forms of text."""
+    """A report in one of the forms of text; that of an experiment is what `claimeval experiment` wrote."""
+    if experiments.is_experiment(run):
+        return experiments.text(run, form)
     if form == "csv":
         if compared:
             raise UsageError("a csv shows one run; take `--format md` or `--format json` for a comparison")

@@ -23,19 +23,11 @@ from claimeval.report.visible import visible
 from claimeval.run import load_manifest, to_line
 
 
-def write(folder: Path, out: Path, compared: Path | None = None) -> None:
-    """Writes the page of a run, or of two runs side by side; an older page stays until the new one is whole.
+def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
+    """Writes the page of a run, or of two runs side by side, into an open file, sample by sample.
 
     DataError where a folder holds no finished run; UsageError where two runs share no metric or no sample.
     """
-    part = out.with_name(out.name + ".part")
-    with part.open("w", encoding="utf-8", newline="\n") as file:
-        render(file, folder, compared)
-    part.replace(out)
-
-
-def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
-    """Writes the page into an open file, sample by sample."""
     with tempfile.TemporaryFile("w+", encoding="ascii") as chunks:
         details = Details(chunks)
         content = _one(folder, details) if compared is None else _two(folder, compared, details)

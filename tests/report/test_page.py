@@ -19,7 +19,7 @@ from claimeval.report.requests import Literals, Rebuilder, pack
 from claimeval.run import load_manifest, read_results, to_line
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
-PAGES = ("report", "viewer")
+PAGES = ("report", "experiment", "viewer")
 
 
 def unpacked(page: Path, name: str) -> Any:
@@ -50,8 +50,7 @@ def test_assets_reach_for_nothing_outside_and_never_make_markup_of_text(path: Pa
     assert len(text.splitlines()) < 400
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_asset_is_part_of_a_page(name: str) -> None:
+def test_every_asset_is_part_of_a_page() -> None:
     used = {file for files in (*assets.STYLES.values(), *assets.SCRIPTS.values()) for file in files}
     assert used | {f"{page}.html" for page in PAGES} == {path.name for path in assets.FOLDER.iterdir()}
 

@@ -138,7 +138,7 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
         return result.model_copy(update={"assessments": changed})
 
     browser.open(forms.write(make(tmp_path / "run", (sample,), revise=cite), "html"), "#/sample/tower")
-    assert browser.texts(".matrix tfoot td") == ["carries", "against", "unused", "repeats"]
+    assert browser.texts(".matrix tfoot td") == ["carries", "no support", "unused", "repeats"]
     assert browser.texts(".matrix tbody tr:first-child td") == ["✓supported", "", "", "✓supported"]
     assert "reference" in browser.texts(".matrix thead th")[1]
 

@@ -36,13 +36,13 @@ function matrixRow({ claim, number, label, because }, named, documents) {
 const USES = {
   carries: "supports a claim that no document before it supports",
   repeats: "supports only claims that a document before it supports too",
-  against: "is named only for claims that it does not support",
+  "no support": "is named, but for no claim that is supported",
   unused: "is named for no claim",
 };
 
 function documentUse(document, column, documents, entries, named) {
   const supports = (id, i) => entries[i].label === "supported" && named[i].has(id);
   const mine = entries.map((entry, i) => i).filter((i) => supports(document.id, i));
-  if (!mine.length) return named.some((map) => map.has(document.id)) ? "against" : "unused";
+  if (!mine.length) return named.some((map) => map.has(document.id)) ? "no support" : "unused";
   return mine.some((i) => !documents.slice(0, column).some(({ id }) => supports(id, i))) ? "carries" : "repeats";
 }

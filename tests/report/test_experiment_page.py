@@ -1,0 +1,120 @@
+"""The page of an experiment: arms against the baseline, and the claims that flipped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.errors import DataError
+from claimeval.experiments import printing
+from claimeval.experiments.results import ArmResult, Cell, Flip, Table
+from claimeval.experiments.selection import Selection, WithPeople
+from claimeval.report import forms
+from tests.report.conftest import Browser
+
+MARKUP = "</script><img src=x onerror=window.hacked=1>"
+PEOPLE = WithPeople(
+    claims=80,
+    accuracy=0.8,
+    accuracy_ci=(0.7, 0.9),
+    balanced_accuracy=0.75,
+    balanced_accuracy_ci=(0.6, 0.85),
+    kappa=0.5,
+    kappa_ci=(0.3, 0.7),
+)
+
+
+def arm(name: str, mean: float, **fields: object) -> ArmResult:
+    cell = Cell(mean=mean, ci=(mean - 0.1, mean + 0.1), n=40)
+    if fields:
+        cell = cell.model_copy(update=fields)
+    return ArmResult(
+        name=name,
+        run=f"/home/someone/{name}",
+        metrics={"faithfulness": cell},
+        claims=200,
+        unassessed_rate=0.01,
+        parse_failure_rate=None,
+        flips=2,
+        calls=90,
+        new_calls=90,
+        prompt_tokens=1000,
+        completion_tokens=100,
+        cost=None,
+        median_latency=0.25,
+        with_people=PEOPLE,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lenient = arm("lenient", 0.7, difference=0.2, difference_ci=(0.05, 0.35), p_value=0.01, p_holm=0.02, pairs=40)
+    held_out = Selection(
+        arm="lenient", chosen_on={"plain": PEOPLE, "lenient": PEOPLE}, held_out=PEOPLE, held_out_baseline=PEOPLE
+    )
+    table = Table(
+        data="/home/someone/towers.jsonl",
+        baseline="plain",
+        samples=40,
+        arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
+        selection=held_out,
+    )
+    said = {"sample": "tower", "question": "How high?", "against": "contexts", "baseline": "not_found"}
+    flips = [
+        Flip(
+            arm="lenient",
+            claim="It is 90 metres high.",
+            baseline_reason="no",
+            verdict="supported",
+            verdict_reason="near",
+            **said,
+        ),
+        Flip(arm=MARKUP, claim=MARKUP, baseline_reason=None, verdict="tie", verdict_reason=None, **said),
+    ]
+    printing.write(tmp_path, table, flips)
+    return tmp_path
+
+
+def test_the_texts_of_an_experiment_are_its_own_tables(folder: Path) -> None:
+    for form in ("md", "csv", "json"):
+        assert forms.text(folder, form) == (folder / f"experiment.{form}").read_text()
+
+
+def test_an_experiment_that_cannot_be_read_is_said_in_one_line(folder: Path) -> None:
+    (folder / "flips.jsonl").unlink()
+    with pytest.raises(DataError, match=r"cannot be read: .*No such file"):
+        forms.write(folder, "html")
+
+
+@pytest.mark.browser
+def test_arms_stand_beside_the_baseline(browser: Browser, folder: Path) -> None:
+    page = forms.write(folder, "html")
+    assert b"someone" not in page.read_bytes()
+    browser.open(page)
+    assert browser.line("h1") == "towers.jsonl"
+    rows = [" ".join(row.text.split()) for row in browser.all("section:nth-of-type(2) tbody tr")]
+    assert rows[0].endswith("0.500 0.40 to 0.60 40 baseline")
+    assert rows[1].endswith("0.700 0.60 to 0.80 40 +0.200 +0.05 to +0.35 0.020")
+    assert "Chosen on one half of the questions: lenient" in browser.line(".cautions")
+    assert "0.750 0.60 to 0.85" in browser.line("section[aria-labelledby=people]")
+    browser.picture("experiment-1280")
+    assert browser.run("return window.hacked === undefined && document.querySelectorAll('main img').length") == 0
+
+
+@pytest.mark.browser
+def test_flipped_claims_are_found_by_arm_and_by_words(browser: Browser, folder: Path) -> None:
+    browser.open(forms.write(folder, "html"))
+    assert browser.line("#count") == "2 claims"
+    assert "plain ? not found no lenient ✓ supported near" in browser.line("#flips li")
+    browser.one('option[value="lenient"]').click()
+    assert browser.line("#count") == "1 claim"
+    browser.one("#search").send_keys("nowhere")
+    assert browser.line("#count") == "0 claims"
+
+
+@pytest.mark.browser
+def test_an_experiment_fits_a_telephone(browser: Browser, folder: Path) -> None:
+    browser.size(400)
+    browser.open(forms.write(folder, "html"))
+    assert browser.run("return document.documentElement.scrollWidth") == 400
