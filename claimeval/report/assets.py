@@ -11,9 +11,17 @@ from typing import NamedTuple
 FOLDER = Path(__file__).with_name("assets")
 
 STYLES = {
-    "report": ("base.css", "overview.css", "listing.css", "sample.css", "print.css"),
-    "experiment": ("base.css", "overview.css", "listing.css"),
-    "viewer": ("base.css", "viewer.css"),
+    "report": (
+        "colours.css",
+        "base.css",
+        "overview.css",
+        "listing.css",
+        "sample.css",
+        "dialog.css",
+        "print.css",
+    ),
+    "experiment": ("colours.css", "base.css", "overview.css", "listing.css"),
+    "viewer": ("colours.css", "base.css", "viewer.css"),
 }
 SCRIPTS = {
     "report": (

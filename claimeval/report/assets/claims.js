@@ -4,7 +4,9 @@ const GRAVITY = ["contradicted", "not_found", "unassessed", "supported"]; // whi
 
 // The claims of one metric with what was found: [{ claim, number, assessment, label, because }].
 function entriesOf(result, metric) {
-  const found = new Map((result.assessments ?? []).filter((a) => a.against === metric.against).map((a) => [a.claim_id, a]));
+  const found = new Map(
+    (result.assessments ?? []).filter((a) => a.against === metric.against).map((a) => [a.claim_id, a]),
+  );
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
   return claimsOf(result, metric.claims_of).map((claim, i) => {
     const assessment = found.get(claim.id) ?? null;
@@ -15,12 +17,22 @@ function entriesOf(result, metric) {
 
 // The text in pieces: a piece that claims stand on is a mark, and each claim has a pin where it ends.
 function markedText(text, entries, select) {
-  const placed = entries.filter(({ claim }) => claim.span).map((entry) => ({ start: entry.claim.span[0], end: entry.claim.span[1], entry }));
+  const placed = entries
+    .filter(({ claim }) => claim.span)
+    .map((entry) => ({ start: entry.claim.span[0], end: entry.claim.span[1], entry }));
   const nodes = cut(text, placed).flatMap(({ text: piece, to, spans }) => {
     if (!spans.length) return visible(piece);
     const innermost = [...spans].sort((a, b) => a.to - a.from - (b.to - b.from)).map(({ entry }) => entry);
     const label = GRAVITY.find((grave) => spans.some(({ entry }) => entry.label === grave));
-    const mark = el("mark", { class: `piece is-${label}${spans.length > 1 ? " several" : ""}`, "data-claims": innermost.map(({ claim }) => claim.id).join(" "), click: () => select(following(innermost)) }, visible(piece));
+    const mark = el(
+      "mark",
+      {
+        class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
+        "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
+        click: () => select(following(innermost)),
+      },
+      visible(piece),
+    );
     return [mark, ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select))];
   });
   return el("div", { class: "text marked", dir: "auto" }, nodes);
@@ -33,35 +45,97 @@ function following(entries) {
 }
 
 function pin({ claim, number, label, because }, select) {
-  return el("button", { type: "button", class: `pin is-${label}`, "data-claim": claim.id, "aria-label": `Claim ${number}: ${labelInWords(label, because)}`, click: () => select(claim.id) }, signText(label, because), String(number));
+  return el(
+    "button",
+    {
+      type: "button",
+      class: `pin is-${label}`,
+      "data-claim": claim.id,
+      "aria-label": `Claim ${number}: ${labelInWords(label, because)}`,
+      click: () => select(claim.id),
+    },
+    signText(label, because),
+    String(number),
+  );
 }
 
 function claimList(side, select) {
   if (!side.entries.length) return el("p", { class: "quiet" }, noClaims(side));
-  return el("ol", { class: "claims" }, side.entries.map((entry) => claimItem(entry, side, select)));
+  return el(
+    "ol",
+    { class: "claims" },
+    side.entries.map((entry) => claimItem(entry, side, select)),
+  );
 }
 
 function noClaims({ result, metric }) {
   const extraction = (result.extractions ?? []).find((e) => e.of === metric.claims_of);
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
   const because = extraction?.failed_because ?? score?.undefined_because;
-  return ["No claims", because ? `: ${reasonInWords(because)}.` : ".", extraction?.message ? [" ", data(extraction.message)] : null];
+  return [
+    "No claims",
+    because ? `: ${reasonInWords(because)}.` : ".",
+    extraction?.message ? [" ", data(extraction.message)] : null,
+  ];
 }
 
 function claimItem(entry, side, select) {
   const { claim, number, label, because, assessment } = entry;
   const verdicts = assessment?.verdicts ?? [];
-  const votes = verdicts.length > 1 && el("span", { class: "votes" }, verdicts.map((v) => el("span", { class: "vote", title: `${v.judge}: ${labelInWords(v.label, v.unassessed_because)}` }, data(judgeOf(v, side)), " ", sign(v.label), el("span", { class: "unseen" }, LABELS[v.label].word))));
+  const votes =
+    verdicts.length > 1 &&
+    el(
+      "span",
+      { class: "votes" },
+      verdicts.map((v) =>
+        el(
+          "span",
+          { class: "vote", title: `${v.judge}: ${labelInWords(v.label, v.unassessed_because)}` },
+          data(judgeOf(v, side)),
+          " ",
+          sign(v.label),
+          el("span", { class: "unseen" }, LABELS[v.label].word),
+        ),
+      ),
+    );
   const item = el(
     "details",
-    { class: `claim is-${label}`, "data-claim": claim.id, toggle: (event) => event.target.open && event.target.dataset.claim !== opened.claim && select(claim.id, side.run) },
-    el("summary", null, sign(label, because), el("span", { class: "claim-number" }, `${number}.`), el("span", { class: "claim-text" }, data(claim.text), flipBadge(entry, side)), votes),
+    {
+      class: `claim is-${label}`,
+      "data-claim": claim.id,
+      toggle: (event) => event.target.open && event.target.dataset.claim !== opened.claim && select(claim.id, side.run),
+    },
+    el(
+      "summary",
+      null,
+      sign(label, because),
+      el("span", { class: "claim-number" }, `${number}.`),
+      el("span", { class: "claim-text" }, data(claim.text), flipBadge(entry, side)),
+      votes,
+    ),
     el(
       "div",
       { class: "claim-body" },
-      el("p", { class: "claim-label" }, chip(label, because), verdicts.length > 1 && assessment.agreement !== null && assessment.agreement !== undefined ? el("span", { class: "quiet small" }, ` ${percent(assessment.agreement)} of the judges`) : null),
+      el(
+        "p",
+        { class: "claim-label" },
+        chip(label, because),
+        verdicts.length > 1 && assessment.agreement !== null && assessment.agreement !== undefined
+          ? el("span", { class: "quiet small" }, ` ${percent(assessment.agreement)} of the judges`)
+          : null,
+      ),
       verdicts.map((verdict) => verdictItem(verdict, claim, side)),
-      el("p", { class: "quiet small" }, grounding(claim), " · ", el("a", { href: sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run || null }) }, "link to this claim")),
+      el(
+        "p",
+        { class: "quiet small" },
+        grounding(claim),
+        " · ",
+        el(
+          "a",
+          { href: sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run || null }) },
+          "link to this claim",
+        ),
+      ),
     ),
   );
   return el("li", null, item);
@@ -74,9 +148,18 @@ function flipBadge({ claim, label }, { run, others }) {
 }
 
 function grounding({ grounding: how, missing_numbers: missing, span, sentence_ids: ids }) {
-  const said = { exact: "stands in the text word for word", fuzzy: "stands in the text in nearly these words", ids_only: "placed by its sentences" }[how];
+  const said = {
+    exact: "stands in the text word for word",
+    fuzzy: "stands in the text in nearly these words",
+    ids_only: "placed by its sentences",
+  }[how];
   if (missing?.length) return ["not in the text or the question: ", data(missing.join(", "))];
-  return said ?? (span ? "not tied to its text" : `no place in the text${ids?.length ? `, said to come from sentence ${ids.join(", ")}` : ""}`);
+  return (
+    said ??
+    (span
+      ? "not tied to its text"
+      : `no place in the text${ids?.length ? `, said to come from sentence ${ids.join(", ")}` : ""}`)
+  );
 }
 
 // A judge that was asked several times is told apart by the number of the repeat.
@@ -91,13 +174,51 @@ function verdictItem(verdict, claim, side) {
   return el(
     "div",
     { class: "verdict" },
-    el("p", { class: "verdict-head" }, el("strong", null, data(judge, { title: verdict.judge })), " ", chip(verdict.label, verdict.unassessed_because), verdict.grade !== null && verdict.grade !== undefined ? el("span", { class: "small" }, ` grade ${verdict.grade}`) : null, verdict.probability !== null && verdict.probability !== undefined ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`) : null),
+    el(
+      "p",
+      { class: "verdict-head" },
+      el("strong", null, data(judge, { title: verdict.judge })),
+      " ",
+      chip(verdict.label, verdict.unassessed_because),
+      verdict.grade !== null && verdict.grade !== undefined
+        ? el("span", { class: "small" }, ` grade ${verdict.grade}`)
+        : null,
+      verdict.probability !== null && verdict.probability !== undefined
+        ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
+        : null,
+    ),
     verdict.reason ? el("blockquote", null, block(verdict.reason)) : null,
     el(
       "p",
       { class: "small" },
-      named.length ? ["names ", named.map((id, i) => [i ? ", " : "", el("button", { type: "button", class: "link", click: () => showDocument(id) }, data(id))]), " · "] : [el("span", { class: "quiet" }, "names no document"), " · "],
-      el("button", { type: "button", class: "link exchange", click: () => showExchange(side, (call) => call.step === "assess" && call.judge === verdict.judge && (call.replicate ?? 0) === (verdict.replicate ?? 0) && call.against === side.metric.against && (call.claim_ids ?? []).includes(claim.id)) }, "request and reply"),
+      named.length
+        ? [
+            "names ",
+            named.map((id, i) => [
+              i ? ", " : "",
+              el("button", { type: "button", class: "link", click: () => showDocument(id) }, data(id)),
+            ]),
+            " · ",
+          ]
+        : [el("span", { class: "quiet" }, "names no document"), " · "],
+      el(
+        "button",
+        {
+          type: "button",
+          class: "link exchange",
+          click: () =>
+            showExchange(
+              side,
+              (call) =>
+                call.step === "assess" &&
+                call.judge === verdict.judge &&
+                (call.replicate ?? 0) === (verdict.replicate ?? 0) &&
+                call.against === side.metric.against &&
+                (call.claim_ids ?? []).includes(claim.id),
+            ),
+        },
+        "request and reply",
+      ),
     ),
   );
 }

@@ -2,61 +2,149 @@
 
 function drawComparison(main) {
   const { comparison } = report;
-  const reach = Math.max(0.05, ...comparison.metrics.flatMap(({ difference: d }) => [d.value, d.low, d.high].map((v) => Math.abs(v ?? 0))));
-  main.replaceChildren(...[
-    el(
-      "header",
-      { class: "intro" },
-      el("h1", null, "Two runs over the same samples"),
-      el("p", null, el("span", { class: "run-letter" }, "a"), data(comparison.a), " and ", el("span", { class: "run-letter" }, "b"), data(comparison.b), `: ${plural(comparison.shared, "shared sample")}`, comparison.only_a ? `, ${comparison.only_a} only in a` : null, comparison.only_b ? `, ${comparison.only_b} only in b` : null, ". Differences are b − a."),
-    ),
-    cautionBox(comparisonCautions(comparison)),
-    comparison.settings.length > 0 && el("section", { "aria-labelledby": "settings" }, el("h2", { id: "settings" }, "What was different"), el("ul", { class: "settings" }, comparison.settings.map((text) => el("li", null, data(text))))),
-    el("section", { "aria-labelledby": "differences" }, el("h2", { id: "differences" }, "What came out"), scrolling("differences", differenceTable(comparison.metrics, reach))),
-    flipSection(comparison),
-  ].filter(Boolean));
+  const reach = Math.max(
+    0.05,
+    ...comparison.metrics.flatMap(({ difference: d }) => [d.value, d.low, d.high].map((v) => Math.abs(v ?? 0))),
+  );
+  main.replaceChildren(
+    ...[
+      el(
+        "header",
+        { class: "intro" },
+        el("h1", null, "Two runs over the same samples"),
+        el(
+          "p",
+          null,
+          el("span", { class: "run-letter" }, "a"),
+          data(comparison.a),
+          " and ",
+          el("span", { class: "run-letter" }, "b"),
+          data(comparison.b),
+          `: ${plural(comparison.shared, "shared sample")}`,
+          comparison.only_a ? `, ${comparison.only_a} only in a` : null,
+          comparison.only_b ? `, ${comparison.only_b} only in b` : null,
+          ". Differences are b − a.",
+        ),
+      ),
+      cautionBox(comparisonCautions(comparison)),
+      comparison.settings.length > 0 &&
+        el(
+          "section",
+          { "aria-labelledby": "settings" },
+          el("h2", { id: "settings" }, "What was different"),
+          el(
+            "ul",
+            { class: "settings" },
+            comparison.settings.map((text) => el("li", null, data(text))),
+          ),
+        ),
+      el(
+        "section",
+        { "aria-labelledby": "differences" },
+        el("h2", { id: "differences" }, "What came out"),
+        scrolling("differences", differenceTable(comparison.metrics, reach)),
+      ),
+      flipSection(comparison),
+    ].filter(Boolean),
+  );
 }
 
 function comparisonCautions({ other_texts, other_claims, shared }) {
   const found = [];
-  if (other_texts) found.push({ text: `${other_texts} of ${shared} shared samples have other texts in the two runs (another answer, other contexts or an edited reference): the difference is not the judges' alone.` });
-  if (other_claims) found.push({ text: `${other_claims} of ${shared} shared samples were taken apart into other claims; labels are compared only for claims that both runs have word for word.` });
+  if (other_texts)
+    found.push({
+      text: `${other_texts} of ${shared} shared samples have other texts in the two runs (another answer, other contexts or an edited reference): the difference is not the judges' alone.`,
+    });
+  if (other_claims)
+    found.push({
+      text: `${other_claims} of ${shared} shared samples were taken apart into other claims; labels are compared only for claims that both runs have word for word.`,
+    });
   return found;
 }
 
 function differenceTable(metrics, reach) {
   const test = "sign-flip permutation test, Holm-adjusted over the metrics";
-  const head = [["metric"], ["a", "num"], ["b", "num"], ["b − a", "num"], ["95 % interval"], ["p", "num", test], ["higher, lower in b", "num"], ["n", "num"]];
+  const head = [
+    ["metric"],
+    ["a", "num"],
+    ["b", "num"],
+    ["b − a", "num"],
+    ["95 % interval"],
+    ["p", "num", test],
+    ["higher, lower in b", "num"],
+    ["n", "num"],
+  ];
   return el(
     "table",
     { class: "plain differences" },
     columns(head),
-    el("tbody", null, metrics.map((m) =>
-      el(
-        "tr",
-        null,
-        el("th", { scope: "row" }, data(m.metric)),
-        el("td", { class: "num" }, number(m.a)),
-        el("td", { class: "num" }, number(m.b)),
-        el("td", { class: "num strong" }, signed(m.difference.value)),
-        el("td", null, differencePlot(m.difference, reach, m.metric), el("span", { class: "small" }, m.difference.low === null ? "–" : `${signed(m.difference.low)} to ${signed(m.difference.high)}`)),
-        el("td", { class: "num" }, m.p_adjusted === null ? "–" : m.p_adjusted < 0.001 ? "< 0.001" : number(m.p_adjusted)),
-        el("td", { class: "num" }, `${m.higher}, ${m.lower}`),
-        el("td", { class: "num" }, `${m.n}`, m.dropped ? el("span", { class: "quiet small" }, ` (${m.dropped} without a value)`) : null),
+    el(
+      "tbody",
+      null,
+      metrics.map((m) =>
+        el(
+          "tr",
+          null,
+          el("th", { scope: "row" }, data(m.metric)),
+          el("td", { class: "num" }, number(m.a)),
+          el("td", { class: "num" }, number(m.b)),
+          el("td", { class: "num strong" }, signed(m.difference.value)),
+          el(
+            "td",
+            null,
+            differencePlot(m.difference, reach, m.metric),
+            el(
+              "span",
+              { class: "small" },
+              m.difference.low === null ? "–" : `${signed(m.difference.low)} to ${signed(m.difference.high)}`,
+            ),
+          ),
+          el(
+            "td",
+            { class: "num" },
+            m.p_adjusted === null ? "–" : m.p_adjusted < 0.001 ? "< 0.001" : number(m.p_adjusted),
+          ),
+          el("td", { class: "num" }, `${m.higher}, ${m.lower}`),
+          el(
+            "td",
+            { class: "num" },
+            `${m.n}`,
+            m.dropped ? el("span", { class: "quiet small" }, ` (${m.dropped} without a value)`) : null,
+          ),
+        ),
       ),
-    )),
+    ),
   );
 }
 
 function flipSection({ flipped, flips }) {
   const all = el("a", { href: address(["samples"], { show: "flipped" }) }, "all samples that changed");
   const entry = (flip) => {
-    const metric = report.metrics.find((m) => m.against === flip.against && flip.claim_id.startsWith(`${m.claims_of}-`));
+    const metric = report.metrics.find(
+      (m) => m.against === flip.against && flip.claim_id.startsWith(`${m.claims_of}-`),
+    );
     return el(
       "li",
       null,
-      el("a", { class: "worst-claim", href: sampleAddress(rowOf(flip.sample_id), { metric: metric?.name, claim: flip.claim_id }) }, sign(flip.a), "→", sign(flip.b), el("span", null, data(flip.claim))),
-      el("p", { class: "quiet small" }, `${LABELS[flip.a].word} → ${LABELS[flip.b].word} against the `, data(partName(flip.against)), " · ", data(flip.sample_id)),
+      el(
+        "a",
+        {
+          class: "worst-claim",
+          href: sampleAddress(rowOf(flip.sample_id), { metric: metric?.name, claim: flip.claim_id }),
+        },
+        sign(flip.a),
+        "→",
+        sign(flip.b),
+        el("span", null, data(flip.claim)),
+      ),
+      el(
+        "p",
+        { class: "quiet small" },
+        `${LABELS[flip.a].word} → ${LABELS[flip.b].word} against the `,
+        data(partName(flip.against)),
+        " · ",
+        data(flip.sample_id),
+      ),
     );
   };
   return el(

@@ -28,7 +28,13 @@ async function load() {
 }
 
 function readRow([id, question, ungrounded, failed, cells]) {
-  return { id, question, ungrounded, failed, cells: cells.map(([value, strip, because]) => ({ value, strip, because })) };
+  return {
+    id,
+    question,
+    ungrounded,
+    failed,
+    cells: cells.map(([value, strip, because]) => ({ value, strip, because })),
+  };
 }
 
 const chunks = new Map();
@@ -72,7 +78,8 @@ function claimsOf(result, part) {
 
 function documentsOf(sample, part) {
   if (part === "contexts") return sample.contexts ?? [];
-  if (part === "reference") return (sample.reference_answers ?? []).map((text, i) => ({ id: `reference-${i + 1}`, text }));
+  if (part === "reference")
+    return (sample.reference_answers ?? []).map((text, i) => ({ id: `reference-${i + 1}`, text }));
   if (part === "answer") return sample.answer === undefined ? [] : [{ id: "answer", text: sample.answer }];
   if (part === "reference_contexts") {
     const texts = sample.reference_contexts ?? [];

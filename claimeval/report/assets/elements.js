@@ -14,7 +14,8 @@ function svg(tag, attributes, ...children) {
 function dress(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (typeof value === "function") node.addEventListener(name, value);
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false)
+      node.setAttribute(name, value === true ? "" : value);
   }
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
@@ -36,7 +37,9 @@ function signed(value, digits = 3) {
 function percent(share) {
   if (share === null || share === undefined) return "–";
   const rounded = Math.round(share * 100);
-  return share > 0 && share < 1 && (rounded === 0 || rounded === 100) ? `${(share * 100).toFixed(1)} %` : `${rounded} %`;
+  return share > 0 && share < 1 && (rounded === 0 || rounded === 100)
+    ? `${(share * 100).toFixed(1)} %`
+    : `${rounded} %`;
 }
 
 function range(ends, digits = 2) {
@@ -50,5 +53,13 @@ function scrolling(heading, ...children) {
 
 // The head of a table: [[name, class?, title?], ...].
 function columns(names) {
-  return el("thead", null, el("tr", null, names.map(([name, kind, title]) => el("th", { scope: "col", class: kind, title }, name))));
+  return el(
+    "thead",
+    null,
+    el(
+      "tr",
+      null,
+      names.map(([name, kind, title]) => el("th", { scope: "col", class: kind, title }, name)),
+    ),
+  );
 }

@@ -5,7 +5,11 @@ const SPECIAL =
 
 // A text as prompts hold it, without the quotation marks; the same as `prompting.quoted`.
 function quoted(text) {
-  const escaped = (found) => found.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  const escaped = (found) =>
+    found
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join("");
   return JSON.stringify(text).replace(SPECIAL, escaped).slice(1, -1);
 }
 
@@ -26,45 +30,109 @@ function messagesOf(packed, call, sample, claims, literals) {
 
 // Opens the dialog with the calls of a sample that `wanted` picks.
 function showExchange(side, wanted) {
-  const calls = (side.result.calls ?? []).map((call, i) => ({ call, packed: side.requests[i] })).filter(({ call }) => wanted(call));
+  const calls = (side.result.calls ?? [])
+    .map((call, i) => ({ call, packed: side.requests[i] }))
+    .filter(({ call }) => wanted(call));
   const dialog = document.getElementById("dialog");
   dialog.replaceChildren(
-    el("div", { class: "dialog-head" }, el("h2", { id: "dialog-title" }, "Request and reply"), el("button", { type: "button", "aria-label": "Close", click: () => dialog.close() }, "✕")),
-    calls.length ? el("div", { class: "dialog-body" }, calls.map(({ call, packed }, i) => exchange(call, packed, side, i + 1, calls.length))) : el("p", null, "No call is recorded for this."),
+    el(
+      "div",
+      { class: "dialog-head" },
+      el("h2", { id: "dialog-title" }, "Request and reply"),
+      el("button", { type: "button", "aria-label": "Close", click: () => dialog.close() }, "✕"),
+    ),
+    calls.length
+      ? el(
+          "div",
+          { class: "dialog-body" },
+          calls.map(({ call, packed }, i) => exchange(call, packed, side, i + 1, calls.length)),
+        )
+      : el("p", null, "No call is recorded for this."),
   );
   dialog.showModal();
 }
 
 function exchange(call, packed, side, number, all) {
-  const claims = new Map((side.result.extractions ?? []).flatMap((e) => e.claims ?? []).map((claim) => [claim.id, claim]));
+  const claims = new Map(
+    (side.result.extractions ?? []).flatMap((e) => e.claims ?? []).map((claim) => [claim.id, claim]),
+  );
   const judge = [side.facts.manifest.extractor, ...side.facts.manifest.judges].find(({ name }) => name === call.judge);
   const facts = [
     ["judge", call.judge],
-    ["step", [call.step, call.attempt ? `asked again (${call.attempt})` : "", call.replicate ? `repeat ${call.replicate + 1}` : "", call.reused ? "taken over from an earlier run" : ""].filter(Boolean).join(", ")],
+    [
+      "step",
+      [
+        call.step,
+        call.attempt ? `asked again (${call.attempt})` : "",
+        call.replicate ? `repeat ${call.replicate + 1}` : "",
+        call.reused ? "taken over from an earlier run" : "",
+      ]
+        .filter(Boolean)
+        .join(", "),
+    ],
     ["served by", call.served_model],
-    ["tokens", call.prompt_tokens === undefined ? null : `${call.prompt_tokens} in, ${call.completion_tokens ?? "?"} out`],
+    [
+      "tokens",
+      call.prompt_tokens === undefined ? null : `${call.prompt_tokens} in, ${call.completion_tokens ?? "?"} out`,
+    ],
     ["key", call.key],
   ];
   return el(
     "article",
     { class: "call" },
     all > 1 && el("h3", null, `Call ${number} of ${all}`),
-    el("dl", { class: "numbers" }, facts.filter(([, value]) => value).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", { class: "long" }, data(value))))),
-    call.failed_because && el("p", { class: "failure" }, `${reasonInWords(call.failed_because)} `, el("code", null, call.failed_because), call.message ? [": ", data(call.message)] : null),
+    el(
+      "dl",
+      { class: "numbers" },
+      facts
+        .filter(([, value]) => value)
+        .map(([name, value]) => el("div", null, el("dt", null, name), el("dd", { class: "long" }, data(value)))),
+    ),
+    call.failed_because &&
+      el(
+        "p",
+        { class: "failure" },
+        `${reasonInWords(call.failed_because)} `,
+        el("code", null, call.failed_because),
+        call.message ? [": ", data(call.message)] : null,
+      ),
     el("h3", null, "Request"),
-    packed ? requestText(packed, call, side, claims, judge) : el("p", { class: "quiet" }, "The request cannot be rebuilt: what would be asked with this run's prompts has another key. The reply below is as it came."),
+    packed
+      ? requestText(packed, call, side, claims, judge)
+      : el(
+          "p",
+          { class: "quiet" },
+          "The request cannot be rebuilt: what would be asked with this run's prompts has another key. The reply below is as it came.",
+        ),
     el("h3", null, "Reply"),
-    call.reply === undefined ? el("p", { class: "quiet" }, "There was none.") : el("pre", { class: "text", tabindex: "0", "data-reply": true }, visible(call.reply)),
+    call.reply === undefined
+      ? el("p", { class: "quiet" }, "There was none.")
+      : el("pre", { class: "text", tabindex: "0", "data-reply": true }, visible(call.reply)),
   );
 }
 
 function requestText(packed, call, side, claims, judge) {
   const { name: _, key_variable: __, structured: ___, extra, ...settings } = judge;
-  const sent = [...Object.entries(settings), ...Object.entries(extra ?? {})].filter(([, value]) => value !== null && value !== false);
+  const sent = [...Object.entries(settings), ...Object.entries(extra ?? {})].filter(
+    ([, value]) => value !== null && value !== false,
+  );
   return [
-    el("p", { class: "quiet small" }, "Rebuilt from prompt, sample and claims. The SHA-256 over it and the settings is the key of the stored reply, so this is what was sent."),
-    messagesOf(packed, call, side.result.sample, claims, side.literals).map(({ role, content }) => [el("h4", null, role), el("pre", { class: "text", tabindex: "0", "data-role": role }, visible(content))]),
-    el("details", { class: "more" }, el("summary", null, "Settings and reply format"), definitions(sent.map(([key, value]) => [key.replaceAll("_", " "), String(value)])), packed[1] !== null && el("pre", { class: "text", tabindex: "0" }, visible(indented(side.literals[packed[1]])))),
+    el(
+      "p",
+      { class: "quiet small" },
+      "Rebuilt from prompt, sample and claims. The SHA-256 over it and the settings is the key of the stored reply, so this is what was sent.",
+    ),
+    messagesOf(packed, call, side.result.sample, claims, side.literals).map(({ role, content }) => [
+      el("h4", null, role),
+      el("pre", { class: "text", tabindex: "0", "data-role": role }, visible(content)),
+    ]),
+    el(
+      "details",
+      { class: "more" },
+      el("summary", null, "Settings and reply format"),
+      definitions(sent.map(([key, value]) => [key.replaceAll("_", " "), String(value)])),
+      packed[1] !== null && el("pre", { class: "text", tabindex: "0" }, visible(indented(side.literals[packed[1]]))),
+    ),
   ];
 }
 

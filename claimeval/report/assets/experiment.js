@@ -5,19 +5,45 @@ const LISTED = 60; // flipped claims drawn at once
 
 function drawExperiment() {
   const { table, selection } = experiment;
-  document.getElementById("main").replaceChildren(...[
-    el("header", { class: "intro" }, el("h1", null, data(table.data)), el("p", null, `${plural(table.arms.length, "way")} to judge the same ${plural(table.samples, "sample")}. Differences are paired, arm minus baseline; the baseline is `, data(table.baseline), ".")),
-    selection && el("section", { class: "cautions" }, el("h2", null, "Chosen by human labels"), el("p", null, data(selection))),
-    ...Object.keys(table.arms[0].metrics).map(metricSection),
-    costSection(),
-    table.arms.some((arm) => arm.with_people) && peopleSection(),
-    flippedSection(),
-  ].filter(Boolean));
+  document
+    .getElementById("main")
+    .replaceChildren(
+      ...[
+        el(
+          "header",
+          { class: "intro" },
+          el("h1", null, data(table.data)),
+          el(
+            "p",
+            null,
+            `${plural(table.arms.length, "way")} to judge the same ${plural(table.samples, "sample")}. Differences are paired, arm minus baseline; the baseline is `,
+            data(table.baseline),
+            ".",
+          ),
+        ),
+        selection &&
+          el(
+            "section",
+            { class: "cautions" },
+            el("h2", null, "Chosen by human labels"),
+            el("p", null, data(selection)),
+          ),
+        ...Object.keys(table.arms[0].metrics).map(metricSection),
+        costSection(),
+        table.arms.some((arm) => arm.with_people) && peopleSection(),
+        flippedSection(),
+      ].filter(Boolean),
+    );
 }
 
 function metricSection(metric, i) {
   const { arms, baseline } = experiment.table;
-  const reach = Math.max(0.05, ...arms.flatMap(({ metrics }) => [metrics[metric].difference, ...(metrics[metric].difference_ci ?? [])].map((d) => Math.abs(d ?? 0))));
+  const reach = Math.max(
+    0.05,
+    ...arms.flatMap(({ metrics }) =>
+      [metrics[metric].difference, ...(metrics[metric].difference_ci ?? [])].map((d) => Math.abs(d ?? 0)),
+    ),
+  );
   const row = ({ name, metrics }) => {
     const cell = metrics[metric];
     const [low, high] = cell.difference_ci ?? [null, null];
@@ -32,14 +58,40 @@ function metricSection(metric, i) {
         ? el("td", { colspan: 3, class: "quiet" }, "baseline")
         : [
             el("td", null, differencePlot({ value: cell.difference, low, high }, reach, name)),
-            el("td", { class: "num strong" }, signed(cell.difference), el("span", { class: "quiet small below" }, low === null ? "–" : `${signed(low, 2)} to ${signed(high, 2)}`)),
-            el("td", { class: "num" }, cell.p_holm === null ? "–" : cell.p_holm < 0.001 ? "< 0.001" : number(cell.p_holm)),
+            el(
+              "td",
+              { class: "num strong" },
+              signed(cell.difference),
+              el(
+                "span",
+                { class: "quiet small below" },
+                low === null ? "–" : `${signed(low, 2)} to ${signed(high, 2)}`,
+              ),
+            ),
+            el(
+              "td",
+              { class: "num" },
+              cell.p_holm === null ? "–" : cell.p_holm < 0.001 ? "< 0.001" : number(cell.p_holm),
+            ),
           ],
     );
   };
   const heading = `metric-${i}`;
-  const head = [["arm"], ["mean and 95 % interval"], ["mean", "num"], ["n", "num"], ["difference to the baseline"], ["difference", "num"], ["p (Holm)", "num", "sign-flip permutation test, Holm-adjusted over the arms"]];
-  return el("section", { "aria-labelledby": heading }, el("h2", { id: heading }, data(metric)), scrolling(heading, el("table", { class: "plain differences" }, columns(head), el("tbody", null, arms.map(row)))));
+  const head = [
+    ["arm"],
+    ["mean and 95 % interval"],
+    ["mean", "num"],
+    ["n", "num"],
+    ["difference to the baseline"],
+    ["difference", "num"],
+    ["p (Holm)", "num", "sign-flip permutation test, Holm-adjusted over the arms"],
+  ];
+  return el(
+    "section",
+    { "aria-labelledby": heading },
+    el("h2", { id: heading }, data(metric)),
+    scrolling(heading, el("table", { class: "plain differences" }, columns(head), el("tbody", null, arms.map(row)))),
+  );
 }
 
 function costSection() {
@@ -54,18 +106,66 @@ function costSection() {
       arm.cost === null ? "unknown" : `$${arm.cost.toFixed(2)}`,
       arm.median_latency === null ? "–" : `${arm.median_latency.toFixed(2)} s`,
     ];
-    return el("tr", null, el("th", { scope: "row" }, data(arm.name)), cells.map((text) => el("td", { class: "num" }, text)));
+    return el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(arm.name)),
+      cells.map((text) => el("td", { class: "num" }, text)),
+    );
   };
-  const head = [["arm"], ["claims", "num"], ["unassessed", "num"], ["unreadable replies", "num"], ["flipped", "num"], ["calls", "num"], ["tokens in + out", "num"], ["cost", "num"], ["median call", "num"]];
-  return el("section", { "aria-labelledby": "took" }, el("h2", { id: "took" }, "What it took"), scrolling("took", el("table", { class: "plain" }, columns(head), el("tbody", null, experiment.table.arms.map(row)))));
+  const head = [
+    ["arm"],
+    ["claims", "num"],
+    ["unassessed", "num"],
+    ["unreadable replies", "num"],
+    ["flipped", "num"],
+    ["calls", "num"],
+    ["tokens in + out", "num"],
+    ["cost", "num"],
+    ["median call", "num"],
+  ];
+  return el(
+    "section",
+    { "aria-labelledby": "took" },
+    el("h2", { id: "took" }, "What it took"),
+    scrolling(
+      "took",
+      el("table", { class: "plain" }, columns(head), el("tbody", null, experiment.table.arms.map(row))),
+    ),
+  );
 }
 
 function peopleSection() {
   const between = (value, ends) => [number(value), el("span", { class: "quiet small below" }, range(ends))];
   const row = ({ name, with_people: found }) =>
-    found && el("tr", null, el("th", { scope: "row" }, data(name)), el("td", { class: "num" }, String(found.claims)), [["accuracy", "accuracy_ci"], ["balanced_accuracy", "balanced_accuracy_ci"], ["kappa", "kappa_ci"]].map(([value, ends]) => el("td", { class: "num" }, between(found[value], found[ends]))));
-  const head = [["arm"], ["labelled claims", "num"], ["accuracy", "num"], ["balanced accuracy", "num"], ["kappa", "num"]];
-  return el("section", { "aria-labelledby": "people" }, el("h2", { id: "people" }, "Agreement with people"), scrolling("people", el("table", { class: "plain" }, columns(head), el("tbody", null, experiment.table.arms.map(row)))));
+    found &&
+    el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(name)),
+      el("td", { class: "num" }, String(found.claims)),
+      [
+        ["accuracy", "accuracy_ci"],
+        ["balanced_accuracy", "balanced_accuracy_ci"],
+        ["kappa", "kappa_ci"],
+      ].map(([value, ends]) => el("td", { class: "num" }, between(found[value], found[ends]))),
+    );
+  const head = [
+    ["arm"],
+    ["labelled claims", "num"],
+    ["accuracy", "num"],
+    ["balanced accuracy", "num"],
+    ["kappa", "num"],
+  ];
+  return el(
+    "section",
+    { "aria-labelledby": "people" },
+    el("h2", { id: "people" }, "Agreement with people"),
+    scrolling(
+      "people",
+      el("table", { class: "plain" }, columns(head), el("tbody", null, experiment.table.arms.map(row))),
+    ),
+  );
 }
 
 function flippedSection() {
@@ -78,8 +178,28 @@ function flippedSection() {
     el(
       "form",
       { class: "toolbar", role: "search", submit: (event) => event.preventDefault() },
-      el("label", { class: "wide" }, el("span", null, "Search"), el("input", { type: "search", id: "search", placeholder: "sample, question, claim, reason …", input: (event) => showFlips({ query: event.target.value }) })),
-      el("label", null, el("span", null, "Arm"), el("select", { change: (event) => showFlips({ arm: event.target.value }) }, el("option", { value: "" }, "all arms"), arms.map((name) => el("option", { value: name }, name)))),
+      el(
+        "label",
+        { class: "wide" },
+        el("span", null, "Search"),
+        el("input", {
+          type: "search",
+          id: "search",
+          placeholder: "sample, question, claim, reason …",
+          input: (event) => showFlips({ query: event.target.value }),
+        }),
+      ),
+      el(
+        "label",
+        null,
+        el("span", null, "Arm"),
+        el(
+          "select",
+          { change: (event) => showFlips({ arm: event.target.value }) },
+          el("option", { value: "" }, "all arms"),
+          arms.map((name) => el("option", { value: name }, name)),
+        ),
+      ),
     ),
     el("p", { class: "count", id: "count", role: "status" }),
     el("ol", { class: "worst", id: "flips" }),
@@ -89,7 +209,14 @@ function flippedSection() {
 function showFlips(changed) {
   Object.assign(experiment, changed);
   const wanted = experiment.query.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = (flip) => (!experiment.arm || flip.arm === experiment.arm) && wanted.every((term) => [flip.sample, flip.question, flip.claim, flip.baseline_reason, flip.verdict_reason].join("\n").toLowerCase().includes(term));
+  const has = (flip) =>
+    (!experiment.arm || flip.arm === experiment.arm) &&
+    wanted.every((term) =>
+      [flip.sample, flip.question, flip.claim, flip.baseline_reason, flip.verdict_reason]
+        .join("\n")
+        .toLowerCase()
+        .includes(term),
+    );
   const found = experiment.flips.filter(has);
   const shown = found.length > LISTED ? `, the first ${LISTED} shown` : "";
   document.getElementById("count").textContent = `${plural(found.length, "claim")}${shown}`;
@@ -97,15 +224,31 @@ function showFlips(changed) {
 }
 
 function flipEntry(flip) {
-  const said = (label) => (Object.hasOwn(LABELS, label) ? chip(label) : el("span", { class: "chip is-unassessed" }, data(label)));
-  const side = (name, label, reason) => el("p", { class: "small" }, el("span", { class: "quiet" }, data(name), " "), said(label), reason ? [" ", data(reason)] : null);
+  const said = (label) =>
+    Object.hasOwn(LABELS, label) ? chip(label) : el("span", { class: "chip is-unassessed" }, data(label));
+  const side = (name, label, reason) =>
+    el(
+      "p",
+      { class: "small" },
+      el("span", { class: "quiet" }, data(name), " "),
+      said(label),
+      reason ? [" ", data(reason)] : null,
+    );
   return el(
     "li",
     null,
     el("p", null, data(flip.claim)),
     side(experiment.table.baseline, flip.baseline, flip.baseline_reason),
     side(flip.arm, flip.verdict, flip.verdict_reason),
-    el("p", { class: "quiet small" }, data(flip.sample), " · ", data(flip.question), " · against the ", data(partName(flip.against))),
+    el(
+      "p",
+      { class: "quiet small" },
+      data(flip.sample),
+      " · ",
+      data(flip.question),
+      " · against the ",
+      data(partName(flip.against)),
+    ),
   );
 }
 

@@ -30,9 +30,15 @@ function sorts() {
 }
 
 function listState(params) {
-  const named = Math.max(0, report.metrics.findIndex(({ name }) => name === params.get("metric")));
+  const named = Math.max(
+    0,
+    report.metrics.findIndex(({ name }) => name === params.get("metric")),
+  );
   const below = params.get("below") ? Number(params.get("below")) : NaN;
-  const bar = params.get("from") !== null && params.get("to") !== null ? [Number(params.get("from")), Number(params.get("to"))] : null;
+  const bar =
+    params.get("from") !== null && params.get("to") !== null
+      ? [Number(params.get("from")), Number(params.get("to"))]
+      : null;
   return {
     q: params.get("q") ?? "",
     metric: named,
@@ -75,7 +81,9 @@ function passes(row, state) {
   if (state.below !== null && !(cell.value !== null && cell.value < state.below)) return false;
   if (!state.bar) return true;
   const [from, to] = state.bar;
-  return cell.value !== null && (from === to ? cell.value === to : cell.value > from && cell.value <= to && cell.value < 1);
+  return (
+    cell.value !== null && (from === to ? cell.value === to : cell.value > from && cell.value <= to && cell.value < 1)
+  );
 }
 
 function ordered(rows, state) {

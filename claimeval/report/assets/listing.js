@@ -22,17 +22,63 @@ function toolbar() {
       "label",
       null,
       el("span", null, label),
-      el("select", { change: (event) => changeList({ [name]: event.target.value }) }, options.map(([value, text]) => el("option", { value, selected: String(state[name]) === String(value) }, text))),
+      el(
+        "select",
+        { change: (event) => changeList({ [name]: event.target.value }) },
+        options.map(([value, text]) => el("option", { value, selected: String(state[name]) === String(value) }, text)),
+      ),
     );
   return el(
     "form",
     { class: "toolbar", role: "search", submit: (event) => event.preventDefault() },
-    el("label", { class: "wide" }, el("span", null, "Search"), el("input", { type: "search", id: "search", value: state.q, placeholder: "id, question, answer, claim, reason …", autocomplete: "off", spellcheck: "false", input: (event) => changeList({ q: event.target.value }, false) })),
-    select("Metric", "metric", report.metrics.map(({ name }, i) => [i, name])),
-    report.comparison && select("Run", "run", [[0, "a"], [1, "b"]]),
-    select("Show", "show", shows().map((name) => [name, SHOWS[name][0]])),
-    el("label", { class: "narrow" }, el("span", null, "Below"), el("input", { type: "number", id: "below", min: 0, max: 1, step: 0.05, value: state.below ?? "", input: (event) => changeList({ below: event.target.value === "" ? null : Number(event.target.value) }, false) })),
-    select("Order", "sort", sorts().map((name) => [name, SORTS[name]])),
+    el(
+      "label",
+      { class: "wide" },
+      el("span", null, "Search"),
+      el("input", {
+        type: "search",
+        id: "search",
+        value: state.q,
+        placeholder: "id, question, answer, claim, reason …",
+        autocomplete: "off",
+        spellcheck: "false",
+        input: (event) => changeList({ q: event.target.value }, false),
+      }),
+    ),
+    select(
+      "Metric",
+      "metric",
+      report.metrics.map(({ name }, i) => [i, name]),
+    ),
+    report.comparison &&
+      select("Run", "run", [
+        [0, "a"],
+        [1, "b"],
+      ]),
+    select(
+      "Show",
+      "show",
+      shows().map((name) => [name, SHOWS[name][0]]),
+    ),
+    el(
+      "label",
+      { class: "narrow" },
+      el("span", null, "Below"),
+      el("input", {
+        type: "number",
+        id: "below",
+        min: 0,
+        max: 1,
+        step: 0.05,
+        value: state.below ?? "",
+        input: (event) => changeList({ below: event.target.value === "" ? null : Number(event.target.value) }, false),
+      }),
+    ),
+    select(
+      "Order",
+      "sort",
+      sorts().map((name) => [name, SORTS[name]]),
+    ),
   );
 }
 
@@ -53,9 +99,17 @@ function runQuery() {
   list.searching?.abort();
   list.searching = new AbortController();
   const { state } = list;
-  const passing = ordered(report.rows.filter((row) => passes(row, state)), state);
+  const passing = ordered(
+    report.rows.filter((row) => passes(row, state)),
+    state,
+  );
   if (!terms(state.q).length) return showRows(passing, 1);
-  return search(state.q, list.searching.signal, (matches, share) => showRows(passing.filter((row) => matches.has(row.number)), share));
+  return search(state.q, list.searching.signal, (matches, share) =>
+    showRows(
+      passing.filter((row) => matches.has(row.number)),
+      share,
+    ),
+  );
 }
 
 function showRows(rows, share) {
@@ -64,13 +118,23 @@ function showRows(rows, share) {
   list.count.replaceChildren(
     `${rows.length.toLocaleString("en")} of ${plural(report.rows.length, "sample")}`,
     share < 1 ? `, still searching inside (${percent(share)})` : "",
-    bar ? el("button", { type: "button", class: "token", click: () => changeList({ bar: null }) }, data(report.metrics[metric].name), bar[0] === bar[1] ? ` at ${bar[0]} ✕` : ` over ${bar[0]}, at most ${bar[1]} ✕`) : "",
-    JSON.stringify(listState(new URLSearchParams())) === JSON.stringify(list.state) ? "" : el("a", { class: "token", href: "#/samples" }, "show all"),
+    bar
+      ? el(
+          "button",
+          { type: "button", class: "token", click: () => changeList({ bar: null }) },
+          data(report.metrics[metric].name),
+          bar[0] === bar[1] ? ` at ${bar[0]} ✕` : ` over ${bar[0]}, at most ${bar[1]} ✕`,
+        )
+      : "",
+    JSON.stringify(listState(new URLSearchParams())) === JSON.stringify(list.state)
+      ? ""
+      : el("a", { class: "token", href: "#/samples" }, "show all"),
   );
   list.head.replaceChildren(...listHead());
   list.body.dataset.rows = rows.length;
   document.documentElement.style.setProperty("--metrics", report.metrics.length);
-  if (!rows.length) list.body.replaceChildren(el("p", { class: "empty" }, share < 1 ? "Searching …" : "No sample is like that."));
+  if (!rows.length)
+    list.body.replaceChildren(el("p", { class: "empty" }, share < 1 ? "Searching …" : "No sample is like that."));
   drawRows(true);
 }
 
@@ -80,7 +144,17 @@ function listHead() {
     const sorted = state.metric === i && (state.sort === "worst" || state.sort === "best");
     const next = sorted && state.sort === "worst" ? "best" : "worst";
     const arrow = sorted ? (state.sort === "worst" ? " ↑" : " ↓") : "";
-    return el("button", { type: "button", class: state.metric === i ? "focus" : null, "aria-label": `Sort by ${metric.name}, ${SORTS[next]}`, click: () => changeList({ metric: i, sort: next }) }, data(metric.name), arrow);
+    return el(
+      "button",
+      {
+        type: "button",
+        class: state.metric === i ? "focus" : null,
+        "aria-label": `Sort by ${metric.name}, ${SORTS[next]}`,
+        click: () => changeList({ metric: i, sort: next }),
+      },
+      data(metric.name),
+      arrow,
+    );
   };
   return [el("span", null, "sample"), ...report.metrics.map(button), el("span", null, "claims")];
 }
@@ -96,13 +170,17 @@ function drawRows(anew = false) {
   const above = -body.getBoundingClientRect().top;
   const printing = matchMedia("print").matches;
   const first = printing ? 0 : Math.max(0, Math.floor(above / height) - SPARE);
-  const last = printing ? Math.min(rows.length, PRINTED) : Math.min(rows.length, Math.ceil((above + innerHeight) / height) + SPARE);
+  const last = printing
+    ? Math.min(rows.length, PRINTED)
+    : Math.min(rows.length, Math.ceil((above + innerHeight) / height) + SPARE);
   body.style.height = `${(printing ? last : rows.length) * height}px`;
   const drawn = new Map(anew ? [] : [...body.children].map((node) => [Number(node.dataset.at), node]));
   const nodes = [];
   for (let at = first; at < last; at += 1) nodes.push(drawn.get(at) ?? drawRow(rows[at], at, height));
   if (anew || nodes.length !== body.children.length || nodes.some((node, i) => node !== body.children[i])) {
-    const focused = body.contains(document.activeElement) ? document.activeElement.closest("[data-at]")?.dataset.at : null;
+    const focused = body.contains(document.activeElement)
+      ? document.activeElement.closest("[data-at]")?.dataset.at
+      : null;
     body.replaceChildren(...nodes);
     if (focused !== null) body.querySelector(`[data-at="${focused}"] a`)?.focus({ preventScroll: true });
   }
@@ -114,9 +192,24 @@ function drawRow(row, at, height) {
     { class: "row", role: "listitem", "aria-posinset": at + 1, "aria-setsize": list.rows.length, "data-at": at },
     el(
       "a",
-      { href: sampleAddress(row, { metric: report.metrics[list.state.metric]?.name, run: list.state.run || null }), click: () => (list.cursor = at) },
-      el("span", { class: "row-text" }, el("span", { class: "row-id" }, data(row.id)), el("span", { class: "row-question" }, data(row.question))),
-      report.metrics.map((metric, i) => el("span", { class: i === list.state.metric ? "row-value focus" : "row-value" }, el("span", { class: "unseen" }, `${metric.name} `), rowValue(row, i))),
+      {
+        href: sampleAddress(row, { metric: report.metrics[list.state.metric]?.name, run: list.state.run || null }),
+        click: () => (list.cursor = at),
+      },
+      el(
+        "span",
+        { class: "row-text" },
+        el("span", { class: "row-id" }, data(row.id)),
+        el("span", { class: "row-question" }, data(row.question)),
+      ),
+      report.metrics.map((metric, i) =>
+        el(
+          "span",
+          { class: i === list.state.metric ? "row-value focus" : "row-value" },
+          el("span", { class: "unseen" }, `${metric.name} `),
+          rowValue(row, i),
+        ),
+      ),
       el("span", { class: "row-claims" }, strips(row, list.state), flags(row)),
     ),
   );
@@ -125,28 +218,55 @@ function drawRow(row, at, height) {
 }
 
 function rowValue(row, i) {
-  const one = (cell) => (cell.value === null ? el("span", { class: "quiet", title: reasonInWords(cell.because) }, "–") : number(cell.value, 2));
+  const one = (cell) =>
+    cell.value === null
+      ? el("span", { class: "quiet", title: reasonInWords(cell.because) }, "–")
+      : number(cell.value, 2);
   if (!row.other) return one(row.cells[i]);
   const [a, b] = [row.cells[i], row.other.cells[i]];
-  const direction = a.value === null || b.value === null || a.value === b.value ? "same" : b.value > a.value ? "up" : "down";
-  return el("span", { class: `pair is-${direction}` }, one(a), el("span", { "aria-label": "then" }, direction === "up" ? " ↗ " : direction === "down" ? " ↘ " : " → "), one(b));
+  const direction =
+    a.value === null || b.value === null || a.value === b.value ? "same" : b.value > a.value ? "up" : "down";
+  return el(
+    "span",
+    { class: `pair is-${direction}` },
+    one(a),
+    el("span", { "aria-label": "then" }, direction === "up" ? " ↗ " : direction === "down" ? " ↘ " : " → "),
+    one(b),
+  );
 }
 
 function strips(row, { metric }) {
   if (!row.other) return strip(row.cells[metric]);
-  return el("span", { class: "two-strips" }, [row, row.other].map((run, i) => el("span", null, el("span", { class: "quiet" }, `${"ab"[i]} `), strip(run.cells[metric]))));
+  return el(
+    "span",
+    { class: "two-strips" },
+    [row, row.other].map((run, i) =>
+      el("span", null, el("span", { class: "quiet" }, `${"ab"[i]} `), strip(run.cells[metric])),
+    ),
+  );
 }
 
 const STRIP = 24;
 
 function strip(cell) {
-  if (!cell?.strip) return el("span", { class: "quiet small" }, cell?.because ? reasonInWords(cell.because) : "no claims");
+  if (!cell?.strip)
+    return el("span", { class: "quiet small" }, cell?.because ? reasonInWords(cell.because) : "no claims");
   const signs = [...cell.strip.slice(0, STRIP)].map(letterSign);
-  return el("span", { class: "strip" }, signs, cell.strip.length > STRIP ? ` +${cell.strip.length - STRIP}` : null, el("span", { class: "unseen" }, countsInWords(counts(cell.strip))));
+  return el(
+    "span",
+    { class: "strip" },
+    signs,
+    cell.strip.length > STRIP ? ` +${cell.strip.length - STRIP}` : null,
+    el("span", { class: "unseen" }, countsInWords(counts(cell.strip))),
+  );
 }
 
 function flags(row) {
-  const found = [row.flips && `${row.flips} flipped`, row.ungrounded && `${row.ungrounded} ungrounded`, row.failed && plural(row.failed, "failed call")].filter(Boolean);
+  const found = [
+    row.flips && `${row.flips} flipped`,
+    row.ungrounded && `${row.ungrounded} ungrounded`,
+    row.failed && plural(row.failed, "failed call"),
+  ].filter(Boolean);
   return found.map((text) => el("span", { class: "flag" }, text));
 }
 

@@ -1,10 +1,19 @@
 // Puts the views together: the address decides what is shown; keys move through it.
 
 const VIEWS = {
-  "": { title: () => (report.comparison ? "Comparison" : "Overview"), draw: (main) => (report.comparison ? drawComparison(main) : drawOverview(main)) },
-  run: { title: () => "Run", draw: (main, { rest }) => drawOverview(main, rest[0] === "b" && report.runs.length > 1 ? 1 : 0) },
+  "": {
+    title: () => (report.comparison ? "Comparison" : "Overview"),
+    draw: (main) => (report.comparison ? drawComparison(main) : drawOverview(main)),
+  },
+  run: {
+    title: () => "Run",
+    draw: (main, { rest }) => drawOverview(main, rest[0] === "b" && report.runs.length > 1 ? 1 : 0),
+  },
   samples: { title: () => "Samples", draw: (main, { params }) => drawList(main, params) },
-  sample: { title: ({ rest }) => rest[0] ?? "Sample", draw: (main, { rest, params }, current) => drawSample(main, rest[0] ?? "", params, current) },
+  sample: {
+    title: ({ rest }) => rest[0] ?? "Sample",
+    draw: (main, { rest, params }, current) => drawSample(main, rest[0] ?? "", params, current),
+  },
   settings: { title: () => "Prompts and judges", draw: (main) => drawSettings(main) },
 };
 
@@ -32,28 +41,47 @@ async function show() {
   if (turn !== shown.turn) return;
   document.title = `${VIEWS[view].title(at)} · ${dataName(report.runs[0])} · claimeval`;
   main.dataset.view = view;
-  if (view === "samples" && shown.listAt?.address === location.hash) scrollTo({ top: shown.listAt.top, behavior: "instant" });
+  if (view === "samples" && shown.listAt?.address === location.hash)
+    scrollTo({ top: shown.listAt.top, behavior: "instant" });
   else if (opened.claim === null || view !== "sample") scrollTo({ top: 0, behavior: "instant" });
   shown.drawn = turn;
   if (turn > 1 && !(view === "samples" && document.activeElement?.id === "search")) main.focus({ preventScroll: true });
 }
 
 function navigation(view, { rest }) {
-  const entry = (path, text, current) => el("a", { href: address(path), "aria-current": current ? "page" : null }, text);
-  const runs = report.comparison ? ["a", "b"].map((letter) => entry(["run", letter], `Run ${letter}`, view === "run" && (rest[0] ?? "a") === letter)) : [];
-  document.getElementById("nav").replaceChildren(
-    entry([], VIEWS[""].title(), view === ""),
-    ...runs,
-    entry(["samples"], `Samples (${report.rows.length.toLocaleString("en")})`, view === "samples" || view === "sample"),
-    entry(["settings"], "Prompts and judges", view === "settings"),
-  );
+  const entry = (path, text, current) =>
+    el("a", { href: address(path), "aria-current": current ? "page" : null }, text);
+  const runs = report.comparison
+    ? ["a", "b"].map((letter) => entry(["run", letter], `Run ${letter}`, view === "run" && (rest[0] ?? "a") === letter))
+    : [];
+  document
+    .getElementById("nav")
+    .replaceChildren(
+      entry([], VIEWS[""].title(), view === ""),
+      ...runs,
+      entry(
+        ["samples"],
+        `Samples (${report.rows.length.toLocaleString("en")})`,
+        view === "samples" || view === "sample",
+      ),
+      entry(["settings"], "Prompts and judges", view === "settings"),
+    );
 }
 
 function help() {
   const dialog = document.getElementById("dialog");
   dialog.replaceChildren(
-    el("div", { class: "dialog-head" }, el("h2", { id: "dialog-title" }, "Keys"), el("button", { type: "button", "aria-label": "Close", click: () => dialog.close() }, "✕")),
-    el("dl", { class: "numbers" }, KEYS.map(([key, meaning]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, meaning)))),
+    el(
+      "div",
+      { class: "dialog-head" },
+      el("h2", { id: "dialog-title" }, "Keys"),
+      el("button", { type: "button", "aria-label": "Close", click: () => dialog.close() }, "✕"),
+    ),
+    el(
+      "dl",
+      { class: "numbers" },
+      KEYS.map(([key, meaning]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, meaning))),
+    ),
   );
   dialog.showModal();
 }
@@ -108,7 +136,13 @@ async function start() {
   history.scrollRestoration = "manual";
   await load();
   const served = location.pathname === "/report"; // by `claimeval view`, which lists all runs at /
-  document.getElementById("brand").replaceChildren(served ? el("a", { href: "/" }, "All runs") : "claimeval", " ", el("span", { class: "quiet" }, data(dataName(report.runs[0]))));
+  document
+    .getElementById("brand")
+    .replaceChildren(
+      served ? el("a", { href: "/" }, "All runs") : "claimeval",
+      " ",
+      el("span", { class: "quiet" }, data(dataName(report.runs[0]))),
+    );
   document.getElementById("theme").addEventListener("click", nextTheme);
   document.getElementById("keys").addEventListener("click", help);
   addEventListener("hashchange", show);

@@ -5,7 +5,12 @@ function matrix(side) {
   const { entries } = side;
   const named = entries.map((entry) => namedDocuments(entry, side));
   const known = new Set(side.result.sample.reference_context_ids ?? []);
-  if (documents.length < 2 || !entries.length || !(named.some((map) => map.size) || documents.some(({ id }) => known.has(id)))) return null;
+  if (
+    documents.length < 2 ||
+    !entries.length ||
+    !(named.some((map) => map.size) || documents.some(({ id }) => known.has(id)))
+  )
+    return null;
   const uses = documents.map((document, column) => documentUse(document, column, documents, entries, named));
   return el(
     "section",
@@ -16,21 +21,72 @@ function matrix(side) {
       el(
         "table",
         { class: "plain" },
-        el("thead", null, el("tr", null, el("th", { scope: "col" }, "claim"), documents.map((document, i) => el("th", { scope: "col" }, el("span", { class: "rank" }, `${i + 1}`), el("span", { class: "column-name" }, data(document.id)), known.has(document.id) && el("span", { class: "flag relevant" }, "reference"))))),
-        el("tbody", null, entries.map((entry, i) => matrixRow(entry, named[i], documents))),
-        el("tfoot", null, el("tr", null, el("th", { scope: "row" }, "use"), uses.map((use) => el("td", { title: USES[use] }, use)))),
+        el(
+          "thead",
+          null,
+          el(
+            "tr",
+            null,
+            el("th", { scope: "col" }, "claim"),
+            documents.map((document, i) =>
+              el(
+                "th",
+                { scope: "col" },
+                el("span", { class: "rank" }, `${i + 1}`),
+                el("span", { class: "column-name" }, data(document.id)),
+                known.has(document.id) && el("span", { class: "flag relevant" }, "reference"),
+              ),
+            ),
+          ),
+        ),
+        el(
+          "tbody",
+          null,
+          entries.map((entry, i) => matrixRow(entry, named[i], documents)),
+        ),
+        el(
+          "tfoot",
+          null,
+          el(
+            "tr",
+            null,
+            el("th", { scope: "row" }, "use"),
+            uses.map((use) => el("td", { title: USES[use] }, use)),
+          ),
+        ),
       ),
     ),
-    el("p", { class: "quiet small" }, "A sign stands where a judge names the document for the claim. ", [...new Set(uses)].map((use) => `${use}: ${USES[use]}`).join("; "), "."),
+    el(
+      "p",
+      { class: "quiet small" },
+      "A sign stands where a judge names the document for the claim. ",
+      [...new Set(uses)].map((use) => `${use}: ${USES[use]}`).join("; "),
+      ".",
+    ),
   );
 }
 
 function matrixRow({ claim, number, label, because }, named, documents) {
   const cell = (document) => {
     const judges = named.get(document.id);
-    return el("td", null, judges ? [sign(label, because), el("span", { class: "unseen" }, LABELS[label].word), judges.length > 1 ? el("span", { class: "quiet small" }, `×${judges.length}`) : null] : null);
+    return el(
+      "td",
+      null,
+      judges
+        ? [
+            sign(label, because),
+            el("span", { class: "unseen" }, LABELS[label].word),
+            judges.length > 1 ? el("span", { class: "quiet small" }, `×${judges.length}`) : null,
+          ]
+        : null,
+    );
   };
-  return el("tr", null, el("th", { scope: "row" }, `${number}. `, el("span", { class: "matrix-claim" }, data(claim.text))), documents.map(cell));
+  return el(
+    "tr",
+    null,
+    el("th", { scope: "row" }, `${number}. `, el("span", { class: "matrix-claim" }, data(claim.text))),
+    documents.map(cell),
+  );
 }
 
 const USES = {

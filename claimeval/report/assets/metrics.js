@@ -3,13 +3,27 @@
 function metricCard({ metric, labels, distribution }, facts, run) {
   const summary = facts.summary.metrics[metric.name];
   const without = Object.values(summary.missing).reduce((sum, n) => sum + n, 0);
-  const list = (ends) => address(["samples"], { metric: metric.name, run: run || null, ...(ends ? { from: ends[0], to: ends[1] } : { show: "no_score" }) });
+  const list = (ends) =>
+    address(["samples"], {
+      metric: metric.name,
+      run: run || null,
+      ...(ends ? { from: ends[0], to: ends[1] } : { show: "no_score" }),
+    });
   const heading = `metric-${run}-${metric.name}`;
   return el(
     "section",
     { class: "card", "aria-labelledby": heading },
     el("h3", { id: heading }, data(metric.name)),
-    el("p", { class: "quiet" }, metric.says ? data(metric.says) : null, metric.says ? " · " : null, "claims of the ", data(partName(metric.claims_of)), " against the ", data(partName(metric.against))),
+    el(
+      "p",
+      { class: "quiet" },
+      metric.says ? data(metric.says) : null,
+      metric.says ? " · " : null,
+      "claims of the ",
+      data(partName(metric.claims_of)),
+      " against the ",
+      data(partName(metric.against)),
+    ),
     el(
       "p",
       { class: "headline" },
@@ -17,7 +31,12 @@ function metricCard({ metric, labels, distribution }, facts, run) {
       el("span", { class: "quiet" }, summary.ci ? ` 95 % interval ${range(summary.ci)}` : " no interval"),
     ),
     el("div", null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
-    el("p", { class: "quiet small" }, `mean of ${plural(summary.n, "sample")}`, without ? `, ${without} without a score` : ", none missing"),
+    el(
+      "p",
+      { class: "quiet small" },
+      `mean of ${plural(summary.n, "sample")}`,
+      without ? `, ${without} without a score` : ", none missing",
+    ),
     reasonList(summary.missing, "sample"),
     el("h4", null, plural(summary.claims, "claim")),
     labelBar(labels, `${metric.name}, labels of claims`),
@@ -31,21 +50,36 @@ function reasonList(reasons, one) {
   return el(
     "ul",
     { class: "reasons" },
-    Object.entries(reasons).map(([reason, n]) => el("li", null, `${plural(n, one)}: ${reasonInWords(reason)} `, el("code", null, reason))),
+    Object.entries(reasons).map(([reason, n]) =>
+      el("li", null, `${plural(n, one)}: ${reasonInWords(reason)} `, el("code", null, reason)),
+    ),
   );
 }
 
 function metricNumbers(summary) {
   const rows = [
     ["micro mean", number(summary.micro), "supported claims of all judged claims"],
-    ["bounds", range(summary.bounds, 3), "the mean if everything unassessed were unsupported, and if it were supported"],
+    [
+      "bounds",
+      range(summary.bounds, 3),
+      "the mean if everything unassessed were unsupported, and if it were supported",
+    ],
     ["judged claims", `${summary.judged} of ${summary.claims}`, "claims with a label"],
     ["ungrounded claims", String(summary.ungrounded), "claims that could not be tied to the text they were taken from"],
     ["lost to failures", percent(summary.failure_rate), "the larger of the shares of samples and claims"],
   ];
   return [
-    el("dl", { class: "numbers" }, rows.map(([name, value, meaning]) => el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)))),
-    Object.keys(summary.unassessed).length > 0 && [el("h4", null, "Unassessed claims"), reasonList(summary.unassessed, "claim")],
+    el(
+      "dl",
+      { class: "numbers" },
+      rows.map(([name, value, meaning]) =>
+        el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
+      ),
+    ),
+    Object.keys(summary.unassessed).length > 0 && [
+      el("h4", null, "Unassessed claims"),
+      reasonList(summary.unassessed, "claim"),
+    ],
   ];
 }
 
@@ -54,5 +88,11 @@ function memberMeans({ members }, facts) {
   const judges = Object.entries(members ?? {});
   if (!judges.length) return null;
   const short = judgeNames(facts);
-  return el("ul", { class: "members small" }, judges.map(([judge, { mean }]) => el("li", null, el("span", { class: "quiet" }, data(short.get(judge) ?? judge), " alone "), number(mean))));
+  return el(
+    "ul",
+    { class: "members small" },
+    judges.map(([judge, { mean }]) =>
+      el("li", null, el("span", { class: "quiet" }, data(short.get(judge) ?? judge), " alone "), number(mean)),
+    ),
+  );
 }

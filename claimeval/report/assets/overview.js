@@ -2,16 +2,22 @@
 
 function drawOverview(main, run = 0) {
   const facts = report.runs[run];
-  main.replaceChildren(...[
-    overviewHeading(facts, run),
-    cautionBox(facts.cautions),
-    el("div", { class: "cards" }, facts.metrics.map((metric) => metricCard(metric, facts, run))),
-    worstClaims(facts, run),
-    judgeTable(facts),
-    facts.summary.panel && panelSection(facts, run),
-    facts.sides.length > 0 && sideTable(facts.sides),
-    facts.ranks.length > 0 && rankSection(facts.ranks),
-  ].filter(Boolean));
+  main.replaceChildren(
+    ...[
+      overviewHeading(facts, run),
+      cautionBox(facts.cautions),
+      el(
+        "div",
+        { class: "cards" },
+        facts.metrics.map((metric) => metricCard(metric, facts, run)),
+      ),
+      worstClaims(facts, run),
+      judgeTable(facts),
+      facts.summary.panel && panelSection(facts, run),
+      facts.sides.length > 0 && sideTable(facts.sides),
+      facts.ranks.length > 0 && rankSection(facts.ranks),
+    ].filter(Boolean),
+  );
 }
 
 function overviewHeading(facts, run) {
@@ -23,7 +29,15 @@ function overviewHeading(facts, run) {
     "header",
     { class: "intro" },
     el("h1", null, report.runs.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), data(dataName(facts))),
-    el("p", null, `${plural(facts.summary.samples, "sample")}, judged by `, judges, ". Answers were taken apart into claims by ", name(manifest.extractor), "; the judges said of every claim whether its evidence supports it."),
+    el(
+      "p",
+      null,
+      `${plural(facts.summary.samples, "sample")}, judged by `,
+      judges,
+      ". Answers were taken apart into claims by ",
+      name(manifest.extractor),
+      "; the judges said of every claim whether its evidence supports it.",
+    ),
   );
 }
 
@@ -37,7 +51,11 @@ function cautionBox(cautions) {
     "section",
     { class: "cautions", "aria-labelledby": "cautions" },
     el("h2", { id: "cautions" }, "Before you believe these numbers"),
-    el("ul", null, cautions.map(({ text }) => el("li", null, data(text)))),
+    el(
+      "ul",
+      null,
+      cautions.map(({ text }) => el("li", null, data(text))),
+    ),
   );
 }
 
@@ -50,8 +68,21 @@ function worstClaims({ worst }, run) {
     return el(
       "li",
       null,
-      el(target ? "a" : "span", { href: target, class: "worst-claim" }, sign(trouble.label), el("span", null, data(trouble.claim))),
-      el("p", { class: "quiet small" }, `${LABELS[trouble.label].word} in the `, data(partName(trouble.against)), trouble.reason ? [" · ", data(trouble.reason)] : null, " · ", data(trouble.sample_id)),
+      el(
+        target ? "a" : "span",
+        { href: target, class: "worst-claim" },
+        sign(trouble.label),
+        el("span", null, data(trouble.claim)),
+      ),
+      el(
+        "p",
+        { class: "quiet small" },
+        `${LABELS[trouble.label].word} in the `,
+        data(partName(trouble.against)),
+        trouble.reason ? [" · ", data(trouble.reason)] : null,
+        " · ",
+        data(trouble.sample_id),
+      ),
     );
   };
   return el(
@@ -65,18 +96,33 @@ function worstClaims({ worst }, run) {
 
 function judgeTable(facts) {
   const short = judgeNames(facts);
-  const cost = facts.judges.every((judge) => judge.cost !== null) ? facts.judges.reduce((sum, judge) => sum + judge.cost, 0) : null;
+  const cost = facts.judges.every((judge) => judge.cost !== null)
+    ? facts.judges.reduce((sum, judge) => sum + judge.cost, 0)
+    : null;
   const row = (judge) => {
-    const failed = Object.entries(judge.failed).map(([reason, n]) => `${n} ${reason}`).join(", ");
+    const failed = Object.entries(judge.failed)
+      .map(([reason, n]) => `${n} ${reason}`)
+      .join(", ");
     const judged = Object.values(judge.labels).some(Boolean);
     return el(
       "tr",
       null,
       el("th", { scope: "row" }, data(short.get(judge.name), { title: judge.name })),
-      el("td", null, judged ? labelBar(judge.labels, `labels given by ${short.get(judge.name)}`) : el("span", { class: "quiet" }, "takes claims only")),
+      el(
+        "td",
+        null,
+        judged
+          ? labelBar(judge.labels, `labels given by ${short.get(judge.name)}`)
+          : el("span", { class: "quiet" }, "takes claims only"),
+      ),
       el("td", { class: "num" }, (judge.extractions + judge.assessments).toLocaleString("en")),
       el("td", null, failed || "none"),
-      el("td", { class: "num" }, `${judge.prompt_tokens.toLocaleString("en")} + ${judge.completion_tokens.toLocaleString("en")}`, judge.uncounted ? el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`) : null),
+      el(
+        "td",
+        { class: "num" },
+        `${judge.prompt_tokens.toLocaleString("en")} + ${judge.completion_tokens.toLocaleString("en")}`,
+        judge.uncounted ? el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`) : null,
+      ),
       el("td", { class: "num" }, dollars(judge.cost)),
     );
   };
@@ -84,8 +130,23 @@ function judgeTable(facts) {
     "section",
     { "aria-labelledby": "judges" },
     el("h2", { id: "judges" }, "Judges"),
-    scrolling("judges", el("table", { class: "plain" }, columns([["judge"], ["verdicts"], ["calls", "num"], ["failed"], ["tokens in + out", "num"], ["cost", "num"]]), el("tbody", null, facts.judges.map(row)))),
-    el("p", { class: "quiet small" }, callsInWords(facts.summary.calls), cost === null ? "No price is stated for some of these models." : `${dollars(cost)} in all at stated prices, whenever the replies were paid for.`),
+    scrolling(
+      "judges",
+      el(
+        "table",
+        { class: "plain" },
+        columns([["judge"], ["verdicts"], ["calls", "num"], ["failed"], ["tokens in + out", "num"], ["cost", "num"]]),
+        el("tbody", null, facts.judges.map(row)),
+      ),
+    ),
+    el(
+      "p",
+      { class: "quiet small" },
+      callsInWords(facts.summary.calls),
+      cost === null
+        ? "No price is stated for some of these models."
+        : `${dollars(cost)} in all at stated prices, whenever the replies were paid for.`,
+    ),
   );
 }
 
@@ -105,7 +166,12 @@ function rankSection(ranks) {
     "section",
     { "aria-labelledby": "ranks" },
     el("h2", { id: "ranks" }, "What the retrieved contexts are good for"),
-    el("p", { class: "quiet" }, "Share of samples in which a judge named the context at that rank as evidence for a supported claim", ranks[0].relevant === null ? "." : "; the line marks the share in which it is a reference context."),
+    el(
+      "p",
+      { class: "quiet" },
+      "Share of samples in which a judge named the context at that rank as evidence for a supported claim",
+      ranks[0].relevant === null ? "." : "; the line marks the share in which it is a reference context.",
+    ),
     scrolling("ranks", rankPlot(ranks)),
   );
 }
@@ -113,11 +179,45 @@ function rankSection(ranks) {
 // Scores that no judge gave: lexical, perplexity, reward.
 function sideTable(sides) {
   const row = ([name, metric], kind) =>
-    el("tr", null, el("th", { scope: "row" }, data(name), metric.unit === "share" ? null : el("span", { class: "quiet" }, " (", data(metric.unit), ")")), el("td", null, data(kind)), el("td", { class: "num" }, number(metric.mean)), el("td", { class: "num" }, range(metric.ci)), el("td", { class: "num" }, String(metric.n)), el("td", null, data(Object.entries(metric.missing).map(([reason, n]) => `${n} ${reason}`).join(", ") || "none")));
+    el(
+      "tr",
+      null,
+      el(
+        "th",
+        { scope: "row" },
+        data(name),
+        metric.unit === "share" ? null : el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
+      ),
+      el("td", null, data(kind)),
+      el("td", { class: "num" }, number(metric.mean)),
+      el("td", { class: "num" }, range(metric.ci)),
+      el("td", { class: "num" }, String(metric.n)),
+      el(
+        "td",
+        null,
+        data(
+          Object.entries(metric.missing)
+            .map(([reason, n]) => `${n} ${reason}`)
+            .join(", ") || "none",
+        ),
+      ),
+    );
   return el(
     "section",
     { "aria-labelledby": "sides" },
     el("h2", { id: "sides" }, "Scores that no judge gave"),
-    scrolling("sides", el("table", { class: "plain" }, columns([["metric"], ["kind"], ["mean", "num"], ["95 % interval", "num"], ["n", "num"], ["missing"]]), el("tbody", null, sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map((entry) => row(entry, kind)))))),
+    scrolling(
+      "sides",
+      el(
+        "table",
+        { class: "plain" },
+        columns([["metric"], ["kind"], ["mean", "num"], ["95 % interval", "num"], ["n", "num"], ["missing"]]),
+        el(
+          "tbody",
+          null,
+          sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map((entry) => row(entry, kind))),
+        ),
+      ),
+    ),
   );
 }

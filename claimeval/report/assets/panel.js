@@ -5,7 +5,11 @@ function panelSection(facts, run) {
   const short = judgeNames(facts);
   const labelled = panel.unanimous + panel.split;
   const told = [
-    ["unanimous", `${percent(labelled ? panel.unanimous / labelled : null)} of ${plural(labelled, "claim")}`, "claims with two labels or more, all equal"],
+    [
+      "unanimous",
+      `${percent(labelled ? panel.unanimous / labelled : null)} of ${plural(labelled, "claim")}`,
+      "claims with two labels or more, all equal",
+    ],
     ["divided without a majority", panel.ties.toLocaleString("en"), "such claims have no label"],
     panel.no_quorum ? ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"] : null,
     ["Krippendorff's alpha", number(panel.alpha, 2), "agreement beyond chance; 1 is full agreement"],
@@ -18,7 +22,13 @@ function panelSection(facts, run) {
     el(
       "div",
       { class: "columns" },
-      el("dl", { class: "numbers" }, told.map(([name, value, meaning]) => el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)))),
+      el(
+        "dl",
+        { class: "numbers" },
+        told.map(([name, value, meaning]) =>
+          el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
+        ),
+      ),
       scrolling("panel", pairTable(panel, short), noiseTable(panel, short), preferenceTable(panel)),
     ),
     panel.disputed.length > 0 && disputes(panel.disputed, short, run),
@@ -28,32 +38,90 @@ function panelSection(facts, run) {
 function pairTable(panel, short) {
   const name = (rater) => data(short.get(rater) ?? "the panel's label");
   const row = ({ first, second, claims, raw, kappa }) =>
-    el("tr", null, el("th", { scope: "row" }, name(first), " and ", name(second)), el("td", { class: "num" }, percent(raw)), el("td", { class: "num" }, number(kappa, 2)), el("td", { class: "num" }, claims.toLocaleString("en")));
-  return el("table", { class: "plain" }, columns([["two raters"], ["same label", "num"], ["Cohen's kappa", "num"], ["claims", "num"]]), el("tbody", null, [...panel.pairs, ...panel.with_panel].map(row)));
+    el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, name(first), " and ", name(second)),
+      el("td", { class: "num" }, percent(raw)),
+      el("td", { class: "num" }, number(kappa, 2)),
+      el("td", { class: "num" }, claims.toLocaleString("en")),
+    );
+  return el(
+    "table",
+    { class: "plain" },
+    columns([["two raters"], ["same label", "num"], ["Cohen's kappa", "num"], ["claims", "num"]]),
+    el("tbody", null, [...panel.pairs, ...panel.with_panel].map(row)),
+  );
 }
 
 function noiseTable({ noise }, short) {
   const judges = Object.entries(noise ?? {}).filter(([, { repeated }]) => repeated);
   if (!judges.length) return null;
   const row = ([judge, { repeated, changed, share }]) =>
-    el("tr", null, el("th", { scope: "row" }, data(short.get(judge) ?? judge), " and itself"), el("td", { class: "num" }, `${changed} of ${repeated}`), el("td", { class: "num" }, percent(share)));
-  return el("table", { class: "plain" }, columns([["repeats"], ["contradicted itself", "num"], ["of a verdict's variance", "num"]]), el("tbody", null, judges.map(row)));
+    el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(short.get(judge) ?? judge), " and itself"),
+      el("td", { class: "num" }, `${changed} of ${repeated}`),
+      el("td", { class: "num" }, percent(share)),
+    );
+  return el(
+    "table",
+    { class: "plain" },
+    columns([["repeats"], ["contradicted itself", "num"], ["of a verdict's variance", "num"]]),
+    el("tbody", null, judges.map(row)),
+  );
 }
 
 function preferenceTable({ self_preference: preferences }) {
   if (!preferences?.length) return null;
   const row = ({ metric, family, value, ci, samples, because }) =>
-    el("tr", null, el("th", { scope: "row" }, data(family), " on ", data(metric)), el("td", { class: "num" }, signed(value)), el("td", { class: "num" }, ci ? `${signed(ci[0])} to ${signed(ci[1])}` : data(because ?? "–")), el("td", { class: "num" }, String(samples)));
-  return el("table", { class: "plain" }, columns([["favours its own family", null, "how much more than other judges do"], ["by", "num"], ["95 % interval", "num"], ["samples", "num"]]), el("tbody", null, preferences.map(row)));
+    el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(family), " on ", data(metric)),
+      el("td", { class: "num" }, signed(value)),
+      el("td", { class: "num" }, ci ? `${signed(ci[0])} to ${signed(ci[1])}` : data(because ?? "–")),
+      el("td", { class: "num" }, String(samples)),
+    );
+  return el(
+    "table",
+    { class: "plain" },
+    columns([
+      ["favours its own family", null, "how much more than other judges do"],
+      ["by", "num"],
+      ["95 % interval", "num"],
+      ["samples", "num"],
+    ]),
+    el("tbody", null, preferences.map(row)),
+  );
 }
 
 function disputes(disputed, short, run) {
-  const vote = ([judge, said]) => [data(short.get(judge) ?? judge), " ", Object.hasOwn(LABELS, said) ? [sign(said), ` ${LABELS[said].word}`] : data(said)];
+  const vote = ([judge, said]) => [
+    data(short.get(judge) ?? judge),
+    " ",
+    Object.hasOwn(LABELS, said) ? [sign(said), ` ${LABELS[said].word}`] : data(said),
+  ];
   const entry = ({ sample, claim_id: id, claim, against, votes }) => {
     const row = rowOf(sample);
     const metric = report.metrics.find((m) => m.against === against && id.startsWith(`${m.claims_of}-`));
     const target = row && sampleAddress(row, { metric: metric?.name, claim: id, run: run || null });
-    return el("li", null, el(target ? "a" : "span", { href: target, class: "worst-claim" }, data(claim)), el("p", { class: "quiet small" }, Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)])));
+    return el(
+      "li",
+      null,
+      el(target ? "a" : "span", { href: target, class: "worst-claim" }, data(claim)),
+      el(
+        "p",
+        { class: "quiet small" },
+        Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)]),
+      ),
+    );
   };
-  return el("details", { class: "more" }, el("summary", null, `The ${plural(disputed.length, "claim")} that divide them most`), el("ol", { class: "worst" }, disputed.map(entry)));
+  return el(
+    "details",
+    { class: "more" },
+    el("summary", null, `The ${plural(disputed.length, "claim")} that divide them most`),
+    el("ol", { class: "worst" }, disputed.map(entry)),
+  );
 }

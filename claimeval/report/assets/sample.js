@@ -5,7 +5,17 @@ const opened = { row: null, sides: [], run: 0, claim: null }; // the sample on t
 async function drawSample(main, name, params, current) {
   const row = rowOf(name);
   if (!row) {
-    main.replaceChildren(el("h1", null, "No such sample"), el("p", null, "The report has no sample called ", data(name), ". ", el("a", { href: "#/samples" }, "All samples")));
+    main.replaceChildren(
+      el("h1", null, "No such sample"),
+      el(
+        "p",
+        null,
+        "The report has no sample called ",
+        data(name),
+        ". ",
+        el("a", { href: "#/samples" }, "All samples"),
+      ),
+    );
     return;
   }
   const full = await detail(row.number);
@@ -14,12 +24,27 @@ async function drawSample(main, name, params, current) {
   opened.row = row;
   opened.run = full.results.length > 1 && params.get("run") === "1" ? 1 : 0;
   opened.claim = params.get("claim");
-  opened.sides = full.results.map((result, run) => ({ run, row, metric, result, requests: full.requests[run], literals: full.literals, facts: report.runs[run], short: judgeNames(report.runs[run]), entries: entriesOf(result, metric) }));
+  opened.sides = full.results.map((result, run) => ({
+    run,
+    row,
+    metric,
+    result,
+    requests: full.requests[run],
+    literals: full.literals,
+    facts: report.runs[run],
+    short: judgeNames(report.runs[run]),
+    entries: entriesOf(result, metric),
+  }));
   if (opened.sides.length > 1) for (const side of opened.sides) side.others = opened.sides[1 - side.run].entries;
   main.replaceChildren(
     sampleHead(row, opened.sides[0].result.sample),
     metricTabs(row, metric),
-    el("div", { class: opened.sides.length > 1 ? "sides three" : "sides" }, opened.sides.map(sidePanel), el("div", { id: "evidence" })),
+    el(
+      "div",
+      { class: opened.sides.length > 1 ? "sides three" : "sides" },
+      opened.sides.map(sidePanel),
+      el("div", { id: "evidence" }),
+    ),
     el("div", { id: "matrix-place" }),
   );
   choose(opened.claim, opened.run, true);
@@ -30,20 +55,44 @@ function sampleHead(row, sample) {
   const at = rows.findIndex(({ number }) => number === row.number);
   const step = (by, text, label) => {
     const target = at >= 0 ? rows[at + by] : undefined;
-    return target ? el("a", { class: "step", href: sampleAddress(target, sampleParams()), "aria-label": label }, text) : el("span", { class: "step off", "aria-hidden": "true" }, text);
+    return target
+      ? el("a", { class: "step", href: sampleAddress(target, sampleParams()), "aria-label": label }, text)
+      : el("span", { class: "step off", "aria-hidden": "true" }, text);
   };
   const facts = [
     ["answered by", sample.generator],
-    ["answerable", sample.is_answerable === undefined || sample.is_answerable === null ? null : sample.is_answerable ? "yes" : "no"],
-    ...Object.entries(sample.metadata ?? {}).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+    [
+      "answerable",
+      sample.is_answerable === undefined || sample.is_answerable === null ? null : sample.is_answerable ? "yes" : "no",
+    ],
+    ...Object.entries(sample.metadata ?? {}).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
   ].filter(([, value]) => value !== null && value !== undefined && value !== "");
   return el(
     "header",
     { class: "sample-head" },
-    el("div", { class: "sample-nav" }, el("a", { href: list.state ? listAddress(list.state) : "#/samples" }, "← Samples"), el("span", { class: "quiet" }, at >= 0 ? `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : ""), step(-1, "‹ k", "Previous sample"), step(1, "j ›", "Next sample")),
+    el(
+      "div",
+      { class: "sample-nav" },
+      el("a", { href: list.state ? listAddress(list.state) : "#/samples" }, "← Samples"),
+      el(
+        "span",
+        { class: "quiet" },
+        at >= 0 ? `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "",
+      ),
+      step(-1, "‹ k", "Previous sample"),
+      step(1, "j ›", "Next sample"),
+    ),
     el("p", { class: "quiet small" }, el("code", null, data(sample.id))),
     el("h1", { class: "question" }, block(sample.question)),
-    facts.length > 0 && el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", null, el("dt", null, data(name)), el("dd", null, data(value))))),
+    facts.length > 0 &&
+      el(
+        "dl",
+        { class: "facts" },
+        facts.map(([name, value]) => el("div", null, el("dt", null, data(name)), el("dd", null, data(value)))),
+      ),
   );
 }
 
@@ -55,7 +104,11 @@ function metricTabs(row, chosen) {
   const tab = (metric, i) =>
     el(
       "a",
-      { class: "tab", href: sampleAddress(row, { metric: metric.name, run: opened.run || null }), "aria-current": metric === chosen ? "true" : null },
+      {
+        class: "tab",
+        href: sampleAddress(row, { metric: metric.name, run: opened.run || null }),
+        "aria-current": metric === chosen ? "true" : null,
+      },
       el("span", { class: "tab-name" }, data(metric.name)),
       el("span", { class: "tab-value" }, rowValue(row, i)),
       el("span", { class: "tab-strip" }, strips(row, { metric: i })),
@@ -71,10 +124,35 @@ function sidePanel(side) {
   return el(
     "section",
     { class: "side", "data-run": run, "aria-label": partName(metric.claims_of) },
-    el("h2", null, opened.sides.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), capital(partName(metric.claims_of)), opened.sides.length > 1 && el("span", { class: "quiet" }, " ", data(side.facts.name))),
-    text === null ? el("p", { class: "quiet" }, "The sample has none.") : text === "" ? el("p", { class: "quiet" }, "It is empty.") : markedText(text, entries, select),
-    el("h2", null, `Claims (${entries.length})`, el("button", { type: "button", class: "link small", click: () => showExchange(side, (call) => call.step === "extract" && call.part === metric.claims_of) }, "how they were taken")),
-    extraction?.duplicates ? el("p", { class: "quiet small" }, `${plural(extraction.duplicates, "repeated claim")} merged.`) : null,
+    el(
+      "h2",
+      null,
+      opened.sides.length > 1 && el("span", { class: "run-letter" }, "ab"[run]),
+      capital(partName(metric.claims_of)),
+      opened.sides.length > 1 && el("span", { class: "quiet" }, " ", data(side.facts.name)),
+    ),
+    text === null
+      ? el("p", { class: "quiet" }, "The sample has none.")
+      : text === ""
+        ? el("p", { class: "quiet" }, "It is empty.")
+        : markedText(text, entries, select),
+    el(
+      "h2",
+      null,
+      `Claims (${entries.length})`,
+      el(
+        "button",
+        {
+          type: "button",
+          class: "link small",
+          click: () => showExchange(side, (call) => call.step === "extract" && call.part === metric.claims_of),
+        },
+        "how they were taken",
+      ),
+    ),
+    extraction?.duplicates
+      ? el("p", { class: "quiet small" }, `${plural(extraction.duplicates, "repeated claim")} merged.`)
+      : null,
     claimList(side, select),
   );
 }
@@ -100,10 +178,13 @@ function choose(claim, run = opened.run, first = false) {
   document.getElementById("matrix-place").replaceChildren(...[matrix(side)].filter(Boolean));
   rewrite(sampleAddress(opened.row, sampleParams({ claim: opened.claim, run: run || null })));
   if (opened.claim === null) return;
-  document.querySelector(`.side[data-run="${run}"] details.claim[open]`)?.scrollIntoView({ block: first ? "center" : "nearest" });
+  document
+    .querySelector(`.side[data-run="${run}"] details.claim[open]`)
+    ?.scrollIntoView({ block: first ? "center" : "nearest" });
   const pane = document.getElementById("evidence");
   const passage = pane.querySelector(".passage");
-  if (passage && getComputedStyle(pane).overflowY === "auto") pane.scrollTop += passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
+  if (passage && getComputedStyle(pane).overflowY === "auto")
+    pane.scrollTop += passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
 }
 
 function moveInClaims(step) {

@@ -2,7 +2,12 @@
 
 function drawSettings(main) {
   main.replaceChildren(
-    el("header", { class: "intro" }, el("h1", null, "Prompts and judges"), el("p", null, "Everything that decides the numbers, apart from the texts and the replies.")),
+    el(
+      "header",
+      { class: "intro" },
+      el("h1", null, "Prompts and judges"),
+      el("p", null, "Everything that decides the numbers, apart from the texts and the replies."),
+    ),
     ...report.runs.flatMap((facts, run) => runSettings(facts, run)),
   );
 }
@@ -11,10 +16,24 @@ function runSettings(facts, run) {
   const { manifest } = facts;
   const takers = manifest.judges.some((judge) => judge.name === manifest.extractor.name) ? [] : [manifest.extractor];
   return [
-    report.runs.length > 1 && el("h2", { class: "run-title" }, el("span", { class: "run-letter" }, "ab"[run]), data(facts.name)),
+    report.runs.length > 1 &&
+      el("h2", { class: "run-title" }, el("span", { class: "run-letter" }, "ab"[run]), data(facts.name)),
     el("section", null, el("h2", null, "Prompts"), manifest.prompts.map(promptSettings)),
-    el("section", null, el("h2", null, "Judges"), [...manifest.judges, ...takers].map((judge) => judgeSettings(judge, facts, judge.name === manifest.extractor.name))),
-    el("section", null, el("h2", null, "Versions"), definitions(Object.entries(manifest.versions)), el("p", { class: "quiet small" }, `This page was written by claimeval ${report.version}.`)),
+    el(
+      "section",
+      null,
+      el("h2", null, "Judges"),
+      [...manifest.judges, ...takers].map((judge) =>
+        judgeSettings(judge, facts, judge.name === manifest.extractor.name),
+      ),
+    ),
+    el(
+      "section",
+      null,
+      el("h2", null, "Versions"),
+      definitions(Object.entries(manifest.versions)),
+      el("p", { class: "quiet small" }, `This page was written by claimeval ${report.version}.`),
+    ),
   ].filter(Boolean);
 }
 
@@ -22,7 +41,13 @@ function promptSettings(prompt) {
   return el(
     "details",
     { class: "prompt" },
-    el("summary", null, data(`${prompt.step}: ${prompt.name}`), " ", el("code", { class: "quiet small", title: prompt.digest }, `SHA-256 ${prompt.digest.slice(0, 12)}…`)),
+    el(
+      "summary",
+      null,
+      data(`${prompt.step}: ${prompt.name}`),
+      " ",
+      el("code", { class: "quiet small", title: prompt.digest }, `SHA-256 ${prompt.digest.slice(0, 12)}…`),
+    ),
     el("p", { class: "small" }, "SHA-256 of the file: ", el("code", { class: "long" }, prompt.digest)),
     el("pre", { class: "text", tabindex: "0" }, visible(prompt.source)),
   );
@@ -30,7 +55,9 @@ function promptSettings(prompt) {
 
 function judgeSettings(judge, facts, extracts) {
   const asked = facts.judges.find(({ name }) => name === judge.name);
-  const served = Object.entries(asked?.served_models ?? {}).map(([model, n]) => `${model} (${plural(n, "reply", "replies")})`);
+  const served = Object.entries(asked?.served_models ?? {}).map(
+    ([model, n]) => `${model} (${plural(n, "reply", "replies")})`,
+  );
   const { name, extra, key_variable: _, ...settings } = judge;
   const given = [...Object.entries(settings), ...Object.entries(extra ?? {})].filter(([, value]) => value !== null);
   return el(
@@ -38,10 +65,17 @@ function judgeSettings(judge, facts, extracts) {
     { class: "judge" },
     el("h3", null, data(name)),
     extracts && el("p", { class: "quiet small" }, "also takes the claims from the texts"),
-    definitions([...given.map(([key, value]) => [key.replaceAll("_", " "), String(value)]), ["models as served", served.join(", ") || "not said"]]),
+    definitions([
+      ...given.map(([key, value]) => [key.replaceAll("_", " "), String(value)]),
+      ["models as served", served.join(", ") || "not said"],
+    ]),
   );
 }
 
 function definitions(entries) {
-  return el("dl", { class: "numbers" }, entries.map(([name, value]) => el("div", null, el("dt", null, data(name)), el("dd", null, data(value)))));
+  return el(
+    "dl",
+    { class: "numbers" },
+    entries.map(([name, value]) => el("div", null, el("dt", null, data(name)), el("dd", null, data(value)))),
+  );
 }

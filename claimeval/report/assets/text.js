@@ -4,13 +4,30 @@ const HIDDEN =
   /\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\uffff\ud800-\udfff\u{e0000}-\u{e0fff}]/gu;
 
 const CHARACTER_NAMES = {
-  0x00: "null", 0x07: "bell", 0x08: "backspace", 0x0d: "carriage return", 0x1b: "escape", 0x7f: "delete",
-  0xad: "soft hyphen", 0x61c: "Arabic letter mark", 0x200b: "zero width space",
-  0x200e: "left-to-right mark", 0x200f: "right-to-left mark", 0x2028: "line separator", 0x2029: "paragraph separator",
-  0x202a: "left-to-right embedding", 0x202b: "right-to-left embedding", 0x202c: "pop directional formatting",
-  0x202d: "left-to-right override", 0x202e: "right-to-left override", 0x2060: "word joiner",
-  0x2066: "left-to-right isolate", 0x2067: "right-to-left isolate", 0x2068: "first strong isolate",
-  0x2069: "pop directional isolate", 0xfeff: "byte order mark",
+  0x00: "null",
+  0x07: "bell",
+  0x08: "backspace",
+  0x0d: "carriage return",
+  0x1b: "escape",
+  0x7f: "delete",
+  0xad: "soft hyphen",
+  0x61c: "Arabic letter mark",
+  0x200b: "zero width space",
+  0x200e: "left-to-right mark",
+  0x200f: "right-to-left mark",
+  0x2028: "line separator",
+  0x2029: "paragraph separator",
+  0x202a: "left-to-right embedding",
+  0x202b: "right-to-left embedding",
+  0x202c: "pop directional formatting",
+  0x202d: "left-to-right override",
+  0x202e: "right-to-left override",
+  0x2060: "word joiner",
+  0x2066: "left-to-right isolate",
+  0x2067: "right-to-left isolate",
+  0x2068: "first strong isolate",
+  0x2069: "pop directional isolate",
+  0xfeff: "byte order mark",
 };
 
 function characterName(code) {

@@ -7,7 +7,8 @@ const LIKE = 0.3; // the least share of a claim's weight that a sentence must ha
 function words(text) {
   const found = new Map();
   for (const { segment, isWordLike } of wordSegmenter.segment(text.toLowerCase())) {
-    if (isWordLike) found.set(segment, /\p{N}/u.test(segment) ? 3 : segment.length > 3 || /[^\x00-\x7f]/.test(segment) ? 1 : 0.2);
+    if (isWordLike)
+      found.set(segment, /\p{N}/u.test(segment) ? 3 : segment.length > 3 || /[^\x00-\x7f]/.test(segment) ? 1 : 0.2);
   }
   return found;
 }
