@@ -34,6 +34,7 @@ def forecast_and_tell(
     extractor: str | None,
     prompts: tuple[str, str],
     panel: Mapping[str, Any],
+    with_labels: bool,
     cache: Path | None,
     prices: Path | None,
     limit: int | None,
@@ -48,7 +49,7 @@ def forecast_and_tell(
 
     asked = rows(metrics) if metrics else None
     chosen = choose_metrics(asked, survey(samples(), asked or tuple(METRICS.values())))
-    plan = make_plan(judges, extractor, chosen, *prompts, panel)
+    plan = make_plan(judges, extractor, chosen, *prompts, panel, with_labels=with_labels)
     folder = cache or default_folder()
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
         found = asyncio.run(forecast(samples(), plan, store, prices))

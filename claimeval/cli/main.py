@@ -24,6 +24,7 @@ from claimeval.cli.lexical import lexical
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
 from claimeval.cli.rank import rank
+from claimeval.cli.rejudge import rejudge
 from claimeval.cli.report import report
 from claimeval.cli.score import score
 from claimeval.cli.view import view
@@ -45,6 +46,7 @@ for command in (
     doctor,
     plan,
     score,
+    rejudge,
     import_replies,
     agreement,
     experiment,

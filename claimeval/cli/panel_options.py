@@ -83,6 +83,14 @@ Families = Annotated[
         show_default=False,
     ),
 ]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Human labels (see `claimeval agreement --help`) from which `--vote weighted` takes the judges' weights.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
 
 
 def said(

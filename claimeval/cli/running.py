@@ -69,7 +69,7 @@ def run_and_tell(settings: Settings) -> None:
     metrics = choose_metrics(asked, found)
     for lack, names in incomplete(found, metrics).items():
         _say(f"{lack}: counted as missing_input in {', '.join(names)}")
-    gates = [_gate(text, metrics) for text in settings.fail_under]
+    gates = [gate(text, metrics) for text in settings.fail_under]
     plan = make_plan(
         settings.judges,
         settings.extractor,
@@ -83,7 +83,7 @@ def run_and_tell(settings: Settings) -> None:
     record = manifest(plan, notes_of((*plan.judges, plan.extractor)), str(settings.data))
     folder = settings.out or default_out(record)
     run = identity(plan, samples) if settings.limits.capped else ""
-    outline = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
+    outline, _ = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
     if outline.paused and not settings.json:
         raise typer.Exit(ending(outline))
     report = forms.write(folder, "html")
@@ -103,10 +103,11 @@ def carry_out_into(
     total: int | None,
     settings: Settings,
     run: str = "",
-) -> Outline:
+) -> tuple[Outline, Progress]:
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
     with ProgressLine(sys.stderr) as line:
+        progress = Progress(total, line.show)
         outline = asyncio.run(
             carry_out(
                 samples,
@@ -114,7 +115,7 @@ def carry_out_into(
                 notes=record.notes,
                 cache=settings.cache or default_folder(),
                 limits=settings.limits,
-                progress=Progress(total, line.show),
+                progress=progress,
                 offline=settings.offline,
                 on_result=writer.add,
                 run=run,
@@ -126,7 +127,7 @@ def carry_out_into(
         settled = settle(writer, record, plan.families, labels, complete=outline.summary.complete)
         outline = outline._replace(summary=settled.summary)
     writer.finish(outline.summary)
-    return outline
+    return outline, progress
 
 
 def default_out(record: Manifest) -> Path:
@@ -135,7 +136,8 @@ def default_out(record: Manifest) -> Path:
     return Path("runs") / f"{Path(record.data or 'data').stem}-{digest[:8]}"
 
 
-def _gate(text: str, metrics: tuple[ClaimMetric, ...]) -> tuple[str, float]:
+def gate(text: str, metrics: tuple[ClaimMetric, ...]) -> tuple[str, float]:
+    """A gate as written (`faithfulness=0.9`); UsageError where it is no gate of these metrics."""
     name, equals, value = text.partition("=")
     try:
         least = float(value)

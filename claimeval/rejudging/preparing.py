@@ -1,0 +1,220 @@
+"""Settles what is asked when a source is judged again, and what is taken over from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from claimeval import judges as judging
+from claimeval import lineups, panel
+from claimeval.api import NO_SETTINGS, check_families, choose_metrics
+from claimeval.calls import Judge
+from claimeval.data.judged import RECORDED
+from claimeval.data.survey import Survey, survey
+from claimeval.errors import UsageError
+from claimeval.families import Families
+from claimeval.lineups import LineUp
+from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.panel import Panel
+from claimeval.pipeline import Plan
+from claimeval.records import Part, Sample, SampleResult
+from claimeval.rejudging.known import Known, Saved
+from claimeval.rejudging.sources import Source
+from claimeval.run import Manifest, manifest
+
+EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
+"""Where neither the run nor the caller says which."""
+
+
+class Wanted(NamedTuple):
+    """What shall be other than in the source; None and empty for as it was."""
+
+    judges: Sequence[str | Judge] = ()
+    """Judges to ask, or names of judges of the run."""
+    keep: bool = False
+    """Keep the verdicts of the run's own judges beside those of the new ones."""
+    extractor: str | Judge | None = None
+    metrics: Sequence[str | ClaimMetric] | None = None
+    extract_prompt: str | None = None
+    assess_prompt: str | None = None
+    panel: Mapping[str, Any] = NO_SETTINGS
+    with_labels: bool = False
+    """Human labels are at hand, from which weights can be learned."""
+    offline: bool = False
+
+
+class Results:
+    """The samples with what is taken over, made anew each time they are gone over."""
+
+    def __init__(self, source: Source, known: Known, plan: Plan) -> None:
+        self._source, self._known, self._plan = source, known, plan
+        self.saved = Saved()
+        """Calls that the samples of the latest round make unnecessary."""
+
+    def __iter__(self) -> Iterator[SampleResult]:
+        self.saved = Saved()
+        return (self._known.taken_over(result, self._plan, self.saved) for result in self._source.results())
+
+
+class Prepared(NamedTuple):
+    """A source ready to be judged: what is asked, and each sample with what need not be."""
+
+    plan: Plan
+    manifest: Manifest
+    samples: int
+    results: Results
+    """Each sample with the claims and verdicts that are taken over."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether anybody may be asked anything; otherwise the votes are counted anew and nothing else happens."""
+        return bool(self.plan.asked)
+
+
+def prepare(source: Source, wanted: Wanted) -> Prepared:
+    """Settles what is asked and checks it against the source in one pass; UsageError before any call can be made."""
+    known = Known(
+        source.manifest,
+        extractor=judging.judge(wanted.extractor) if wanted.extractor else None,
+        extract_prompt=wanted.extract_prompt,
+        assess_prompt=wanted.assess_prompt,
+        defaults=(EXTRACT_PROMPT, ASSESS_PROMPT),
+    )
+    metrics = _metrics(source, wanted)
+    found, lacking = _look_over(source, metrics or tuple(METRICS.values()), known)
+    line_up, on_record = _line_up(source, wanted, known, metrics)
+    if metrics is None or len(on_record) < len(line_up.judges):
+        metrics = choose_metrics(metrics, found)
+    extractor = _extractor(source, wanted, known, line_up, lacking)
+    settings = _settings(source, wanted, known, line_up, on_record)
+    plan = Plan(
+        metrics=metrics,
+        judges=line_up.judges,
+        extractor=extractor or known.extractor_on_record,
+        extract_prompt=known.extract_prompt,
+        assess_prompt=known.assess_prompt,
+        panel=settings,
+        families=Families(settings.families),
+        on_record=on_record,
+        extracts=extractor is not None,
+    )
+    check_families(plan, found.generators)
+    return Prepared(
+        plan=plan,
+        manifest=_record(source, plan, known),
+        samples=found.samples,
+        results=Results(source, known, plan),
+    )
+
+
+def _metrics(source: Source, wanted: Wanted) -> tuple[ClaimMetric, ...] | None:
+    if wanted.metrics:
+        return rows(wanted.metrics)
+    return source.manifest.metrics if source.manifest else None
+
+
+def _look_over(source: Source, metrics: Sequence[ClaimMetric], known: Known) -> tuple[Survey, dict[Part, int]]:
+    """What the samples can feed, and in how many of them a part has a text but no claims that can be taken over."""
+    lacking: dict[Part, int] = {}
+
+    def samples() -> Iterator[Sample]:
+        for result in source.results():
+            parts = {m.claims_of for m in metrics if m.lacks(result.sample) is None} - known.parts(result)
+            for part in parts:
+                lacking[part] = lacking.get(part, 0) + 1
+            yield result.sample
+
+    return survey(samples(), metrics), lacking
+
+
+def _line_up(
+    source: Source, wanted: Wanted, known: Known, metrics: Sequence[ClaimMetric] | None
+) -> tuple[LineUp, frozenset[str]]:
+    """Who judges, and who of them is not asked because the verdicts on record are all there is."""
+    named = [spec for spec in wanted.judges if isinstance(spec, str) and spec in known.own]
+    others = [spec for spec in wanted.judges if spec not in named]
+    fresh = lineups.named(others) if others else LineUp((), None, {})
+    names = named if wanted.judges else list(known.own)
+    unchanged = known.same_prompt and known.claims_hold and known.has(metrics or ())
+    repeats = wanted.panel.get("replicates", 1) <= (source.manifest.panel.replicates if source.manifest else 0)
+    revote = not wanted.judges and unchanged and repeats
+    own, on_record = [], set()
+    for name in names:
+        judge = known.own[name]
+        if revote or wanted.offline or judge.provider == RECORDED:
+            if not known.same_prompt:
+                raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
+            on_record.add(name)
+            own.append(judge)
+        else:
+            own.append(judging.judge(judge))
+    if wanted.keep:
+        kept = [judge for name, judge in known.own.items() if name not in names]
+        own = [*kept, *own]
+        on_record |= {judge.name for judge in kept}
+    judges = (*own, *fresh.judges)
+    if not judges:
+        lineups.named(())  # says which judges there are to name
+    twice = {judge.name for judge in own} & {judge.name for judge in fresh.judges}
+    if twice:
+        raise UsageError(f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file")
+    return fresh._replace(judges=judges), frozenset(on_record)
+
+
+def _extractor(
+    source: Source, wanted: Wanted, known: Known, line_up: LineUp, lacking: Mapping[Part, int]
+) -> Judge | None:
+    """Who takes claims where there are none; None where every part has its claims already."""
+    if known.claims_hold and not lacking:
+        return None
+    spec = known.extractor or line_up.extractor
+    if spec:
+        return judging.judge(spec)
+    if source.manifest is None:
+        return line_up.judges[0]
+    before = source.manifest.extractor
+    try:
+        if before.provider != RECORDED:
+            return judging.judge(before)
+        why = "its claims are on record only"
+    except UsageError as error:
+        why = str(error)
+    texts = ", ".join(f"{n} texts of {part}" for part, n in lacking.items()) or "the texts"
+    raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
+
+
+def _settings(source: Source, wanted: Wanted, known: Known, line_up: LineUp, on_record: frozenset[str]) -> Panel:
+    """The panel's settings: what is wanted, before a panel file's, before the run's own where its judges stay."""
+    before = source.manifest.panel if source.manifest else Panel()
+    names = {judge.name for judge in line_up.judges}
+    scale = known.assess_prompt.scale
+    assert scale is not None, "an assess prompt has a scale; loading checks it"
+    labels = {step.label for step in scale.steps} if names - on_record else set()
+    base: dict[str, Any] = {}
+    if names & on_record:
+        labels |= set(before.labels)
+        base = {"replicates": before.replicates}
+    if source.manifest and not wanted.judges:
+        base = before.model_dump(exclude={"labels", "grades"}, exclude_defaults=True)
+    settings = lineups.valid_settings({**base, **line_up.settings, **wanted.panel}, labels)
+    if names <= on_record:
+        settings = settings.model_copy(update={"grades": before.grades})
+    panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.with_labels)
+    return settings
+
+
+def _record(source: Source, plan: Plan, known: Known) -> Manifest:
+    """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
+    before = source.manifest
+    taker = before.extractor if before and known.claims_hold else plan.extractor
+    notes = judging.notes(person for person in (*plan.judges, taker) if person.provider != RECORDED)
+    record = manifest(plan, notes, source.name)
+    if before is None:
+        return record
+    extract, assess = record.prompts
+    earlier = {step: tuple(p for p in before.prompts if p.step == step) for step in ("extract", "assess")}
+    somebody = len(plan.on_record) < len(plan.judges)
+    prompts = [extract] if plan.extracts else [*earlier["extract"]]
+    prompts += [assess] if somebody else []
+    prompts += [prompt for prompt in earlier["assess"] if plan.on_record and prompt not in prompts]
+    return record.model_copy(update={"prompts": tuple(prompts), "extractor": taker})
