@@ -168,3 +168,13 @@ def test_going_back_finds_the_list_as_it_was_left(browser: Browser, tmp_path: Pa
     browser.run("history.back()")
     browser.until(lambda: "t-030" in browser.texts(".row-id"))
     assert browser.run("return Math.round(scrollY)") == 1500
+
+
+def test_a_run_without_samples_opens(browser: Browser, tmp_path: Path) -> None:
+    browser.open(forms.write(make(tmp_path / "run", ()), "html"))
+    assert "mean of 0 samples" in browser.line(".card")
+    browser.go("#/samples")
+    assert browser.line(".empty") == "No sample is like that."
+    browser.press("j")
+    browser.go("#/settings")
+    assert "Versions" in browser.line("main")
