@@ -36,6 +36,9 @@ class Judge(Record):
     max_tokens: int = Field(default=4096, gt=0)
     seed: int | None = None
     reasoning_effort: str | None = None
+    top_logprobs: int | None = Field(default=None, ge=1, le=20)
+    """Alternatives of each token to ask for with their log-probabilities, from which the probability of a verdict is
+    taken; None: not asked for."""
     structured: bool = True
     """Ask the server to hold the reply to the JSON schema; replies are checked just as strictly without."""
     thinks_aloud: bool = False
@@ -88,6 +91,8 @@ class Request(Record):
     """Which sample of the same question this is; each is its own call."""
     attempt: int = 0
     """How often the question was put before, because the reply was no use."""
+    top_logprobs: int | None = None
+    """As in the judge, for questions whose answer has a probability."""
     prompt: str = ""
     """Digest of the prompt file; the messages say all of it that matters, so it is not part of the key."""
     task: ExtractTask | AssessTask | None = None
@@ -107,6 +112,7 @@ class Request(Record):
             self.reply_format,
             self.replicate,
             self.attempt,
+            *([self.top_logprobs] if self.top_logprobs else []),
         ]
         digest = hashlib.sha256(_COMPACT(settings).encode("ascii"))
         for message in self.messages:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from claimeval.calls import Allowance, CallError, Completion, Usage
 
@@ -48,6 +49,29 @@ def read_chat(
         cached=cached,
         allowance=allowance,
     )
+
+
+class Token(NamedTuple):
+    """One token of a reply."""
+
+    content: bytes
+    alternatives: tuple[tuple[str, float], ...]
+    """The most likely tokens at its place, itself among them, with their log-probabilities."""
+
+
+def read_tokens(body: bytes) -> tuple[Token, ...] | None:
+    """The tokens of a reply with their alternatives; None where the body has none, or not in a form that is known."""
+    try:
+        listed = json.loads(body)["choices"][0]["logprobs"]["content"]
+        return tuple(
+            Token(
+                bytes(entry["bytes"]) if entry.get("bytes") is not None else entry["token"].encode(),
+                tuple((other["token"], float(other["logprob"])) for other in entry["top_logprobs"]),
+            )
+            for entry in listed
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
 def write_chat(text: str, model: str) -> bytes:

@@ -89,6 +89,8 @@ def body(request: Request) -> dict[str, Any]:
         "top_p": judge.top_p,
         "random_seed": judge.seed,
         "reasoning_effort": judge.reasoning_effort,
+        "logprobs": True if request.top_logprobs else None,
+        "top_logprobs": request.top_logprobs,
         **judge.extra,
     }
     if request.response_schema and judge.structured:

@@ -44,6 +44,10 @@ def resolve(judge: Judge) -> Judge:
             raise UsageError(
                 f"judge {judge.name!r}: this model takes neither temperature nor top_p; leave them out of its settings"
             )
+        if judge.top_logprobs:
+            raise UsageError(
+                f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs out of its settings"
+            )
         if "max_tokens" not in judge.model_fields_set:
             settled["max_tokens"] = REASONING_MAX_TOKENS
     elif "temperature" not in judge.model_fields_set:
@@ -90,6 +94,8 @@ def body(request: Request) -> dict[str, Any]:
         "top_p": judge.top_p,
         "seed": judge.seed,
         "reasoning_effort": judge.reasoning_effort,
+        "logprobs": True if request.top_logprobs else None,
+        "top_logprobs": request.top_logprobs,
     }
     if request.response_schema and judge.structured:
         schema = {"name": "reply", "strict": True, "schema": json.loads(request.response_schema)}

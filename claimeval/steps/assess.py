@@ -12,6 +12,7 @@ from claimeval.calls import AssessTask, Completion, Failure, Judge, Request
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Claim, Document, Verdict
 from claimeval.scales import Scale
+from claimeval.steps import probabilities
 from claimeval.steps.reply_text import reply_text
 
 CLAIMS_PER_CALL = 20
@@ -106,6 +107,7 @@ def ask(
         max_tokens=judge.max_tokens * (2 if attempt else 1),
         replicate=replicate,
         attempt=attempt,
+        top_logprobs=judge.top_logprobs,
         prompt=prompt.digest,
         task=AssessTask(claims=tuple(claims), documents=tuple(documents), scale=_scale(prompt)),
     )
@@ -129,6 +131,7 @@ def read(completion: Completion, request: Request) -> Reading:
         return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
     local = request.judge.provider == "local"
+    likely = probabilities.supported(completion, request, {short: line(claim) for short, claim in by_id.items()})
     verdicts = [
         Verdict(
             claim_id=by_id[short].id,
@@ -136,7 +139,7 @@ def read(completion: Completion, request: Request) -> Reading:
             label=said.label or "unassessed",
             unassessed_because=None if said.label else "unsure",
             replicate=request.replicate,
-            probability=said.probability if local else None,
+            probability=said.probability if local else likely.get(short),
             reason=said.reason,
             evidence=tuple([names[d] for d in dict.fromkeys(said.evidence) if d in names]),
         )
