@@ -1,0 +1,56 @@
+"""A panel of a local engine, an OpenAI-compatible server and Mistral on real filings, one of them failing half-way."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import claimeval as ce
+from claimeval.data.reading import read_samples
+from claimeval.records import Verdict
+from tests import claim_judge
+from tests.conftest import StartServer
+from tests.loopback import Faults, Options
+from tests.shared_data import shared_data
+
+ANSWERED = 4
+"""Calls that the failing judge answers before its money runs out."""
+
+
+def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartServer) -> None:
+    samples = list(read_samples(shared_data("sec10q/rag_mini.jsonl")))
+    steady = start_server(judge=claim_judge.answer)
+    broke = Faults(first=(None,) * ANSWERED, rates={"insufficient_quota": 1.0})
+    failing = start_server(Options(faults=broke), judge=claim_judge.answer, dialect="mistral")
+    judges = ["local:lexical", f"openai:gpt-4o@{steady.url}", f"mistral:mistral-small@{failing.url}"]
+    report = ce.score(samples, judges=judges, metrics=["faithfulness", "correctness"], concurrency=1)
+
+    by_judge: dict[str, Counter[str]] = {name: Counter() for name in judges}
+    for result in report.results:
+        for assessment in result.assessments:
+            assert [verdict.judge for verdict in assessment.verdicts] == judges
+            for verdict in assessment.verdicts:
+                by_judge[verdict.judge][verdict.unassessed_because or "labelled"] += 1
+            assert assessment.label == expected(assessment.verdicts)
+    lexical, openai, mistral = by_judge.values()
+    assert set(lexical) <= {"labelled", "unsure"}
+    assert set(openai) == {"labelled"}
+    assert set(mistral) == {"labelled", "judge_stopped"}
+    assert len(failing.exchanges()) == ANSWERED + 1
+
+    found = report.summary
+    assert found.complete
+    assert found.panel is not None
+    assert (found.panel.claims, found.samples) == (sum(lexical.values()), 9)
+    members = found["faithfulness"].members
+    assert members[judges[1]].unassessed == {}
+    assert members[judges[2]].unassessed["judge_stopped"] > 0
+    assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
+
+
+def expected(verdicts: tuple[Verdict, ...]) -> str:
+    """Two of three must have spoken, and the more frequent label stands; nobody's silence is a no."""
+    said = Counter(verdict.label for verdict in verdicts if verdict.label != "unassessed")
+    ranked = said.most_common()
+    if said.total() < 2 or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return "unassessed"
+    return ranked[0][0]
