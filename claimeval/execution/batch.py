@@ -158,12 +158,12 @@ class Batched:
             return await self._behind.ask(request)
         if (value := self._store.get(key)) is not None:
             return completion(value)
+        if why := self._watch.stopped.get(group(judge)):
+            return Failure(reason="judge_stopped", message=why)
         entry = self._state.entry(key)
         if entry and entry.batch:
             self._awaited.add(entry.batch)
             return None
-        if why := self._watch.stopped.get(group(judge)):
-            return Failure(reason="judge_stopped", message=why)
         if entry:
             self._met.add(key)
         if entry and entry.final and entry.reason:

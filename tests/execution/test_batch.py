@@ -1,0 +1,395 @@
+"""Runs through batches: the same numbers as online, every request paid once, whatever else is asked of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from claimeval.api import make_plan
+from claimeval.backends import mistral_batch, openai_batch
+from claimeval.backends.batching import FileLimits
+from claimeval.calls import Judge, Outcome, Request
+from claimeval.errors import UsageError
+from claimeval.evaluation import carry_out
+from claimeval.execution import batch_rounds, batch_watch
+from claimeval.execution.batch import Batching
+from claimeval.execution.batch_draft import Draft
+from claimeval.execution.batch_state import BatchState
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.execution.turns import Turns
+from claimeval.metrics import rows
+from claimeval.pipeline import evaluate
+from claimeval.prices import VARIABLE
+from claimeval.records import SampleResult
+from claimeval.run import to_line
+from claimeval.store import Store
+from tests import claim_judge, scripted
+from tests.conftest import StartServer
+from tests.execution.batch_runs import PROVIDERS, go, samples, spec
+from tests.loopback import Batching as Plan
+from tests.loopback import Name, Options, Reply, ThreadHandle
+from tests.loopback.judge import Body, text_of
+from tests.runs import RIGHT, run
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> ThreadHandle:
+    return start_server(judge=claim_judge.answer)
+
+
+def lines(results: list[SampleResult]) -> list[bytes]:
+    """The results as they would be written."""
+    return [to_line(result) for result in results]
+
+
+def test_results_are_those_of_the_online_run_to_the_byte(server: ThreadHandle, tmp_path: Path) -> None:
+    judges = [spec(server, provider) for provider in PROVIDERS]
+    online = go(server, judges, tmp_path / "online", batching=None)
+    came = go(server, judges, tmp_path / "batch")
+    assert lines(came.run.results) == lines(online.run.results)
+    assert came.run.outline.summary == online.run.outline.summary
+    assert came.online == online.online == 3 * 4, "the batch run asked nothing one by one"
+    assert came.batches == 3, "one for extraction, then one for each judge"
+    assert len(came.asked) == came.paid.total() == 3 * 4
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_body_in_a_file_is_the_one_that_goes_out_online(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
+    bodies: list[Body] = []
+
+    def judge(body: Body) -> Reply:
+        bodies.append(body)
+        return claim_judge.answer(body)
+
+    server = start_server(judge=judge)
+    file = tmp_path / "judge.yaml"
+    extra = {"openai": {"service_tier": "default"}, "mistral": {"safe_prompt": True}}
+    fields = {"model": spec(server, provider), "seed": 7, "top_p": 0.5, "extra": extra[provider]}
+    file.write_text(yaml.safe_dump(fields))
+    go(server, [str(file)], tmp_path / "online", 1, batching=None)
+    online = [{name: value for name, value in body.items() if name != "stream"} for body in bodies]
+    assert not any(body.get("stream") for body in bodies), "the default, which Mistral's SDK says explicitly"
+    bodies.clear()
+    go(server, [str(file)], tmp_path / "batch", 1)
+    assert bodies == online
+
+
+def test_the_same_run_again_asks_nothing(server: ThreadHandle, tmp_path: Path) -> None:
+    first = go(server, [spec(server, "openai")], tmp_path)
+    again = go(server, [spec(server, "openai")], tmp_path)
+    assert len(again.lines) == len(first.lines) == 8
+    assert again.run.progress.cached == 8
+    assert lines(again.run.results) == lines(first.run.results)
+
+
+def test_a_panel_may_ask_one_judge_in_batches_one_online_and_one_here(server: ThreadHandle, tmp_path: Path) -> None:
+    judges = [spec(server, "openai"), spec(server, "mistral"), "local:lexical"]
+    came = go(server, judges, tmp_path, batching=Batching(online=(judges[1],)))
+    assert came.run.outline.summary.complete
+    assert {verdict.judge for r in came.run.results for a in r.assessments for verdict in a.verdicts} == set(judges)
+    assert all(v.label != "unassessed" for r in came.run.results for a in r.assessments for v in a.verdicts)
+    assert came.paid.total() == 2 * 4
+    assert came.online == 4
+
+
+def test_questions_that_a_judge_left_open_ride_again_or_go_online(start_server: StartServer, tmp_path: Path) -> None:
+    asked: dict[str, int] = {}
+
+    def forgetful(body: Body) -> Reply:
+        """Leaves the last of several claims out."""
+        reply = claim_judge.answer(body)
+        said = json.loads(str(reply.content))
+        if len(said.get("verdicts", [])) > 1:
+            said["verdicts"].pop()
+        asked[text_of(body)] = asked.get(text_of(body), 0) + 1
+        return Reply(json.dumps(said))
+
+    server = start_server(judge=forgetful)
+    judge = spec(server, "openai")
+    riding = go(server, [judge], tmp_path / "batch", 2)
+    assert riding.run.values == [RIGHT, RIGHT]
+    assert (riding.batches, riding.online, len(riding.lines)) == (3, 0, 6)
+    online = go(server, [judge], tmp_path / "online", 2, batching=Batching(retries="online"))
+    assert online.run.values == [RIGHT, RIGHT]
+    assert (online.batches, online.online, len(online.lines)) == (3 + 2, 2, 6 + 4)
+
+
+def test_what_came_back_without_a_reply_goes_online_where_that_is_asked(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    server = start_server(Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=1)), judge=claim_judge.answer)
+    came = go(server, [spec(server, "openai")], tmp_path, batching=Batching(retries="online"))
+    assert came.run.values == [RIGHT] * 4
+    assert came.online == 4
+    assert set(came.asked.values()) == {1}
+
+
+def test_a_request_is_given_up_after_three_rides_and_asked_anew_by_the_next_run(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    server = start_server(Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=3)), judge=claim_judge.answer)
+    came = go(server, [spec(server, "openai")], tmp_path)
+    assert came.run.reasons == ["provider_error"] * 4
+    assert "neither result file" in (came.run.results[0].extractions[0].message or "")
+    assert set(came.asked.values()) == {3}
+    again = go(server, [spec(server, "openai")], tmp_path)
+    assert again.run.values == [RIGHT] * 4
+
+
+@pytest.fixture
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three requests a file at OpenAI; 5,000 bytes at Mistral, where a request here has more than 1,667."""
+    monkeypatch.setattr(openai_batch, "LIMITS", FileLimits(3, 10**9))
+    monkeypatch.setattr(mistral_batch, "LIMITS", FileLimits(10**9, 5_000))
+
+
+@pytest.mark.usefixtures("small_files")
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_is_too_much_for_one_file_goes_out_in_several(
+    server: ThreadHandle, tmp_path: Path, provider: Name
+) -> None:
+    came = go(server, [spec(server, provider)], tmp_path, 7)
+    assert came.run.values == [RIGHT] * 7
+    sizes = sorted(Counter(line.batch for line in came.lines).values())
+    assert sizes == [1, 1, 3, 3, 3, 3] if provider == "openai" else max(sizes) <= 2
+    assert set(came.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_file_that_the_queue_does_not_take_is_halved_until_it_does(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
+    server = start_server(Options(batching=Plan(outcomes=("token_limit",) * 2)), judge=claim_judge.answer)
+    came = go(server, [spec(server, provider)], tmp_path, 8)
+    assert came.run.values == [RIGHT] * 8
+    assert set(came.asked.values()) == {1}
+    assert came.batches > 2
+
+
+@pytest.mark.usefixtures("small_files")
+def test_a_file_that_the_queue_does_not_take_waits_for_those_before_it(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    plan = Plan(outcomes=("completed", "token_limit"), seconds=0.2)
+    server = start_server(Options(batching=plan), judge=claim_judge.answer)
+    came = go(server, [spec(server, "openai")], tmp_path, 5)
+    assert came.run.values == [RIGHT] * 5
+    assert came.batches == 4, "nothing was halved"
+    assert came.creates == 5
+
+
+def test_three_refusals_stop_the_judge_and_the_next_run_may_try_again(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    server = start_server(Options(batching=Plan(outcomes=("failed",) * 3)), judge=claim_judge.answer)
+    came = go(server, [spec(server, "openai")], tmp_path)
+    (why,) = came.run.outline.stopped.values()
+    assert "3 batches in a row were refused: internal_error" in why
+    assert came.lines == []
+    assert go(server, [spec(server, "openai")], tmp_path).run.values == [RIGHT] * 4
+
+
+def test_a_batch_that_never_ends_is_told_and_left_alone(
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_watch, "OVERDUE", 0.05)
+    server = start_server(Options(batching=Plan(outcomes=("stuck",), seconds=0.01)), judge=claim_judge.answer)
+    came = go(server, [spec(server, "openai")], tmp_path)
+    (why,) = came.run.outline.stopped.values()
+    assert "should have ended by now (the provider says 'in_progress'); `claimeval batch cancel " in why
+    assert came.creates == 1
+
+
+def test_a_provider_out_of_reach_is_tried_for_an_hour(
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_watch, "OUT_OF_REACH", 0.05)
+    server = start_server(judge=claim_judge.answer)
+    judge = spec(server, "openai")
+    server.stop()
+    came = run([judge], tmp_path, samples(1), batching=Batching())
+    (why,) = came.outline.stopped.values()
+    assert why.startswith("out of reach for")
+    assert "no connection" in why
+
+
+def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    judge = f"openai:judge@http://127.0.0.1:{server.port}/nothing/v1"
+    came = run([judge], tmp_path, samples(1), batching=Batching())
+    (why,) = came.outline.stopped.values()
+    assert f"(a server without batches is asked with --online {judge})" in why
+
+
+def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(seconds=0.3)), judge=claim_judge.answer)
+    judge = spec(server, "mistral")
+    first = go(server, [judge], tmp_path, batching=Batching(detach=True))
+    assert first.run.results == []
+    assert not first.run.outline.summary.complete
+    assert first.run.outline.paused
+    assert first.run.outline.paused.startswith("1 batch with 4 requests under way; the same command goes on from here")
+    assert first.creates == 1
+    soon = go(server, [judge], tmp_path, batching=Batching(detach=True))
+    assert soon.run.outline.paused == first.run.outline.paused
+    assert soon.creates == 1, "nothing is submitted twice"
+    last = go(server, [judge], tmp_path)
+    assert last.run.values == [RIGHT] * 4
+    assert set(last.paid.values()) == {1}
+
+
+def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
+    plan = make_plan([spec(server, "openai")], None, rows(["faithfulness"]), "atomic", "three_way")
+    results: list[list[SampleResult]] = [[], []]
+
+    async def one(into: list[SampleResult]) -> None:
+        await carry_out(
+            samples(6),
+            plan,
+            notes=(),
+            cache=tmp_path,
+            limits=Limits(),
+            progress=Progress(),
+            offline=False,
+            on_result=into.append,
+            batching=Batching(),
+        )
+
+    async def both() -> None:
+        await asyncio.gather(*(one(into) for into in results))
+
+    asyncio.run(both())
+    assert lines(results[0]) == lines(results[1])
+    assert len(results[0]) == 6
+    assert len(server.batch_lines()) == len({line.custom_id for line in server.batch_lines()}) == 12
+
+
+def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandle, tmp_path: Path) -> None:
+    plan = make_plan([spec(server, "openai")], None, rows(["faithfulness"]), "atomic", "three_way")
+    first = scripted.Scripted(extract=[scripted.FAILED])
+    asyncio.run(evaluate(samples(1)[0], plan, first))
+    (request,) = first.requests
+    with Store(tmp_path), BatchState(tmp_path) as state:
+        turns = Turns(tmp_path / "turns")
+        draft = Draft(state, turns, request.judge, "")
+        assert state.claim(draft.name, request.key, "", 0)
+        draft.close()
+        turns.give(draft.name)  # as the system does when a process dies
+        turns.close()
+    came = go(server, [spec(server, "openai")], tmp_path, 1)
+    assert came.run.values == [RIGHT]
+    assert len(came.lines) == 2
+    with BatchState(tmp_path) as state:
+        dropped = state.batch(draft.name)
+        assert dropped
+        assert dropped.state == "dropped"
+        assert not list(state.folder.iterdir()), "files are gone once they were read"
+
+
+@pytest.fixture
+def priced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A dollar for a million tokens; half of it in batches."""
+    file = tmp_path / "prices.yaml"
+    file.write_text("openai:judge: {input: 1.0, output: 1.0, batch: 0.5}\n")
+    monkeypatch.setenv(VARIABLE, str(file))
+
+
+@pytest.mark.usefixtures("priced")
+def test_money_is_counted_at_the_batch_rate(server: ThreadHandle, tmp_path: Path) -> None:
+    came = go(server, [spec(server, "openai")], tmp_path / "store")
+    tokens = sum(line.tokens for line in came.lines)
+    assert came.run.progress.tokens == tokens
+    assert came.run.progress.spent == pytest.approx(tokens * 0.5e-6)
+    assert came.run.progress.calls == came.run.progress.replies == 8
+
+
+@pytest.mark.usefixtures("priced")
+def test_a_cap_fills_round_after_round_and_is_never_passed(server: ThreadHandle, tmp_path: Path) -> None:
+    judge = spec(server, "openai")
+    # A question costs less than 1,000 tokens, $0.0005; at worst its 1,700 to 3,000 bytes and 4,096 tokens of reply,
+    # $0.0029 to $0.0036. So two ride at a time within $0.008, and all eight are paid from it in the end.
+    came = go(server, [judge], tmp_path / "store", max_cost=0.008)
+    assert came.run.values == [RIGHT] * 4
+    assert sorted(Counter(line.batch for line in came.lines).values(), reverse=True)[0] == 2
+    assert set(came.paid.values()) == {1}
+    assert came.run.progress.spent is not None
+    assert came.run.progress.spent < 0.004
+
+
+@pytest.mark.usefixtures("priced")
+def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(server: ThreadHandle, tmp_path: Path) -> None:
+    judge = spec(server, "openai")
+    less = go(server, [judge], tmp_path / "store", max_cost=0.004)
+    assert less.run.outline.over_budget
+    assert not less.run.outline.summary.complete
+    assert 0 < len(less.lines) < 8
+    more = go(server, [judge], tmp_path / "store", max_cost=0.05)
+    assert more.run.values == [RIGHT] * 4
+    assert len(more.lines) == 8
+
+
+def test_a_cap_on_calls_counts_lines(server: ThreadHandle, tmp_path: Path) -> None:
+    came = go(server, [spec(server, "openai")], tmp_path, max_calls=6)
+    assert came.run.outline.over_budget == "6 calls and $0.0000 are spent or set aside"
+    assert len(came.lines) == 6
+    assert go(server, [spec(server, "openai")], tmp_path, max_calls=8).run.values == [RIGHT] * 4
+    assert len(server.batch_lines()) == 8
+
+
+def test_nobody_to_ask_in_batches_is_told_before_any_call(server: ThreadHandle, tmp_path: Path) -> None:
+    judge = spec(server, "openai")
+    with pytest.raises(UsageError, match="local:lexical: none of these is asked in batches; leave out --batch"):
+        go(server, ["local:lexical"], tmp_path)
+    with pytest.raises(UsageError, match="none of these is asked in batches"):
+        go(server, [judge], tmp_path, batching=Batching(online=(judge,)))
+    with pytest.raises(UsageError, match="unknown judge to be asked online: 'openai:judges'"):
+        go(server, [judge], tmp_path, batching=Batching(online=("openai:judges",)))
+    assert server.exchanges() == []
+
+
+def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) -> None:
+    # How many turns of the event loop pass between two questions of one sample, in the widest plan there is: the
+    # margin of STILL must be several times that.
+    turns = 0
+    longest = 0
+
+    class Counting(scripted.Scripted):
+        async def ask(self, request: Request) -> Outcome:
+            nonlocal longest, turns
+            longest = max(longest, turns)
+            turns = 0
+            return await super().ask(request)
+
+    panel = [Judge(name=f"judge-{n}", model=f"scripted:{n}") for n in range(3)]
+    plan = scripted.plan("faithfulness", "coverage", judges=panel)
+    plan = plan._replace(panel=plan.panel.model_copy(update={"escalate": 1, "replicates": 2}))
+    executor = Counting(
+        extract=[scripted.claims_reply("The tower is high.")] * 2,
+        assess=[scripted.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],
+    )
+
+    async def main() -> None:
+        nonlocal turns
+        way = asyncio.create_task(evaluate(samples(1)[0], plan, executor))
+        while not way.done():
+            turns += 1
+            await asyncio.sleep(0)
+        way.result()
+
+    asyncio.run(main())
+    assert len(executor.requests) > 8
+    assert 3 < longest < batch_rounds.STILL / 2, longest
