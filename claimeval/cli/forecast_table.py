@@ -17,6 +17,8 @@ from rich.table import Table
 from claimeval.api import choose_metrics, make_plan
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
+from claimeval.experiments.design import read as read_design
+from claimeval.experiments.running import prepare
 from claimeval.metrics import METRICS, rows
 from claimeval.pipeline import Plan
 from claimeval.planning.walk import Forecast, forecast
@@ -57,6 +59,38 @@ def forecast_and_tell(
         print(json.dumps(_content(found), indent=1, ensure_ascii=False, default=str))
     else:
         _tell(Console(highlight=False, emoji=False), data, plan, found)
+
+
+def forecast_experiment_and_tell(file: Path, *, cache: Path | None, prices: Path | None, as_json: bool) -> None:
+    """Finds out what the arms of an experiment would ask, one after the other, and prints it."""
+    prepared = prepare(read_design(file), choose_metrics)
+    folder = cache or default_folder()
+    asked: set[int] = set()
+    found: dict[str, Forecast] = {}
+    with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
+        for arm, plan in zip(prepared.design.arms, prepared.plans, strict=True):
+            found[arm.name] = asyncio.run(forecast(prepared.samples(), plan, store, prices, asked))
+    calls = _sum([ahead.calls for ahead in found.values()])
+    cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())
+    unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
+    if as_json:
+        arms = {name: _content(ahead) for name, ahead in found.items()}
+        print(json.dumps({"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms}, indent=1, default=str))
+        return
+    console = Console(highlight=False, emoji=False)
+    console.print(f"\n[bold]{escape(file.name)}[/]: {prepared.found.samples:,} samples, {len(found)} arms\n")
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("arm", overflow="fold")
+    for name in ("calls", "USD", "at most"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, ahead in found.items():
+        table.add_row(escape(name), _range(ahead.calls), _money(ahead.cost), _dollars(ahead.worst))
+    worst = sum(ahead.worst for ahead in found.values())
+    table.add_row("total", _range(calls), _money(cost), _dollars(worst), style="bold")
+    console.print(table)
+    if unpriced:
+        console.print(f"\nNot in these sums, since their price is not known: {escape(', '.join(unpriced))}")
+    console.print(f"\nWhat two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
 
 
 def _content(found: Forecast) -> dict[str, object]:

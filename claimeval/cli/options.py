@@ -23,6 +23,16 @@ Judges = Annotated[
         "`openai:MODEL@http://127.0.0.1:8000/v1` for any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
     ),
 ]
+JudgesOrNone = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        help="Who assesses the claims: `openai:gpt-5-mini`, `mistral:mistral-large-latest`, `local:lexical`, "
+        "`openai:MODEL@http://127.0.0.1:8000/v1` for any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+        show_default=False,
+    ),
+]
 Extractor = Annotated[
     str | None,
     typer.Option(help="Who takes the claims from the texts; the first judge unless said.", show_default=False),

@@ -23,7 +23,7 @@ Prices = Annotated[
 
 def plan(
     data: o.Data,
-    judge: o.Judges,
+    judge: o.JudgesOrNone = None,
     metrics: o.Metrics = None,
     extractor: o.Extractor = None,
     extract_prompt: o.ExtractPrompt = "atomic",
@@ -61,10 +61,18 @@ def plan(
     are exact where the claims are stored; a price that nobody stated is said to be unknown. Put `plan` in place of
     `score` in the command that you are about to run.
 
+    The YAML file of an experiment in place of DATA plans all its arms; what two arms share is counted once.
+
     Example: `claimeval plan answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness`
     """
-    from claimeval.cli.forecast_table import forecast_and_tell
+    from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
+    from claimeval.errors import UsageError
 
+    if data.suffix in (".yaml", ".yml"):
+        forecast_experiment_and_tell(data, cache=cache, prices=prices, as_json=json)
+        return
+    if not judge:
+        raise UsageError("plan needs a --judge, or the YAML file of an experiment in place of the data")
     forecast_and_tell(
         data,
         judges=tuple(judge),

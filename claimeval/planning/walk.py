@@ -60,12 +60,19 @@ class Forecast(Record):
         return sum(line.worst or 0.0 for line in self.lines)
 
 
-async def forecast(samples: Iterable[Sample], plan: Plan, store: Store | None, prices: Path | None = None) -> Forecast:
+async def forecast(
+    samples: Iterable[Sample],
+    plan: Plan,
+    store: Store | None,
+    prices: Path | None = None,
+    asked: set[int] | None = None,
+) -> Forecast:
     """Walks the samples once, in memory that grows with the number of different questions alone (about 80 bytes each).
 
-    `store` None: nothing is stored. UsageError for a file of prices that cannot be read.
+    `store` None: nothing is stored. `asked` holds the questions that earlier plans over the same store ask, which are
+    not counted again, and takes up this one's. UsageError for a file of prices that cannot be read.
     """
-    walk = _Walk(plan, store, prices)
+    walk = _Walk(plan, store, prices, set() if asked is None else asked)
     count = 0
     async with walk:
         for sample in samples:
@@ -77,7 +84,7 @@ async def forecast(samples: Iterable[Sample], plan: Plan, store: Store | None, p
 class _Walk:
     """Stands in for the executor, and learns from each sample what hangs on questions that stayed open."""
 
-    def __init__(self, plan: Plan, store: Store | None, prices: Path | None) -> None:
+    def __init__(self, plan: Plan, store: Store | None, prices: Path | None, seen: set[int]) -> None:
         self._plan = plan
         self._first = plan._replace(
             judges=plan.judges[: plan.panel.escalate], panel=plan.panel.model_copy(update={"escalate": None})
@@ -90,8 +97,9 @@ class _Walk:
             judge.name: Workload("assess", judge, plan.assess_prompt, price(judge.model, judge.endpoint, prices))
             for judge in plan.judges
         }
+        self._prompts = tuple((p.name, p.digest) for p in (plan.extract_prompt, plan.assess_prompt))
         self._nowhere = Replay()
-        self._seen: set[int] = set()
+        self._seen = seen
         self._texts: dict[str, tuple[int, int]] = {}
         """Sentences and bytes of the texts that the current sample's extractions are of, by key."""
         self._claims_per_sentence: Counter[float] = Counter()
@@ -156,7 +164,8 @@ class _Walk:
             frame = assess.ask(self._plan.assess_prompt, self._plan.judges[0], [claim], documents, sample.question)
             for workload, certain, n in self._asked(sample, part, against):
                 request = frame.model_copy(update={"judge": workload.judge})
-                if self._is_new(hash((part, sample.text(part), workload.judge.name, n, sample.question, documents))):
+                asked = part, sample.text(part), workload.judge.name, n, sample.question, documents
+                if self._is_new(hash((self._prompts, asked))):
                     workload.expect(request, sentences, size, certain=certain)
 
     def _allow_for(self, sample: Sample, result: SampleResult) -> None:

@@ -156,3 +156,21 @@ def test_select_without_labels_is_a_mistake(claimeval: Run, file: Path, server: 
     assert done.returncode == 2
     assert "give" in done.stderr
     assert server.exchanges() == []
+
+
+def test_plan_says_what_the_arms_would_ask_and_counts_what_they_share_once(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
+    before = json.loads(claimeval("plan", file, "--json").stdout)
+    assert server.exchanges() == []
+    assert before["calls"][0] <= 24 <= before["calls"][1]
+    assert len(before["unpriced"]) == 1
+    assert claimeval("experiment", file).returncode == 0
+    assert "total" in claimeval("plan", file).stdout
+    assert json.loads(claimeval("plan", file, "--json").stdout)["calls"] == [0, 0]
+
+
+def test_plan_without_a_judge_or_an_experiment_is_a_mistake(claimeval: Run, file: Path) -> None:
+    done = claimeval("plan", file.parent / "samples.jsonl")
+    assert done.returncode == 2
+    assert "plan needs a --judge" in done.stderr
