@@ -9,7 +9,10 @@ import typer
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A run directory, as `claimeval score --out` writes it, or the folder of an experiment.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="A run directory, as `claimeval score --out` writes it, or the folder of an experiment."),
+    ],
     compare: Annotated[
         Path | None,
         typer.Option(
