@@ -86,11 +86,13 @@ def run_and_tell(settings: Settings) -> None:
     outline, _ = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
     if outline.paused and not settings.json:
         raise typer.Exit(ending(outline))
-    report = forms.write(folder, "html")
-    if settings.json:
-        print(json.dumps({"run": str(folder), **outline.summary.model_dump()}, indent=1, ensure_ascii=False))
-    else:
+    if not settings.json:
         print_run(folder, record, outline.summary, found.samples)
+    report = None if outline.interrupted else str(forms.write(folder, "html"))
+    if settings.json:
+        paths = {"run": str(folder), "report": report}
+        print(json.dumps(paths | outline.summary.model_dump(), indent=1, ensure_ascii=False))
+    elif report:
         print(f"Report: {report}")
     raise typer.Exit(exit_code(outline, gates, settings.max_missing))
 
