@@ -15,9 +15,9 @@ from typing import Any, NoReturn, TypeVar
 
 R = TypeVar("R")
 
-STILL = 50
+STILL = 20
 """Turns of the event loop without a new question after which a sample is taken to wait. From one question to the next
-the pipeline takes about ten; letting a sample go too early would cost it a pass and nothing else."""
+the pipeline takes four; letting a sample go too early would cost it a pass and nothing else."""
 
 _visit: ContextVar[Visit] = ContextVar("visit")
 """The way of the sample that the current task belongs to."""

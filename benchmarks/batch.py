@@ -1,0 +1,216 @@
+"""What batches cost on this side of the wire, and whether killing a run costs anything on the other.
+
+    python benchmarks/batch.py speed [REQUESTS]      50,000 requests gathered into files, 50,000 results read and stored
+    python benchmarks/batch.py kills [SAMPLES]       5,000 samples, 2 judges, 2 rounds, killed 5 times, beside online
+
+`speed` keeps to one core and prints seconds, requests a second, megabytes and the peak memory of a process that does
+nothing else; the floor is the same bytes written and read as plain lines. `kills` prints how each process ended, how
+often each request was asked and paid, and whether results and summary are those of the online run to the byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import SecretStr
+
+from claimeval.calls import Judge, Message, Request
+from claimeval.execution.batch import Batched, Batching, Purse
+from claimeval.execution.batch_results import Reading
+from claimeval.execution.batch_rounds import as_far_as_it_goes
+from claimeval.execution.batch_state import BatchState
+from claimeval.execution.budget import Budget
+from claimeval.execution.cached import Replay
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.pipeline import in_order
+from claimeval.store import Store
+from claimeval.wire import write_chat
+from tests.execution.batch_kills import Instant, killed, online
+from tests.loopback import Batching as Plan
+from tests.loopback import Options, serve
+from tests.survival import write_samples
+
+ROOT = Path(__file__).parents[1]
+NOWHERE = "http://127.0.0.1:1/v1"
+INSTANTS = (
+    Instant("after", "claim", 2000),
+    Instant("before", "submitted"),
+    Instant("before", "answered", 3),
+    Instant("before", "submitted", 2),
+    Instant("before", "end"),
+)
+"""While the first questions are gathered; with a batch made and its id not stored; with replies stored and their
+requests not yet taken out; the same two once more in the second round, with one of two batches stored, and read."""
+EVIDENCE = "The tower of the village was built in the year 1901 by Ana Souto, and it is 63 metres high. " * 30
+VERDICTS = {
+    "verdicts": [
+        {"id": f"c{n}", "reason": "the first document says so", "evidence": ["d1"], "label": "supported"}
+        for n in range(1, 11)
+    ]
+}
+SCHEMA = json.dumps({"type": "object", "properties": {"verdicts": {"type": "array"}}})
+
+
+def requests(count: int, endpoint: str) -> Iterator[Request]:
+    """Questions of about 3 kB."""
+    judge = Judge(name="judge", model="openai:judge", endpoint=endpoint, temperature=0.0)
+    for number in range(count):
+        yield Request(
+            judge=judge,
+            messages=(
+                Message(role="system", content="You check claims against documents."),
+                Message(role="user", content=f"{EVIDENCE}\n\nclaim {number}: the tower is {number} metres high."),
+            ),
+            reply_format="json",
+            response_schema=SCHEMA,
+            max_tokens=4096,
+            prompt="0" * 64,
+        )
+
+
+async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
+    """Writes the requests to files, as a pass over samples would; where there is a server, brings the replies too."""
+    batching = Batching(by_hand=endpoint == NOWHERE)
+    judge = next(requests(1, endpoint)).judge
+    with Store(folder) as store:
+        purse = Purse(Budget([judge]), None, "")
+        async with Batched({"judge": judge}, batching, store, Replay(), purse, Progress(), 60.0) as batched:
+            asking = in_order(
+                requests(count, endpoint),
+                lambda request: as_far_as_it_goes(batched.ask(request)),
+                Limits().samples_in_work,
+            )
+            async with aclosing(asking) as replies:
+                async for reply in replies:
+                    assert reply is None
+            await batched.next_round()
+        assert len(store) == (0 if batching.by_hand else count)
+
+
+async def read(folder: Path, results: Path, count: int) -> None:
+    """Reads the results into the store."""
+    with Store(folder) as store, BatchState(folder) as state:
+        reading = Reading(state, store, lambda run, reserved, paid: None)
+        await reading.read(results, SecretStr("sk-benchmark-key"))
+        reading.finish(None)
+        assert reading.received.replies == len(store) == count
+
+
+def write_results(folder: Path, results: Path) -> None:
+    """A result line for every request, the last one first, as a provider would write it."""
+    body = json.loads(write_chat(json.dumps(VERDICTS), "judge-1"))
+    body["usage"] = {"prompt_tokens": 800, "completion_tokens": 400, "total_tokens": 1200}
+    with BatchState(folder) as state, results.open("wb") as out:
+        for batch in reversed(state.batches("by_hand")):
+            for key in state.waiting(batch.name):
+                response = {"status_code": 200, "request_id": "r", "body": body}
+                line = {"id": "batch_req", "custom_id": key, "response": response, "error": None}
+                out.write(json.dumps(line).encode() + b"\n")
+
+
+class Step(NamedTuple):
+    seconds: float
+    cpu: float
+    """Seconds of it in which the core worked for this process."""
+    peak: int
+    """Bytes of memory."""
+
+
+def alone(name: str, *arguments: object) -> Step:
+    """One step in a process of its own, on one core."""
+    command = [sys.executable, __file__, "step", name, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CLAIMEVAL_ENDPOINT_KEY": "benchmark-key"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return Step(**json.loads(done.stdout))
+
+
+def take_step(name: str, folder: str, *rest: str) -> None:
+    """The child's side."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    place = Path(folder)
+    started, worked = time.perf_counter(), time.process_time()
+    match name:
+        case "gather":
+            asyncio.run(gather(place, int(rest[0])))
+        case "read":
+            asyncio.run(read(place, Path(rest[1]), int(rest[0])))
+        case "whole":
+            asyncio.run(gather(place, int(rest[0]), rest[1]))
+        case "floor":
+            for file in (place / "batches").glob("*.jsonl"):
+                copy(file, Path(rest[1]))
+    seconds, cpu = time.perf_counter() - started, time.process_time() - worked
+    print(
+        json.dumps({"seconds": seconds, "cpu": cpu, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024})
+    )
+
+
+def copy(source: Path, place: Path) -> None:
+    """Reads every line as JSON and writes it again: less than this no reader of these files can do."""
+    with source.open("rb") as lines, place.open("wb") as out:
+        for line in lines:
+            out.write(json.dumps(json.loads(line)).encode() + b"\n")
+
+
+def speed(count: int) -> None:
+    """Prints the table of seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "store"
+        results = Path(name) / "results.jsonl"
+        steps = {"requests gathered": alone("gather", folder, count)}
+        size = sum(file.stat().st_size for file in (folder / "batches").glob("*.jsonl"))
+        steps["floor: their lines parsed and written"] = alone("floor", folder, count, Path(name) / "copy")
+        write_results(folder, results)
+        steps["results read and stored"] = alone("read", folder, count, results)
+        sizes = [size, size, results.stat().st_size]
+        with serve(Options()) as server:
+            steps["all of it, with a server on loopback"] = alone("whole", Path(name) / "other", count, server.url)
+        sizes.append(sizes[0] + sizes[2])
+    print(f"{count:,} requests, one core{'':15} {'seconds':>8} {'CPU s':>7} {'a second':>9} {'MB':>5} {'peak MB':>8}")
+    for (what, step), megabytes in zip(steps.items(), sizes, strict=True):
+        rate = count / step.seconds
+        sizes_ = f"{megabytes / 1e6:5.0f} {step.peak / 1e6:8.0f}"
+        print(f"{what:40} {step.seconds:8.1f} {step.cpu:7.1f} {rate:9,.0f} {sizes_}")
+
+
+def kills(count: int) -> None:
+    """Prints the table of processes and what the server's log says."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_samples(folder / "samples.jsonl", count)
+        plan = Plan(seconds=2.0, spread=1.0)
+        with serve(Options(judge="tests.claim_judge:make", batching=plan)) as server:
+            wanted = online(folder, server)
+            came = killed(folder, server, INSTANTS)
+        print(f"{'process':32} {'ended with':>10} {'seconds':>8} {'peak MB':>8}")
+        for client, instant in zip(came.clients, [*INSTANTS, None], strict=True):
+            what = f"killed {instant}" if instant else "to the end"
+            print(f"{what:32} {client.code:10} {client.seconds:8.1f} {client.peak / 1e6:8.0f}")
+        print(f"\n{len(came.asked):,} requests in {came.batches} batches")
+        print(f"asked more than once: {sum(n > 1 for n in came.asked.values())}")
+        print(f"paid more than once:  {sum(n > 1 for n in came.paid.values())}")
+        print(f"results and summary are those of the online run to the byte: {came.files == wanted}")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["step", name, *rest]:
+            take_step(name, *rest)
+        case ["kills", *rest]:
+            kills(int(rest[0]) if rest else 5_000)
+        case ["speed", *rest]:
+            speed(int(rest[0]) if rest else 50_000)
+        case _:
+            sys.exit(__doc__)
