@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from claimeval.errors import DataError
 from claimeval.records import Record
@@ -27,6 +27,8 @@ class SideRow(Record):
     id: str
     scores: dict[str, float | None]
     undefined: dict[str, str] = Field(default_factory=dict)
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the scores were made from, as the scores and ranks of single texts."""
 
 
 class SideMetric(Record):

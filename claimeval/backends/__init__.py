@@ -55,7 +55,7 @@ PROVIDERS = {
         True,
         batches="claimeval.backends.mistral_batch",
     ),
-    "local": Provider("claimeval.backends.local", "local:lexical", False),
+    "local": Provider("claimeval.backends.local", "local:lexical, local:nli=MODEL", False),
 }
 
 
@@ -90,4 +90,5 @@ def open_backend(judge: Judge) -> AbstractAsyncContextManager[Backend]:
 def note(judge: Judge) -> str | None:
     """What must be said beside the numbers of this judge; None for language models."""
     module = importlib.import_module(provider(judge.model).module)
-    return getattr(module, "NOTE", None)
+    said: Callable[[Judge], str] | None = getattr(module, "note", None)
+    return said(judge) if said else None

@@ -1,53 +1,73 @@
-"""Engines that run here: `local:lexical`, a score of shared words that needs no key, model or network.
+"""Engines that run here and need no key: `local:lexical`, a score of shared words, and `local:nli=MODEL`, a model.
 
 They read the typed task of a request and answer in the reply format its prompt asks for, so that they pass through
-the same parser, store, panel and report as a language model.
+the same parser, store, panel and report as a language model. Claims are taken by the same rules in both: no entailment
+model can take a text apart.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from typing import NamedTuple
 
-from claimeval.backends import Keep
+from claimeval.backends import Backend, Keep
 from claimeval.calls import AssessTask, Completion, ExtractTask, Judge, Request
 from claimeval.errors import UsageError, unknown
+from claimeval.local import entailment, lexical_support
 from claimeval.local.claim_splitting import split_claims
-from claimeval.local.lexical_support import (
-    ENGINE,
-    NOTICE,
-    Evidence,
-    Support,
-    coefficients_digest,
-    label,
-    prepare,
-    support,
-)
 from claimeval.prompting import quoted
 from claimeval.scales import ABSTAIN, Scale
 from claimeval.wire import read_chat, write_chat
 
-NOTE = NOTICE
-ENGINES = ("lexical",)
+ENGINES = ("lexical", "nli=MODEL")
 
 
 def resolve(judge: Judge) -> Judge:
-    """The judge with the engine's version and the digest of its coefficients as endpoint."""
-    name = judge.model.partition(":")[2]
-    if name not in ENGINES:
-        raise unknown("local engine", name, ENGINES)
+    """The judge with the version of its engine as endpoint: code, coefficients or model files, precision, prompt.
+
+    The files of a model are looked for, and fetched where the network may be used; its weights are not loaded.
+    """
+    engine, model = _engine(judge)
     if judge.endpoint:
         raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
-    return judge.model_copy(update={"endpoint": f"{ENGINE}/{coefficients_digest()[:16]}"})
+    version = entailment.settle(model, judge.extra).version if engine == "nli" else _lexical_version()
+    return judge.model_copy(update={"endpoint": version})
+
+
+def note(judge: Judge) -> str:
+    """What the numbers of this judge are."""
+    engine, model = _engine(judge)
+    if engine == "nli":
+        return f"probability of entailment by the local model {model}, not an LLM judgement"
+    return lexical_support.NOTICE
 
 
 @asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[LexicalBackend]:
-    """The engine; it holds nothing that must be closed."""
-    yield LexicalBackend()
+async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
+    """The engine, which lives as long as the block."""
+    engine, model = _engine(judge)
+    if engine == "lexical":
+        yield LexicalBackend()
+        return
+    with entailment.EntailmentJudge(entailment.settle(model, judge.extra)) as assessor:
+        yield EntailmentBackend(assessor)
+
+
+def _engine(judge: Judge) -> tuple[str, str]:
+    """The engine and its model, which is empty where it has none."""
+    name = judge.model.partition(":")[2]
+    engine, _, model = name.partition("=")
+    if name != "lexical" and not (engine == "nli" and model):
+        raise unknown("local engine", name, ENGINES)
+    return engine, model
+
+
+def _lexical_version() -> str:
+    return f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
 
 
 class LexicalBackend:
@@ -58,10 +78,42 @@ class LexicalBackend:
         started = time.perf_counter()
         task = request.task
         assert task is not None, "every step gives its request a task"
-        text = _claims(task, request) if isinstance(task, ExtractTask) else _verdicts(task, request)
-        reply = read_chat(write_chat(text, request.judge.endpoint or ""), latency=time.perf_counter() - started)
-        keep(reply)
-        return reply
+        text = _claims(task, request) if isinstance(task, ExtractTask) else _written(task, request, _by_words(task))
+        return _reply(text, request, started, keep)
+
+
+class EntailmentBackend:
+    """Splits texts by rule and asks a model on this machine whether the evidence entails the claims."""
+
+    def __init__(self, judge: entailment.EntailmentJudge) -> None:
+        self._judge = judge
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """The engine's answer in the words of a judge; requests that wait at the same time are computed together."""
+        started = time.perf_counter()
+        task = request.task
+        assert task is not None, "every step gives its request a task"
+        if isinstance(task, ExtractTask):
+            return _reply(_claims(task, request), request, started, keep)
+        findings = await self._judge.assess(task.claims, task.documents)
+        answers = [_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in findings]
+        return _reply(_written(task, request, answers), request, started, keep)
+
+
+class _Answer(NamedTuple):
+    """What an engine says of one claim."""
+
+    word: str
+    probability: float | None
+    documents: Sequence[int]
+    """Indices of the documents it relied on."""
+    reason: str
+
+
+def _reply(text: str, request: Request, started: float, keep: Keep) -> Completion:
+    reply = read_chat(write_chat(text, request.judge.endpoint or ""), latency=time.perf_counter() - started)
+    keep(reply)
+    return reply
 
 
 def _claims(task: ExtractTask, request: Request) -> str:
@@ -75,37 +127,52 @@ def _claims(task: ExtractTask, request: Request) -> str:
     return json.dumps({"claims": found}, ensure_ascii=False)
 
 
-def _verdicts(task: AssessTask, request: Request) -> str:
-    evidence = _evidence(tuple(document.text for document in task.documents))
-    found = [support(claim.text, evidence) for claim in task.claims]
-    words = [_word(task.scale, s.score) for s in found]
+def _written(task: AssessTask, request: Request, answers: Sequence[_Answer]) -> str:
+    """The answers in the format that the prompt asked for."""
     if request.reply_format == "tags":
         lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
-        return "\n".join(f"- {line} SUPPORTED={word}" for line, word in zip(lines, words, strict=True))
+        return "\n".join(f"- {line} SUPPORTED={answer.word}" for line, answer in zip(lines, answers, strict=True))
     verdicts = [
         {
-            "id": f"c{i}",
-            "reason": _reason(s),
-            "evidence": [] if s.best_document is None else [f"d{s.best_document + 1}"],
-            "label": word,
-            "probability": s.score,
+            "id": f"c{number}",
+            "reason": answer.reason,
+            "evidence": [f"d{index + 1}" for index in answer.documents],
+            "label": answer.word,
+            "probability": answer.probability,
         }
-        for i, (s, word) in enumerate(zip(found, words, strict=True), 1)
+        for number, answer in enumerate(answers, 1)
     ]
     return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
 
 
+def _word(scale: Scale, label: str | None) -> str:
+    """The scale's word for a label; a two-way scale has none for "contradicted" and says "not found" for it."""
+    words = {step.label: step.word for step in reversed(scale.steps)}
+    if label == "contradicted" and "contradicted" not in words:
+        label = "not_found"
+    return next((word for name, word in words.items() if name == label), ABSTAIN)
+
+
+def _by_words(task: AssessTask) -> list[_Answer]:
+    evidence = _evidence(tuple(document.text for document in task.documents))
+    found = [lexical_support.support(claim.text, evidence) for claim in task.claims]
+    return [
+        _Answer(
+            _word(task.scale, lexical_support.label(support.score)),
+            support.score,
+            () if support.best_document is None else (support.best_document,),
+            _reason(support),
+        )
+        for support in found
+    ]
+
+
 @lru_cache(maxsize=64)
-def _evidence(texts: tuple[str, ...]) -> Evidence:
-    return prepare(texts)
+def _evidence(texts: tuple[str, ...]) -> lexical_support.Evidence:
+    return lexical_support.prepare(texts)
 
 
-def _word(scale: Scale, score: float) -> str:
-    wanted = label(score)
-    return next((step.word for step in scale.steps if step.label == wanted), ABSTAIN)
-
-
-def _reason(support: Support) -> str:
+def _reason(support: lexical_support.Support) -> str:
     said = f"lexical support {support.score:.2f}"
     if support.possible_conflict:
         said += f"; possible conflict: {', '.join(support.possible_conflict)}"

@@ -21,11 +21,13 @@ from claimeval.cli.experiment import experiment
 from claimeval.cli.fuse import fuse
 from claimeval.cli.import_replies import import_replies
 from claimeval.cli.lexical import lexical
+from claimeval.cli.perplexity import perplexity
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
 from claimeval.cli.rank import rank
 from claimeval.cli.rejudge import rejudge
 from claimeval.cli.report import report
+from claimeval.cli.reward import reward
 from claimeval.cli.score import score
 from claimeval.cli.view import view
 from claimeval.errors import ClaimevalError, UsageError
@@ -54,6 +56,8 @@ for command in (
     annotate,
     correct,
     lexical,
+    perplexity,
+    reward,
     rank,
     fuse,
     report,

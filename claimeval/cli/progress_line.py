@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -35,11 +36,15 @@ class ProgressLine:
             self._stream.flush()
 
     def show(self, progress: Progress) -> None:
-        """Draws the line if it is time to."""
+        """Draws the line of a run if it is time to."""
+        self.draw(lambda: describe(progress))
+
+    def draw(self, describe: Callable[[], str]) -> None:
+        """Draws a line if it is time to; only then it is put into words."""
         now = time.monotonic()
         if now < self._next:
             return
-        text = describe(progress)
+        text = describe()
         if self._terminal:
             text = text[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + text.ljust(self._drawn))

@@ -1,0 +1,259 @@
+"""Speed of question perplexity beside unitxt, on the architecture of flan-t5-small with random weights.
+
+    pip install 'claimeval[local]' unitxt
+    python benchmarks/perplexity.py                     1,000 pairs, about twelve minutes on one core
+    python benchmarks/perplexity.py --pairs 200         a quick look
+    python benchmarks/perplexity.py --device cuda       the same on a GPU, in float32 and bfloat16
+
+Texts have 20 to 400 tokens, questions 6 to 18, all drawn from invented words. "own": every text has one question,
+"shared": five questions a text. The programs take turns on slices of 500 pairs; with one thread, processor time is
+counted, so that other work on the machine does not. Where unitxt is not installed, its method (batches of 32 in the
+order given, padded to the longest) stands in for it. "deviation" is the largest difference of the mean log-probability
+from the plain forward of transformers in float32, pair by pair, over the first 50 pairs. "of the limit" is the share of
+the floating-point operations that the unpadded texts need in what a large matrix product reaches on the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import math
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from claimeval.local.perplexity import Pair, QuestionScorer
+
+SYLLABLES = [first + vowel + last for first in "bcdfglmnprst" for vowel in "aeiou" for last in ("", "n", "s")]
+PROMPT = "Generate a question based on the given content: "
+SLICE = 500
+CHECKED = 50
+
+
+def build(folder: Path) -> None:
+    """A model of the size of flan-t5-small, and a tokenizer that knows 3,000 pieces of invented words."""
+    transformers: Any = importlib.import_module("transformers")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=3000, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+    )
+    chance = random.Random(0)
+    tokenizer.train_from_iterator([PROMPT, *(words(chance, 60) for _ in range(500))], trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=512
+    )
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.T5Config(
+        vocab_size=32128,
+        d_model=512,
+        d_kv=64,
+        d_ff=1024,
+        num_layers=8,
+        num_heads=6,
+        feed_forward_proj="gated-gelu",
+        decoder_start_token_id=0,
+    )
+    transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
+
+
+def words(chance: random.Random, number: int) -> str:
+    """So many invented words of one to three syllables."""
+    return " ".join("".join(chance.choices(SYLLABLES, k=chance.randint(1, 3))) for _ in range(number))
+
+
+def pairs(count: Callable[[str], int], number: int, questions: int) -> list[Pair]:
+    """So many pairs, `questions` of them with the same text, of the lengths in tokens that are said above."""
+    chance = random.Random(questions)
+
+    def text(shortest: int, longest: int) -> str:
+        wanted = chance.randint(shortest, longest)
+        pool = words(chance, wanted).split()
+        low, high = 1, len(pool)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if count(" ".join(pool[:middle])) <= wanted else (low, middle - 1)
+        return " ".join(pool[:low])
+
+    texts = [text(20, 400) for _ in range(math.ceil(number / questions))]
+    return [Pair(own, text(6, 18)) for own in texts for _ in range(questions)][:number]
+
+
+Scores = list[float]
+Program = Callable[[Sequence[Pair]], Scores]
+"""Pairs to mean log-probabilities."""
+
+
+def unitxt(folder: Path) -> Program:
+    """The metric of unitxt on this model."""
+    metrics: Any = importlib.import_module("unitxt.metrics")
+    lm = metrics.Perplexity.EncoderDecoderLM(model_name=str(folder), single_token_mode=False)
+
+    def score(chosen: Sequence[Pair]) -> Scores:
+        found = lm.compute_lm([PROMPT + p.text for p in chosen], [p.question for p in chosen], 32)
+        return [math.log(value) for value in found]
+
+    return score
+
+
+class Plain:
+    """The model of transformers as it is loaded, on one padded batch after the other."""
+
+    def __init__(self, folder: Path, device: str, batch: int) -> None:
+        transformers: Any = importlib.import_module("transformers")
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+        self.model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval().to(device)
+        self.device = device
+        self.batch = batch
+
+    def __call__(self, chosen: Sequence[Pair]) -> Scores:
+        return [score for part in slices(chosen, self.batch) for score in self._batch(part)]
+
+    @torch.no_grad()
+    def _batch(self, part: Sequence[Pair]) -> Scores:
+        sources = self.tokenizer([PROMPT + p.text for p in part], padding=True, return_tensors="pt").to(self.device)
+        labels = self.tokenizer([p.question for p in part], padding=True, return_tensors="pt").to(self.device)
+        said = self.model(**sources, labels=labels["input_ids"]).logits.log_softmax(-1)
+        chosen = said.gather(2, labels["input_ids"][..., None])[..., 0] * labels["attention_mask"]
+        means: Scores = (chosen.sum(1) / labels["attention_mask"].sum(1)).tolist()
+        return means
+
+
+def ours(folder: Path, device: str, dtype: str) -> Program:
+    """claimeval on this model."""
+    scorer = QuestionScorer(str(folder), device=device, dtype=dtype)
+
+    def score(chosen: Sequence[Pair]) -> Scores:
+        found = dict(scorer.score(chosen))
+        return [found[index].log_probability for index in range(len(chosen))]
+
+    return score
+
+
+def slices(chosen: Sequence[Pair], size: int) -> Iterator[Sequence[Pair]]:
+    """The pairs in runs of at most `size`."""
+    return (chosen[start : start + size] for start in range(0, len(chosen), size))
+
+
+class Measured(NamedTuple):
+    """One program on one kind of pairs."""
+
+    pairs_per_second: float
+    deviation: float
+
+
+def measure(
+    programs: dict[str, Program], chosen: list[Pair], exact: Program, clock: Callable[[], float]
+) -> dict[str, Measured]:
+    """The speed of each program, slice by slice in turns, and how far it is from the plain forward."""
+    seconds = dict.fromkeys(programs, 0.0)
+    found: dict[str, Scores] = {name: [] for name in programs}
+    for program in programs.values():
+        program(chosen[:8])
+    for part in slices(chosen, SLICE):
+        for name, program in programs.items():
+            started = clock()
+            found[name] += program(part)
+            seconds[name] += clock() - started
+    wanted = exact(chosen[:CHECKED])
+    return {
+        name: Measured(len(chosen) / seconds[name], max(abs(a - b) for a, b in zip(found[name], wanted, strict=False)))
+        for name in programs
+    }
+
+
+def operations(model: Any, tokenizer: Any, chosen: list[Pair]) -> float:
+    """Floating-point operations that the pairs need without padding, each text read once."""
+    c = model.config
+    inner = c.num_heads * c.d_kv
+    feed = 3 * c.d_model * c.d_ff
+    total = 0.0
+    lengths = {text: len(tokenizer(PROMPT + text)["input_ids"]) for text in {pair.text for pair in chosen}}
+    for n in lengths.values():
+        total += 2 * n * c.num_layers * (4 * c.d_model * inner + feed + 2 * n * inner)
+        total += 2 * n * c.num_decoder_layers * 2 * c.d_model * inner
+    for pair in chosen:
+        m = len(tokenizer(pair.question)["input_ids"])
+        attention = 2 * (m + lengths[pair.text]) * inner
+        total += 2 * m * (c.num_decoder_layers * (6 * c.d_model * inner + feed + attention) + c.d_model * c.vocab_size)
+    return total
+
+
+def limit(device: str, dtype: torch.dtype, clock: Callable[[], float]) -> float:
+    """Floating-point operations a second of a large matrix product, the best of five."""
+    size = 1024 if device == "cpu" else 8192
+    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    best = math.inf
+    for _ in range(5):
+        started = clock()
+        a @ b
+        best = min(best, clock() - started)
+    return 2 * size**3 / best
+
+
+def clock_for(device: str, threads: int) -> Callable[[], float]:
+    """Processor time for one thread on the CPU, else the wall clock after everything queued is done."""
+    if device == "cpu":
+        return time.process_time if threads == 1 else time.perf_counter
+
+    def finished() -> float:
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
+    return finished
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--bfloat16", action="store_true", help="measure reduced precision too (always on a GPU)")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    clock = clock_for(options.device, options.threads)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        build(folder)
+        for row in rows(folder, options.device, options.pairs, options.bfloat16 or options.device != "cpu", clock):
+            print(row, flush=True)
+
+
+def rows(folder: Path, device: str, number: int, reduced: bool, clock: Callable[[], float]) -> Iterator[str]:
+    """The lines of the table."""
+    exact = Plain(folder, device, 1)
+    dtypes = ("float32", "bfloat16") if reduced else ("float32",)
+    limits = {dtype: limit(device, getattr(torch, dtype), clock) for dtype in dtypes}
+    peer = "unitxt" if importlib.util.find_spec("unitxt") else "method of unitxt"
+    first = unitxt(folder) if peer == "unitxt" else Plain(folder, device, 32)
+    programs = {peer: first} | {f"claimeval {dtype}": ours(folder, device, dtype) for dtype in dtypes}
+    yield f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, Python {sys.version.split()[0]}\n"
+    yield "| pairs | program | pairs/s | ratio | goal | deviation | of the limit |"
+    yield "|---|---|---|---|---|---|---|"
+    for kind, questions, goal in (("own", 1, 2.4), ("shared", 5, 7.5)):
+        chosen = pairs(lambda text: len(exact.tokenizer(text, verbose=False)["input_ids"]) - 1, number, questions)
+        needed = operations(exact.model, exact.tokenizer, chosen) / len(chosen)
+        measured = measure(programs, chosen, exact, clock)
+        for program, (speed, deviation) in measured.items():
+            dtype = program.split()[-1]
+            ratio = speed / measured[peer].pairs_per_second
+            wanted = goal if dtype == "float32" and device == "cpu" else ""
+            share = speed * needed / limits[dtype if dtype in limits else "float32"]
+            yield f"| {kind} | {program} | {speed:.2f} | {ratio:.2f} | {wanted} | {deviation:.0e} | {share:.0%} |"
+
+
+if __name__ == "__main__":
+    main()

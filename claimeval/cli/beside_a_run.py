@@ -1,0 +1,65 @@
+"""What the commands share whose scores stand beside those of judges: where samples come from and scores go."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+from rich.console import Console
+
+from claimeval.cli.table import print_sides
+from claimeval.data.reading import parse_fields, read_samples
+from claimeval.errors import DataError, UsageError
+from claimeval.records import Sample
+from claimeval.run import RESULTS, read_results
+from claimeval.side_scores import SideSummary
+
+
+class Place:
+    """The samples of a data file or a run, and the run directory that their scores go to."""
+
+    def __init__(self, data: Path, kind: str, *, out: Path | None, fields: tuple[str, ...], limit: int | None) -> None:
+        run = data if (data / RESULTS).exists() else out
+        if run and limit and (run / RESULTS).exists():
+            raise UsageError("--limit would leave samples of the run without scores; leave it out")
+        self.folder = run or Path("runs") / f"{data.stem}-{kind}"
+        self._data = data
+        self._fields = parse_fields(list(fields))
+        self._limit = limit
+        self._run = run if run and run != data and (run / RESULTS).exists() else None
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples, read anew; DataError where they are not those of the run that they are to stand beside."""
+        samples: Iterator[Sample]
+        if (self._data / RESULTS).exists():
+            samples = (result.sample for result in read_results(self._data))
+        else:
+            samples = read_samples(self._data, fields=self._fields)
+        chosen = itertools.islice(samples, self._limit)
+        return _same_samples(chosen, self._run) if self._run else chosen
+
+
+def _same_samples(samples: Iterator[Sample], run: Path) -> Iterator[Sample]:
+    """The samples, made sure to be those of the run, in its order."""
+    for ours, theirs in itertools.zip_longest(samples, read_results(run)):
+        if ours is None or theirs is None or ours.id != theirs.sample.id:
+            found = "no more samples" if ours is None else repr(ours.id)
+            wanted = "no more samples" if theirs is None else repr(theirs.sample.id)
+            raise DataError(f"the data has {found} where the run {run} has {wanted}; they must be the same samples")
+        yield ours
+
+
+def tell(summary: SideSummary, folder: Path, remarks: Mapping[str, JsonValue], *, as_json: bool) -> None:
+    """Prints what the scores add up to; `remarks` are further facts, for scripts as they are."""
+    if as_json:
+        print(json.dumps({"run": str(folder), **summary.model_dump(), **remarks}, indent=1))
+        return
+    console = Console(highlight=False)
+    print_sides(console, [summary])
+    for name, value in remarks.items():
+        if value:
+            console.print(f" {name.replace('_', ' ')}: {value}", style="dim", markup=False, soft_wrap=True)
+    console.print(f"Run: {folder}", markup=False, soft_wrap=True)

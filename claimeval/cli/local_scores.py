@@ -1,0 +1,151 @@
+"""What `claimeval perplexity` and `claimeval reward` do: samples from a file or a run, scored by a local model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import typer
+from pydantic import JsonValue
+from rich.console import Console
+from rich.table import Table
+
+from claimeval import side_scores
+from claimeval.cli.beside_a_run import Place, tell
+from claimeval.cli.progress_line import ProgressLine
+from claimeval.errors import UsageError
+from claimeval.local import perplexity, published_scores, reward
+from claimeval.local.devices import describe
+from claimeval.store import Store, default_folder
+
+
+def batch(text: str) -> int | None:
+    """The tokens of a batch; None for `auto`."""
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"--batch-size {text!r} is neither `auto` nor a number of tokens")
+    return int(text)
+
+
+def relevance_and_tell(
+    scorer: perplexity.QuestionScorer,
+    data: Path | None,
+    *,
+    out: Path | None,
+    cache: Path | None,
+    fields: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Scores all retrieved texts and prints what they add up to."""
+    if data is None:
+        raise UsageError("give the samples, as in `claimeval perplexity answers.jsonl`, or --self-check")
+    place = Place(data, "perplexity", out=out, fields=fields, limit=limit)
+    counts = {"texts": 0, "texts_cut": 0, "texts_in_windows": 0}
+    with ExitStack() as stack:
+        counter = _Counter(stack, scorer, sum(len(sample.contexts) for sample in place.samples()), "texts")
+        store = stack.enter_context(Store(cache or default_folder()))
+        found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)
+        units = dict.fromkeys(perplexity.METRICS, "share")
+        summary = side_scores.write(place.folder, "perplexity", _rows(found, counts), units, _settings(scorer))
+    tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
+
+
+def _rows(found: Iterable[perplexity.ContextRelevance], counts: dict[str, int]) -> Iterator[side_scores.SideRow]:
+    for relevance in found:
+        counts["texts"] += len(relevance.texts)
+        counts["texts_cut"] += sum(text.cut > 0 for text in relevance.texts)
+        counts["texts_in_windows"] += sum(text.windows > 1 for text in relevance.texts)
+        why = relevance.undefined_because
+        yield side_scores.SideRow(
+            id=relevance.id,
+            scores=relevance.scores,
+            undefined=dict.fromkeys(relevance.scores, why) if why else {},
+            details={"texts": [text.model_dump(exclude_defaults=True) for text in relevance.texts]},
+        )
+
+
+def reward_and_tell(
+    scorer: reward.RewardScorer,
+    data: Path,
+    *,
+    out: Path | None,
+    cache: Path | None,
+    fields: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Rates all answers and prints what they add up to."""
+    place = Place(data, "reward", out=out, fields=fields, limit=limit)
+    counts = {"answers_cut": 0}
+    with ExitStack() as stack:
+        counter = _Counter(stack, scorer, sum(bool(sample.answer) for sample in place.samples()), "answers")
+        store = stack.enter_context(Store(cache or default_folder()))
+        found = reward.measure(place.samples(), scorer, store, on_scored=counter.add)
+        summary = side_scores.write(
+            place.folder, "reward", _rewards(found, counts), {reward.METRIC: "share"}, _settings(scorer)
+        )
+    tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
+
+
+def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[side_scores.SideRow]:
+    for answer in found:
+        counts["answers_cut"] += answer.cut > 0
+        yield side_scores.SideRow(
+            id=answer.id,
+            scores={reward.METRIC: answer.score},
+            undefined={reward.METRIC: answer.undefined_because} if answer.undefined_because else {},
+            details={"tokens_cut": answer.cut} if answer.cut else {},
+        )
+
+
+def check_and_tell(scorer: perplexity.QuestionScorer) -> None:
+    """Scores the published examples, prints both numbers, and exits with 1 where they differ."""
+    print(f"claimeval: {scorer.name} on {describe(scorer.setting)}", file=sys.stderr)
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    for name in ("question", "text", "published", "here"):
+        table.add_column(name)
+    wrong = 0
+    for example, score in published_scores.compare(scorer):
+        same = published_scores.agrees(example, score)
+        wrong += not same
+        table.add_row(
+            example.question, example.text, f"{example.score:.2f}", f"{score:.2f}{'' if same else '  differs'}"
+        )
+    Console(highlight=False).print(table)
+    if wrong:
+        print(
+            f"claimeval: {wrong} of {len(published_scores.EXAMPLES)} scores differ; they are for google/flan-t5-small"
+        )
+    raise typer.Exit(1 if wrong else 0)
+
+
+class _Counter:
+    """Shows how many items are done."""
+
+    def __init__(
+        self, stack: ExitStack, scorer: perplexity.QuestionScorer | reward.RewardScorer, total: int, items: str
+    ) -> None:
+        print(f"claimeval: {scorer.name} on {describe(scorer.setting)}", file=sys.stderr)
+        self._line = stack.enter_context(ProgressLine(sys.stderr))
+        self._total = total
+        self._items = items
+        self._done = 0
+
+    def add(self, number: int) -> None:
+        self._done += number
+        self._line.draw(lambda: f"{self._done}/{self._total} {self._items}")
+
+
+def _settings(scorer: perplexity.QuestionScorer | reward.RewardScorer) -> dict[str, str]:
+    return {"model": scorer.name, "revision": scorer.revision, **scorer.settings}
+
+
+def _remarks(deviation: float | None, counts: dict[str, int]) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {**counts}
+    if deviation is not None:
+        found["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
+    return found

@@ -1,0 +1,184 @@
+"""`local:nli=MODEL`: judges claims by a model on this machine that says whether a text entails a claim.
+
+Each claim is held against every piece of the evidence (`evidence_chunks`); its support is the highest probability.
+A claim that no single piece supports is held against the best sentences of all pieces together. More than one half
+means supported; of the rest, a probability of contradiction over one half means contradicted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
+
+from claimeval.errors import UsageError, unknown
+from claimeval.local import source_prompts
+from claimeval.local.devices import DTYPES, Setting, batch_tokens, choose
+from claimeval.local.entailment_models import Entailment, EntailmentModel, FactChecker, NliClassifier, Premise
+from claimeval.local.evidence_chunks import Chunk, EvidenceChunks
+from claimeval.local.loading import config_of, load, reduce
+from claimeval.local.micro_batches import MicroBatches
+from claimeval.local.model_files import ModelFiles, locate
+from claimeval.records import Claim, Document
+
+ENGINE = "nli-v1"
+THRESHOLD = 0.5
+"""Probabilities above it decide, as in MiniCheck."""
+CLAIM_SHARE = 4
+"""One part in so many of the window is kept for the claim, so that evidence is cut alike for all but long claims."""
+LEAST_ROOM = 32
+"""Tokens of evidence that must fit beside a claim."""
+TOGETHER = {"cpu": 32, "mps": 64, "cuda": 512}
+"""Pieces of evidence that are computed before others have their turn."""
+SETTINGS = ("batch", "contradiction_label", "dtype", "entailment_label", "prompt", "revision", "window")
+
+
+class Settings(NamedTuple):
+    """What decides the answers of one judge."""
+
+    files: ModelFiles
+    dtype: str
+    prompt: source_prompts.SourcePrompt | None
+    """Only for sequence-to-sequence models."""
+    window: int | None
+    batch: int | None
+    labels: Mapping[str, str]
+
+    @property
+    def version(self) -> str:
+        """Changes when answers can change: engine, model files, precision, prompt."""
+        prompt = f"/{self.prompt.digest[:16]}" if self.prompt else ""
+        return f"{ENGINE}/{self.files.revision}/{self.dtype}{prompt}"
+
+
+class Finding(NamedTuple):
+    """What the evidence says of a claim."""
+
+    label: Literal["supported", "contradicted", "not_found"] | None
+    """None where the claim does not fit the model."""
+    probability: float | None
+    """Of support."""
+    documents: tuple[int, ...]
+    """Indices of the documents that decided."""
+    reason: str
+
+
+def settle(model: str, extra: Mapping[str, str | int | float | bool]) -> Settings:
+    """The settings of a judge; finds the model's files, and reads its configuration but not its weights.
+
+    UsageError for an unknown setting, a model that is not there, or one whose labels do not say what they mean.
+    """
+    for name in extra:
+        if name not in SETTINGS:
+            raise unknown(f"setting of local:nli={model}:", name, SETTINGS)
+    text = {name: str(value) for name, value in extra.items()}
+    numbers = {name: _whole(name, extra[name]) for name in ("window", "batch") if name in extra}
+    dtype = text.get("dtype", "float32")
+    if dtype not in DTYPES:
+        raise unknown("precision", dtype, DTYPES)
+    files = locate(model, text.get("revision"))
+    seq2seq = bool(config_of(files).is_encoder_decoder)
+    prompt = source_prompts.load("claim_given_document", text.get("prompt")) if seq2seq else None
+    labels = {name: value for name, value in text.items() if name.endswith("_label")}
+    return Settings(files, dtype, prompt, numbers.get("window"), numbers.get("batch"), labels)
+
+
+def _whole(name: str, value: str | int | float | bool) -> int:
+    if type(value) is not int or value < 1:
+        raise UsageError(f"{name}: {value!r} is not a whole number of tokens")
+    return value
+
+
+class EntailmentJudge:
+    """Assesses claims of many samples at once; the weights are loaded for the first of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._setting = choose(dtype=settings.dtype)
+        together = TOGETHER[self._setting.device.partition(":")[0]]
+        self._batches: MicroBatches[Premise, Entailment] = MicroBatches(self._probabilities, together)
+
+    def __enter__(self) -> Self:
+        self._batches.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._batches.__exit__(kind, error, trace)
+
+    async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:
+        """What the documents say of each claim."""
+        return list(await asyncio.gather(*(self._assess(claim.text, documents) for claim in claims)))
+
+    async def _assess(self, claim: str, documents: Sequence[Document]) -> Finding:
+        room = await self._batches.run(lambda: self._room(claim))
+        if room < LEAST_ROOM:
+            return Finding(None, None, (), "the claim is too long for the model's window")
+        chunks = await self._batches.run(lambda: self._evidence.chunks(documents, room))
+        if not chunks:
+            return Finding("not_found", 0.0, (), "the documents have no words")
+        single = await self._batches.ask([Premise(chunk.text, claim) for chunk in chunks])
+        joined: list[Assessed] = []
+        if max(said.supported for said in single) <= THRESHOLD:
+            together = await self._batches.run(lambda: self._evidence.joined(claim, documents, room))
+            if together:
+                (said,) = await self._batches.ask([Premise(together.text, claim)])
+                joined.append(Assessed(together, said))
+        return decide([Assessed(*pair) for pair in zip(chunks, single, strict=True)], joined)
+
+    @cached_property
+    def _model(self) -> EntailmentModel:
+        return _load(self._settings, self._setting)
+
+    @cached_property
+    def _evidence(self) -> EvidenceChunks:
+        return EvidenceChunks(self._model.tokens)
+
+    def _probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
+        return self._model.probabilities(premises)
+
+    def _room(self, claim: str) -> int:
+        return self._model.window - max(self._model.overhead(claim), self._model.window // CLAIM_SHARE)
+
+
+def _load(settings: Settings, setting: Setting) -> EntailmentModel:
+    batch = settings.batch or batch_tokens(setting)
+    loaded = load(settings.files, "seq2seq" if settings.prompt else "classifier", setting)
+    if setting.dtype != "float32":
+        reduce(loaded)
+    if settings.prompt:
+        return FactChecker(loaded, settings.window, batch, settings.prompt)
+    return NliClassifier(loaded, settings.window, batch, settings.labels)
+
+
+class Assessed(NamedTuple):
+    """A piece of evidence and what it says of a claim."""
+
+    chunk: Chunk
+    said: Entailment
+
+
+def decide(single: Sequence[Assessed], joined: Sequence[Assessed] = ()) -> Finding:
+    """The finding from every piece alone, at least one, and from the joined pieces where no single one supports.
+
+    Support goes before contradiction, as in RefChecker; where pieces disagree the reason says so. The first piece wins
+    among equals.
+    """
+    best = max((*single, *joined), key=lambda a: a.said.supported)
+    against = max(single, key=lambda a: a.said.contradicted)
+    contradicted = against.said.contradicted > THRESHOLD
+    reason = f"entailment {best.said.supported:.2f}"
+    if best in joined:
+        alone = max(a.said.supported for a in single)
+        reason += f" by several pieces of evidence together, {alone:.2f} by the best alone"
+    if contradicted:
+        reason += f"; contradiction {against.said.contradicted:.2f}"
+    if best.said.supported > THRESHOLD:
+        conflict = "; the evidence is in conflict" if contradicted else ""
+        return Finding("supported", best.said.supported, best.chunk.documents, reason + conflict)
+    if contradicted:
+        return Finding("contradicted", best.said.supported, against.chunk.documents, reason)
+    return Finding("not_found", best.said.supported, best.chunk.documents, reason)

@@ -1,0 +1,102 @@
+"""Models and their tokenizers from the disk into memory, ready to be asked."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from claimeval.errors import UsageError
+from claimeval.local.devices import Setting, require
+from claimeval.local.faster_layers import exchange
+from claimeval.local.model_files import ModelFiles
+from claimeval.local.tokenizing import Tokenizing
+
+Kind = Literal["seq2seq", "classifier"]
+DEFAULT_WINDOW = 512
+"""Tokens, where neither the model nor its tokenizer names a limit."""
+
+
+class Loaded(NamedTuple):
+    """A model in memory."""
+
+    files: ModelFiles
+    model: Any
+    config: Any
+    tokens: Tokenizing
+    window: int
+    """The most tokens of one input that the model was made for."""
+    setting: Setting
+
+
+def config_of(files: ModelFiles) -> Any:
+    """The model's configuration; no weights are read."""
+    transformers = require("transformers")
+    try:
+        return transformers.AutoConfig.from_pretrained(files.folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"model {files.name!r} cannot be read: {_first_line(error)}") from error
+
+
+def load(files: ModelFiles, kind: Kind, setting: Setting) -> Loaded:
+    """The model on its device, in float32 whatever the setting says: `reduce` comes after.
+
+    UsageError where it is not of that kind, lacks weights (which would otherwise be drawn at random), or has no fast
+    tokenizer. No code that comes with a model is run.
+    """
+    transformers = require("transformers")
+    config = config_of(files)
+    if (kind == "seq2seq") != bool(config.is_encoder_decoder):
+        wanted = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
+        raise UsageError(f"model {files.name!r} ({config.model_type}) is not {wanted}, which is needed here")
+    maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification
+    with _quietly():
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, local_files_only=True)
+            model, found = maker.from_pretrained(
+                files.folder, local_files_only=True, dtype="float32", output_loading_info=True
+            )
+        except (OSError, ValueError, ImportError, RuntimeError) as error:
+            raise UsageError(f"model {files.name!r} cannot be loaded: {_first_line(error)}") from error
+    if missing := sorted(found["missing_keys"]):
+        raise UsageError(
+            f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained as a {kind}; "
+            "its scores would be random"
+        )
+    model.eval()
+    exchange(model, pack=setting == Setting("cpu", "float32"))
+    model.to(setting.device)
+    return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer), setting)
+
+
+def reduce(loaded: Loaded) -> None:
+    """Brings the model to the precision of its setting, in place."""
+    loaded.model.to(loaded.setting.torch_dtype)
+
+
+def _window(config: Any, tokenizer: Any) -> int:
+    """What the tokenizer and the positions of the model allow; RoBERTa's positions begin after that of the pad."""
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if positions and "roberta" in config.model_type:
+        positions -= config.pad_token_id + 1
+    limits = [limit for limit in (positions, tokenizer.model_max_length) if limit and 0 < limit < 1_000_000]
+    return min(limits, default=DEFAULT_WINDOW)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the progress bars and remarks of transformers; what matters in them is checked here."""
+    logging = require("transformers.utils.logging")
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

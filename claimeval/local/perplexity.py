@@ -1,0 +1,239 @@
+"""Context relevance by perplexity: how likely a model finds the question when it has read the text.
+
+score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before it)): the geometric
+mean of the token probabilities under teacher forcing, in (0, 1], higher is better. Source: the metric perplexity_q of
+unitxt, whose numbers for flan-t5-small these are. The score compares texts for one question; it is not a probability
+that the text is relevant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from claimeval.errors import UsageError
+from claimeval.local import source_prompts
+from claimeval.local.devices import batch_tokens, choose
+from claimeval.local.kept_results import Scored, key_of, scored
+from claimeval.local.loading import Loaded, load, reduce
+from claimeval.local.model_files import locate
+from claimeval.local.seq2seq import Seq2Seq
+from claimeval.local.source_prompts import SourcePrompt
+from claimeval.local.source_windows import ReadText, SourceWindows
+from claimeval.records import Record, Sample
+from claimeval.store import Store
+
+MODEL = "google/flan-t5-small"
+TOP = (1, 3, 5)
+METRICS = ("context_relevance", *(f"context_relevance@{k}" for k in TOP))
+BLOCK = 512
+"""Texts that are brought into batches of like length together."""
+CHECKED = 64
+"""Pairs on which reduced precision is compared with float32."""
+
+Long = Literal["cut", "window"]
+"""What to do with a text that is longer than the model's window: cut its end off, or read it in overlapping windows and
+keep the one that makes the question most likely. The question is never cut."""
+
+
+class Pair(NamedTuple):
+    """A text, and the question it was retrieved for."""
+
+    text: str
+    question: str
+
+
+class Likelihood(Record):
+    """What the model said of one pair."""
+
+    log_probability: float
+    """Mean over the tokens of the question."""
+    tokens: int
+    """Of the question, the end token included."""
+    cut: int = 0
+    """Tokens of the text that the model did not read."""
+    windows: int = 1
+    """In how many windows the text was read."""
+
+    @property
+    def score(self) -> float:
+        """The geometric mean of the token probabilities."""
+        return math.exp(self.log_probability)
+
+
+class TextRelevance(Record):
+    """One retrieved text of a sample."""
+
+    id: str
+    score: float
+    rank: int
+    """1 for the text that makes the question most likely; equal scores share the better rank."""
+    cut: int
+    windows: int
+
+
+class ContextRelevance(Record):
+    """The retrieved texts of a sample, in the order of retrieval."""
+
+    id: str
+    texts: tuple[TextRelevance, ...] = ()
+    undefined_because: Literal["no question", "no contexts"] | None = None
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The maximum over all texts, and the mean of the first k retrieved (of all, where there are fewer)."""
+        values = [text.score for text in self.texts]
+        if not values:
+            return dict.fromkeys(METRICS)
+        means = (math.fsum(values[:k]) / len(values[:k]) for k in TOP)
+        return dict(zip(METRICS, (max(values), *means), strict=True))
+
+
+class QuestionModel:
+    """A model in memory that says how likely questions are."""
+
+    def __init__(self, loaded: Loaded, prompt: SourcePrompt, window: int | None, long: Long, batch: int) -> None:
+        self._tokens = loaded.tokens
+        self._windows = SourceWindows(loaded.tokens, prompt, window or loaded.window, long)
+        self._model = Seq2Seq(loaded, batch)
+
+    def score(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Likelihood]]:
+        """The index of each pair and its likelihood, in the order of computing; each text is read once."""
+        own: dict[str, list[int]] = {}
+        for index, pair in enumerate(pairs):
+            own.setdefault(pair.text, []).append(index)
+        questions = list(dict.fromkeys(pair.question for pair in pairs))
+        tokens = self._tokens.targets([self._tokens.data(question) for question in questions])
+        targets = dict(zip(questions, tokens, strict=True))
+        texts = [_Text(self._windows.read(text), indices) for text, indices in own.items()]
+        sources = [(text, source) for text in texts for source in text.read.sources]
+        asked = [[targets[pairs[index].question] for index in text.indices] for text, _ in sources]
+        for number, found in self._model.mean_log_probabilities([source for _, source in sources], asked):
+            text = sources[number][0]
+            text.found.append(found)
+            if len(text.found) == len(text.read.sources):
+                best = map(max, zip(*text.found, strict=True))
+                for index, value in zip(text.indices, best, strict=True):
+                    length = len(targets[pairs[index].question])
+                    yield (
+                        index,
+                        Likelihood(log_probability=value, tokens=length, cut=text.read.cut, windows=len(text.found)),
+                    )
+
+
+class _Text:
+    """A text under way: what of it was read, for which pairs, and what each window gave so far."""
+
+    def __init__(self, read: ReadText, indices: list[int]) -> None:
+        self.read = read
+        self.indices = indices
+        self.found: list[list[float]] = []
+
+
+class QuestionScorer:
+    """A sequence-to-sequence model with its settings; loads the weights when it is first asked to score."""
+
+    result = Likelihood
+
+    def __init__(
+        self,
+        model: str = MODEL,
+        *,
+        revision: str | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        prompt: str | None = None,
+        window: int | None = None,
+        long: Long = "cut",
+        batch: int | None = None,
+    ) -> None:
+        """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
+        self.setting = choose(device, dtype)
+        self._files = locate(model, revision)
+        self.name = f"local:perplexity={model}"
+        self.revision = self._files.revision
+        self._prompt = source_prompts.load("question_given_text", prompt)
+        self.prompt = self._prompt.digest
+        self._window = window
+        self._long: Long = long
+        self._batch = batch or batch_tokens(self.setting)
+        self._model: QuestionModel | None = None
+        self.deviation: float | None = None
+        """The largest difference of a score from that in float32, over some pairs; None in float32, or unmeasured."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What decides the scores beside the model, for a person."""
+        window = str(self._window or "the model's")
+        return {"precision": self.setting.dtype, "prompt": self.prompt[:16], "window": window, "long": self._long}
+
+    def key(self, pair: Pair) -> str:
+        """Names the pair, the model and all settings that can change the score."""
+        settings = (self.setting.dtype, self.prompt, self._window, self._long)
+        return key_of("perplexity", self.revision, *settings, pair.text, pair.question)
+
+    def score(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Likelihood]]:
+        """The index of each pair and its likelihood, in the order of computing."""
+        if not pairs:
+            return
+        self._model = self._model or self._start(pairs[:CHECKED])
+        for index, likelihood in self._model.score(pairs):
+            if not math.isfinite(likelihood.log_probability):
+                raise UsageError(f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32")
+            yield index, likelihood
+
+    def _start(self, sample: Sequence[Pair]) -> QuestionModel:
+        loaded = load(self._files, "seq2seq", self.setting)
+        model = QuestionModel(loaded, self._prompt, self._window, self._long, self._batch)
+        if self.setting.dtype != "float32":
+            exact = dict(model.score(sample))
+            reduce(loaded)
+            self.deviation = max(abs(said.score - exact[index].score) for index, said in model.score(sample))
+        return model
+
+
+def measure(
+    samples: Iterable[Sample], scorer: QuestionScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
+) -> Iterator[ContextRelevance]:
+    """The relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
+
+    A sample without contexts, or with a blank question, has no scores. Memory does not grow with the samples.
+    """
+    for block in _blocks(samples):
+        pairs = [Pair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts]
+        found = scored(pairs, scorer, store, on_scored)
+        yield from (_relevance(sample, found) for sample in block)
+
+
+def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    block: list[Sample] = []
+    size = 0
+    for sample in samples:
+        block.append(sample)
+        size += len(sample.contexts)
+        if size >= BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _relevance(sample: Sample, found: dict[Pair, Likelihood]) -> ContextRelevance:
+    if not sample.question.strip():
+        return ContextRelevance(id=sample.id, undefined_because="no question")
+    if not sample.contexts:
+        return ContextRelevance(id=sample.id, undefined_because="no contexts")
+    said = [found[Pair(text.text, sample.question)] for text in sample.contexts]
+    scores = [likelihood.score for likelihood in said]
+    texts = (
+        TextRelevance(
+            id=text.id,
+            score=score,
+            rank=1 + sum(other > score for other in scores),
+            cut=likelihood.cut,
+            windows=likelihood.windows,
+        )
+        for text, likelihood, score in zip(sample.contexts, said, scores, strict=True)
+    )
+    return ContextRelevance(id=sample.id, texts=tuple(texts))
