@@ -2,13 +2,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test check browser clean
 
 demo: $(VENV)/installed  ## score the bundled samples with the local scorer; needs no key
 	$(BIN)/claimeval demo
 
-test: $(VENV)/installed-for-tests  ## run the tests
+test: $(VENV)/installed-for-tests browser  ## run the tests
 	$(BIN)/python -m pytest -n auto
+
+browser:  ## a browser for the tests of the report, where Debian's packages can be installed; they skip without
+	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; } \
+		|| echo "no browser could be installed: the tests that need one will say so and skip"
 
 check: $(VENV)/installed-for-tests  ## formatting, lint and types
 	$(BIN)/ruff format --check .
