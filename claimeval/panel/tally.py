@@ -105,8 +105,10 @@ class PanelTally:
             split=split,
             ties=self._ties,
             no_quorum=self._no_quorum,
-            alpha=krippendorff_alpha(ratings, scale=scale, labels=order, counts=counts).value if counts else None,
-            ac1=gwet_ac1(ratings, labels=order, counts=counts).value if counts else None,
+            alpha=krippendorff_alpha(ratings, scale=scale, labels=order, counts=counts, resamples=0).value
+            if counts
+            else None,
+            ac1=gwet_ac1(ratings, labels=order, counts=counts, resamples=0).value if counts else None,
             pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)),
             with_panel=tuple(pairs.agreement(i, last) for i in range(last)),
             noise={judge: self._noise(judge, noise_of_scores or {}) for judge in self._judges if self._repeats[judge]},
@@ -157,5 +159,5 @@ class _Pairs:
             second=self._raters[second],
             claims=claims,
             raw=sum(counts[:: size + 1]) / claims if claims else None,
-            kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts).value,
+            kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts, resamples=0).value,
         )
