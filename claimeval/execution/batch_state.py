@@ -21,6 +21,7 @@ from claimeval.errors import StoreError
 from claimeval.execution.batch_records import Batch, Entry, Freed, Group, Sealed, State, group
 
 FILE, FOLDER = "batches.db", "batches"
+FORMAT = 1
 TRIES = 3
 """How often a request rides in a batch before the want of a reply counts as its failure."""
 
@@ -48,9 +49,23 @@ class BatchState:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self._file.touch(mode=0o600)
             self._database = sqlite3.connect(self._file, timeout=60, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.executescript(_TABLES)
+            try:
+                self._prepare()
+            except (sqlite3.Error, StoreError):
+                self._database.close()
+                raise
+
+    def _prepare(self) -> None:
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        (found,) = self._database.execute("PRAGMA user_version").fetchone()
+        if found not in (0, FORMAT):
+            raise StoreError(
+                f"the record of batches {self._file} has the format {found}; this version reads {FORMAT}. Use the "
+                "version that made it until its batches are over"
+            )
+        self._database.executescript(_TABLES)
+        self._database.execute(f"PRAGMA user_version = {FORMAT}")
 
     def path(self, name: str) -> Path:
         """The file of a batch's request lines."""
