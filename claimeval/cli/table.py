@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,7 +12,9 @@ from rich.table import Table
 
 from claimeval.cli.panel_table import MEMBERS, members, print_panel, range_of_members
 from claimeval.data.judged import RECORDED
-from claimeval.records import Assessment, Claim, Part, Reason, SampleResult
+from claimeval.records import Reason
+from claimeval.report.facts import Trouble
+from claimeval.report.troubles import Worst
 from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
 from claimeval.side_scores import SideSummary
@@ -35,13 +35,14 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     for name, metric in summary.metrics.items():
         console.print(Padding(f"[dim]{escape(name)}: {_details(metric)}[/]", (0, 0, 0, 1)))
     print_panel(console, manifest, summary)
-    order = [metric.against for metric in manifest.metrics]
     if sides := list(read_sides(folder)):
         print_sides(console, sides)
-    worst = heapq.nsmallest(WORST, _troubles(read_results(folder), order), key=lambda trouble: trouble.rank)
-    if worst:
+    worst = Worst([metric.against for metric in manifest.metrics], WORST)
+    for result in read_results(folder):
+        worst.add(result)
+    if troubles := worst.troubles():
         console.print("\n[bold]Worst claims[/], one a sample")
-    for trouble in worst:
+    for trouble in troubles:
         _print_trouble(console, trouble)
     console.print(f"\nRun: {escape(str(folder))} (results.jsonl, summary.json, manifest.json)", soft_wrap=True)
 
@@ -125,63 +126,22 @@ def _range(ends: tuple[float, float] | None) -> str:
     return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
 
 
-class _Trouble(NamedTuple):
-    """A claim that its evidence does not carry, worst first."""
-
-    rank: tuple[int, int, float, str]
-    result: SampleResult
-    claim: Claim
-    assessment: Assessment
-
-
-def _troubles(results: Iterator[SampleResult], order: list[Part]) -> Iterator[_Trouble]:
-    """The worst claim of every sample that has one: contradicted before not found, earlier metrics before later."""
-    for result in results:
-        claims = {claim.id: claim for claim in result.claims}
-        troubles = [
-            _Trouble(_rank(result, assessment, order), result, claims[assessment.claim_id], assessment)
-            for assessment in result.assessments
-            if assessment.label in ("contradicted", "not_found") and claims[assessment.claim_id].of == "answer"
-        ]
-        if troubles:
-            yield min(troubles, key=lambda trouble: trouble.rank)
-
-
-def _rank(result: SampleResult, assessment: Assessment, order: list[Part]) -> tuple[int, int, float, str]:
-    likely = [v.probability for v in assessment.verdicts if v.probability is not None]
-    mean = sum(likely) / len(likely) if likely else 0.5
-    return 0 if assessment.label == "contradicted" else 1, order.index(assessment.against), mean, result.sample.id
-
-
-def _print_trouble(console: Console, trouble: _Trouble) -> None:
-    result, claim, assessment = trouble.result, trouble.claim, trouble.assessment
-    label = "contradicted by" if assessment.label == "contradicted" else "not found in"
+def _print_trouble(console: Console, trouble: Trouble) -> None:
+    label = "contradicted by" if trouble.label == "contradicted" else "not found in"
+    why = f": {_short(trouble.reason)}" if trouble.reason else ""
     lines = {
-        "question": escape(_short(result.sample.question, 2 * WIDTH)),
-        "claim": escape(_short(claim.text, 2 * WIDTH)),
-        "verdict": f"[red]{label} the {escape(assessment.against)}[/]{escape(_why(assessment))}",
-        "evidence": escape(_evidence(trouble)),
+        "question": escape(_short(trouble.question, 2 * WIDTH)),
+        "claim": escape(_short(trouble.claim, 2 * WIDTH)),
+        "verdict": f"[red]{label} the {escape(trouble.against)}[/]{escape(why)}",
+        "evidence": escape(_short(trouble.evidence or f"none of {trouble.documents} documents named", 2 * WIDTH)),
     }
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, text in lines.items():
         grid.add_row(name, text)
-    console.print(f"\n [bold]{escape(result.sample.id)}[/]")
+    console.print(f"\n [bold]{escape(trouble.sample_id)}[/]")
     console.print(Padding(grid, (0, 0, 0, 3)))
-
-
-def _why(assessment: Assessment) -> str:
-    said = next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None)
-    return f": {_short(said)}" if said else ""
-
-
-def _evidence(trouble: _Trouble) -> str:
-    documents = {d.id: d for d in trouble.result.sample.documents(trouble.assessment.against) or ()}
-    named = [i for v in trouble.assessment.verdicts for i in v.evidence if i in documents]
-    if not named:
-        return f"none of {len(documents)} documents named"
-    return _short(f"[{named[0]}] {documents[named[0]].text}", 2 * WIDTH)
 
 
 def _short(text: str, width: int = WIDTH) -> str:

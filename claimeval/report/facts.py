@@ -87,6 +87,10 @@ class Trouble(Record):
     label: str
     reason: str | None
     """The words of the first judge who gave that label."""
+    evidence: str | None = None
+    """How the first document begins that a judge named, after its id in brackets; None when none was named."""
+    documents: int = 0
+    """How many documents the claim was assessed against."""
 
 
 class Caution(Record):

@@ -10,6 +10,8 @@ from claimeval.records import Assessment, Part, SampleResult
 from claimeval.report.facts import Trouble
 
 SHOWN = 10
+EXCERPT = 200
+"""Characters of a document that a trouble carries."""
 
 
 class _Ranked(NamedTuple):
@@ -51,6 +53,8 @@ class Worst:
 
 
 def _trouble(result: SampleResult, assessment: Assessment) -> Trouble:
+    documents = {document.id: document for document in result.sample.documents(assessment.against) or ()}
+    named = next((d for v in assessment.verdicts for d in v.evidence if d in documents), None)
     return Trouble(
         sample_id=result.sample.id,
         question=result.sample.question,
@@ -59,4 +63,6 @@ def _trouble(result: SampleResult, assessment: Assessment) -> Trouble:
         against=assessment.against,
         label=assessment.label,
         reason=next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None),
+        evidence=None if named is None else f"[{named}] {documents[named].text[:EXCERPT]}",
+        documents=len(documents),
     )
