@@ -48,7 +48,7 @@ def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: lis
         )
         calls, cached = progress.calls, progress.cached
     else:
-        outline = _count_again(folder, prepared, settings)
+        outline = count_again(folder, prepared, settings.labels, overwrite=settings.overwrite)
     report = forms.write(folder, "html") if outline.summary.complete else None
     saved = prepared.results.saved
     made = {
@@ -59,7 +59,7 @@ def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: lis
     }
     told.append({"run": str(folder), "calls_of_this_command": made, **outline.summary.model_dump()})
     if not settings.json:
-        print_run(folder, prepared.manifest, outline.summary, prepared.samples)
+        print_run(folder, prepared.manifest, outline.summary, prepared.samples or outline.summary.samples)
         print(
             f"Calls: {calls} made, {cached} answered by the store, {saved.calls} spared (the run had the claims of "
             f"{saved.extractions} texts and {saved.assessments} lists of verdicts)"
@@ -69,16 +69,17 @@ def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: lis
     return exit_code(outline, gates, settings.max_missing)
 
 
-def _count_again(folder: Path, prepared: Prepared, settings: Settings) -> Outline:
+def count_again(folder: Path, prepared: Prepared, labels: Path | None, *, overwrite: bool) -> Outline:
+    """Counts the votes of a source about which nobody is asked anything, and writes the run directory."""
     record = prepared.manifest
-    writer = RunWriter(folder, record, overwrite=settings.overwrite)
+    writer = RunWriter(folder, record, overwrite=overwrite)
     tallies = Tallies(record.metrics, record.notes, record.judges, record.extractor, record.panel)
     for result in recount(prepared):
         writer.add(result)
         tallies.add(result)
     summary = tallies.summary()
     if record.panel.needs_whole_run:
-        labels = read_labels(settings.labels) if settings.labels else None
-        summary = settle(writer, record, prepared.plan.families, labels, complete=True).summary
+        given = read_labels(labels) if labels else None
+        summary = settle(writer, record, prepared.plan.families, given, complete=True).summary
     writer.finish(summary)
     return Outline(summary=summary, interrupted=False, stopped={}, over_budget=None)

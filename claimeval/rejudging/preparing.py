@@ -61,7 +61,8 @@ class Prepared(NamedTuple):
 
     plan: Plan
     manifest: Manifest
-    samples: int
+    samples: int | None
+    """How many there are; None where nobody is asked and so nobody counted."""
     results: Results
     """Each sample with the claims and verdicts that are taken over."""
 
@@ -81,9 +82,11 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
         defaults=(EXTRACT_PROMPT, ASSESS_PROMPT),
     )
     metrics = _metrics(source, wanted)
-    found, lacking = _look_over(source, metrics or tuple(METRICS.values()), known)
     line_up, on_record = _line_up(source, wanted, known, metrics)
-    if metrics is None or len(on_record) < len(line_up.judges):
+    lacking: dict[Part, int] = {}
+    found: Survey | None = None
+    if metrics is None or not known.has(metrics) or not known.claims_hold or len(on_record) < len(line_up.judges):
+        found, lacking = _look_over(source, metrics or tuple(METRICS.values()), known)
         metrics = choose_metrics(metrics, found)
     extractor = _extractor(source, wanted, known, line_up, lacking)
     settings = _settings(source, wanted, known, line_up, on_record)
@@ -98,11 +101,11 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
         on_record=on_record,
         extracts=extractor is not None,
     )
-    check_families(plan, found.generators)
+    check_families(plan, found.generators if found else ())
     return Prepared(
         plan=plan,
         manifest=_record(source, plan, known),
-        samples=found.samples,
+        samples=found.samples if found else None,
         results=Results(source, known, plan),
     )
 
