@@ -1,0 +1,182 @@
+"""`rejudge`, `import-replies`, `agreement` and the options of panels, as processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from claimeval.data.result_files import READERS
+from claimeval.run import load_manifest, load_summary
+from tests import claim_judge
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback import ThreadHandle
+from tests.loopback.judge import Body, Reply
+from tests.rejudging.test_rejudging import MAPPING, RECORDED, lenient
+from tests.test_api import SAMPLES, spec
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps({**s, "generator": "openai:gpt-4o"}) + "\n" for s in SAMPLES), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> tuple[Path, Path]:
+    replies, mapping = tmp_path / "replies.jsonl", tmp_path / "mapping.yaml"
+    replies.write_text("".join(json.dumps(row) + "\n" for row in RECORDED), encoding="utf-8")
+    mapping.write_text(json.dumps(MAPPING), encoding="utf-8")
+    return replies, mapping
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> ThreadHandle:
+    return start_server(judge=claim_judge.answer)
+
+
+def test_a_panel_shows_its_members_its_rules_and_its_kin(
+    claimeval: Run, data: Path, server: ThreadHandle, start_server: StartServer
+) -> None:
+    other = start_server(judge=lenient, dialect="mistral")
+    judges = ("-j", spec(server, "gpt-4"), "-j", f"mistral:small@{other.url}")
+    done = claimeval("score", data, *judges, "-m", "faithfulness", "--tie", "conservative", "--out", "a")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "Panel of 2: majority vote, ties go to the least favourable label, quorum 2" in said
+    assert "openai:gpt-4 0.750" in said
+    assert "mistral:small 0.875" in said
+    assert "Caution: openai:gpt-4 is of the family that wrote 3 of the 3 answers (openai)" in said
+    assert "Krippendorff's alpha" in said
+    assert "openai:gpt-4 / mistral:small" in said
+
+
+def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    asked: list[str] = []
+
+    def judge(body: Body) -> Reply:
+        asked.append(body["model"])
+        return claim_judge.answer(body)
+
+    server = start_server(judge=judge)
+    own = spec(server, "gpt-4")
+    refused = claimeval("score", data, "-j", own, "--on-same-family", "error", "--out", "a")
+    assert (refused.returncode, asked) == (2, [])
+    assert "is of the family of 'openai:gpt-4o'" in refused.stderr
+    left_out = claimeval(
+        *("score", data, "-j", own, "-j", spec(server, "house-1"), "-m", "faithfulness"),
+        *("--extractor", spec(server, "house-1"), "--on-same-family", "exclude", "--out", "b"),
+    )
+    assert left_out.returncode == 0, left_out.stderr
+    assert set(asked) == {"house-1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--vote", "most"), "panel setting vote"),
+        (("--families", "none.yaml"), "cannot read the table of families"),
+    ],
+)
+def test_settings_that_do_not_fit_are_one_line_before_any_call(
+    claimeval: Run, data: Path, server: ThreadHandle, options: tuple[str, ...], words: str
+) -> None:
+    done = claimeval("score", data, "-j", spec(server), *options, "--out", "a")
+    assert (done.returncode, server.exchanges()) == (2, [])
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_two_runs_are_judged_again_by_one_command(
+    claimeval: Run, data: Path, server: ThreadHandle, start_server: StartServer, tmp_path: Path
+) -> None:
+    for name, prompt in (("a", "three_way"), ("b", "binary")):
+        done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--assess-prompt", prompt, "-o", name)
+        assert done.returncode == 0, done.stderr
+    other = start_server(judge=lenient)
+    asked = len(server.exchanges())
+    done = claimeval("rejudge", "a", "b", "-j", spec(other, "judge-2"), "--keep-verdicts", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    assert (len(server.exchanges()), len(other.exchanges())) == (asked, 4)
+    assert done.stdout.count("Calls: 2 made, 0 answered by the store, 4 spared") == 2
+    for name in ("a", "b"):
+        folder = tmp_path / "here" / "again" / name
+        assert [judge.name for judge in load_manifest(folder).judges] == [spec(server), spec(other, "judge-2")]
+        assert (folder / "report.html").exists()
+
+
+def test_votes_are_counted_again_as_json(claimeval: Run, data: Path, server: ThreadHandle) -> None:
+    judges = ("-j", spec(server), "-j", "local:lexical")
+    assert claimeval("score", data, *judges, "-m", "faithfulness", "-o", "a", "--max-missing", "1").returncode == 0
+    asked = len(server.exchanges())
+    done = claimeval("rejudge", "a", "--quorum", "1", "--vote", "any", "-o", "b", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["calls_of_this_command"]["made"] == 0
+    assert found["panel"]["no_quorum"] == 0
+    assert len(server.exchanges()) == asked
+    same = claimeval("rejudge", "a", "-o", "a")
+    assert same.returncode == 2
+    assert "give another --out" in same.stderr
+
+
+def test_recorded_replies_become_a_run_that_is_held_to_people(
+    claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    replies, mapping = recorded
+    done = claimeval("import-replies", replies, "--mapping", mapping, "--out", "a")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "old 2 2 0 0 0 first_word 2" in said
+    assert "older 2 1 0 1 0 first_word 1" in said
+    assert "2 older: no verdict in the forms that are looked for ?" in said
+    assert "2 human labels" in said
+    held = claimeval("agreement", "a", "--json")
+    assert held.returncode == 0, held.stderr
+    report = json.loads(held.stdout)
+    assert [(r["rater"], r["accuracy"]["value"], r["unassessed"]) for r in report["raters"]] == [
+        ("old", 0.5, 0),
+        ("older", 0.0, 1),
+        ("panel", None, 2),
+    ]
+    table = claimeval("agreement", "a")
+    assert "balanced accuracy" in table.stdout
+    labels = tmp_path / "labels.csv"
+    labels.write_text("id,label\n1,no\n9,yes\n", encoding="utf-8")
+    other = json.loads(claimeval("agreement", "a", "--labels", labels, "--json").stdout)
+    assert (other["items"], other["unmatched"]) == (1, 1)
+
+
+def test_a_file_of_no_known_shape_needs_a_mapping(claimeval: Run, data: Path) -> None:
+    done = claimeval("import-replies", data, "--out", "a")
+    assert done.returncode == 2
+    assert "--mapping" in done.stderr
+    assert all(tool in done.stderr for tool in READERS)
+
+
+def test_weights_of_a_vote_can_come_from_labels(claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path) -> None:
+    replies, mapping = recorded
+    assert claimeval("import-replies", replies, "--mapping", mapping, "--out", "a").returncode == 0
+    run = tmp_path / "here" / "a"
+    done = claimeval(
+        "rejudge",
+        "a",
+        "--vote",
+        "weighted",
+        "--labels",
+        run / "labels.jsonl",
+        "--quorum",
+        "1",
+        "-o",
+        "b",
+        "--max-missing",
+        "1",
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(load_manifest(tmp_path / "here" / "b").panel.weights) == {"old", "older"}
+    assert load_summary(tmp_path / "here" / "b").complete
