@@ -6,11 +6,11 @@ What the work is (the claims of a sample, the grades of a document, a question t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from claimeval.calls import Completion, Judge, Outcome, Request
 from claimeval.execution import Executor, ledger
@@ -24,7 +24,7 @@ from claimeval.execution.limits import Limits
 from claimeval.execution.online import Online
 from claimeval.execution.progress import Progress
 from claimeval.execution.replies import pack
-from claimeval.pipeline import in_order
+from claimeval.execution.side_by_side import in_order
 from claimeval.store import Store
 
 SYNC_EVERY = 1.0
@@ -103,7 +103,7 @@ async def carry_through(
 
         workers = limits.samples_in_work
 
-        def go_over(first: int, way: Callable[[T], Awaitable[S]]) -> AsyncGenerator[S]:
+        def go_over(first: int, way: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
             return in_order(islice(items, first, None), way, workers, WINDOW * workers)
 
         async def one(item: T) -> R:

@@ -1,4 +1,4 @@
-"""One sample's way from texts to scores, and the pool of workers that many samples go through.
+"""One sample's way from texts to scores.
 
 The way is straight-line code over `ask`: extract the claims of each part once, put each claim to the judges for each
 pair of part and evidence, ask once more about claims that a reply left out, vote, score. What an earlier result of the
@@ -7,13 +7,13 @@ sample has found out is taken from it.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from claimeval import panel, scoring
 from claimeval.calls import Completion, Failure, Judge, Outcome, Request
 from claimeval.execution import Executor
+from claimeval.execution.side_by_side import side_by_side
 from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
 from claimeval.panel import Panel
@@ -31,9 +31,6 @@ from claimeval.records import (
     Verdict,
 )
 from claimeval.steps import assess, extract
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 ATTEMPTS = 2
 """How often a question is put when the reply is no use or leaves claims out."""
@@ -120,7 +117,7 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
     known = _Known(earlier)
     fed = [metric for metric in plan.metrics if metric.lacks(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
-    extracted: list[_Extracted] = await _all([_extract(sample, part, plan, executor, known) for part in parts])
+    extracted: list[_Extracted] = await side_by_side([_extract(sample, part, plan, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
     pairs = [
@@ -128,7 +125,7 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
         if extractions[of].claims and sample.documents(against)
     ]
-    assessed: list[_Assessed] = await _all(
+    assessed: list[_Assessed] = await side_by_side(
         [_assess_all(sample, extractions[of].claims, against, plan, executor, known) for of, against in pairs]
     )
     assessments = {
@@ -198,7 +195,7 @@ async def _assess(
         return _Assessed((), ())
     own = plan.voters.own_family(sample, claims[0].of, against)
     excluded = own if plan.panel.on_same_family == "exclude" else frozenset()
-    found = await _all(
+    found = await side_by_side(
         [
             _ask_judge(
                 _Question(sample, against, documents, judge, n, plan.assess_prompt, judge.name in plan.on_record),
@@ -227,7 +224,7 @@ async def _ask_judge(question: _Question, claims: Sequence[Claim], executor: Exe
         absent = (_unassessed(c, question.judge, "not_in_cache", question.replicate) for c in claims)
         return _Assessed(tuple(before.get(verdict.claim_id, verdict) for verdict in absent), ())
     unknown = [claim for claim in claims if claim.id not in before]
-    found = await _all([_assess_chunk(chunk, question, executor) for chunk in assess.chunks(unknown)])
+    found = await side_by_side([_assess_chunk(chunk, question, executor) for chunk in assess.chunks(unknown)])
     verdicts = before | {v.claim_id: v for f in found for v in f.verdicts}
     return _Assessed(tuple(verdicts[claim.id] for claim in claims), tuple(call for f in found for call in f.calls))
 
@@ -310,64 +307,3 @@ def _call(
         prompt_tokens=completion.usage.prompt_tokens if completion else None,
         completion_tokens=completion.usage.completion_tokens if completion else None,
     )
-
-
-async def _all(ways: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
-    """The results of several ways that may go side by side, in order; an error of one ends the others."""
-    if len(ways) == 1:
-        return [await ways[0]]
-    tasks = [asyncio.ensure_future(way) for way in ways]
-    try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-
-
-async def in_order(
-    items: Iterator[T], work: Callable[[T], Awaitable[R]], workers: int, window: int | None = None
-) -> AsyncGenerator[R]:
-    """The results of `work` in the order of `items`, with at most `workers` items in work at once.
-
-    Items are pulled only when a worker is free and fewer than `window` results (16 a worker by default) wait behind a
-    slow one, so memory does not grow with the number of items.
-    """
-    source = enumerate(items)
-    finished: dict[int, R] = {}
-    emitted = 0
-    room = asyncio.Semaphore(window or 16 * workers)
-    news = asyncio.Event()
-
-    async def worker() -> None:
-        while True:
-            await room.acquire()
-            try:
-                index, item = next(source)
-            except StopIteration:
-                return
-            finished[index] = await work(item)
-            if index == emitted:
-                news.set()
-
-    tasks = [asyncio.create_task(worker()) for _ in range(workers)]
-    for task in tasks:
-        task.add_done_callback(lambda _: news.set())
-    try:
-        while True:
-            while emitted in finished:
-                yield finished.pop(emitted)
-                emitted += 1
-                room.release()
-            ended = [task for task in tasks if task.done()]
-            for task in ended:
-                task.result()
-            if len(ended) == len(tasks):
-                return
-            news.clear()
-            await news.wait()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

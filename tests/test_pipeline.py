@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from claimeval.calls import AssessTask, Request
-from claimeval.pipeline import Plan, evaluate, in_order
+from claimeval.pipeline import Plan, evaluate
 from claimeval.records import Document, Sample, SampleResult
 from claimeval.steps.assess import line
 from tests.scripted import FAILED, Scripted, claims_reply, completion, judge, plan, verdicts_reply
@@ -222,55 +222,3 @@ def test_a_language_models_own_probability_is_not_taken_for_one() -> None:
     reply = verdicts_reply(["supported"] * 6, probability=0.99)
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [reply]))
     assert result.assessments[0].verdicts[0].probability is None
-
-
-def test_results_come_in_the_order_of_the_items_whatever_takes_longer() -> None:
-    async def work(item: int) -> int:
-        for _ in range((item * 7) % 5):
-            await asyncio.sleep(0)
-        return item * item
-
-    async def collect() -> list[int]:
-        return [result async for result in in_order(iter(range(50)), work, workers=4)]
-
-    assert asyncio.run(collect()) == [i * i for i in range(50)]
-
-
-def test_items_are_pulled_no_further_than_the_window_behind_a_slow_one() -> None:
-    pulled: list[int] = []
-    release = asyncio.Event()
-
-    def items() -> object:
-        for i in range(100):
-            pulled.append(i)
-            yield i
-
-    async def work(item: int) -> int:
-        if item == 0:
-            await release.wait()
-        return item
-
-    async def collect() -> list[int]:
-        results = in_order(items(), work, workers=2, window=8)  # type: ignore[arg-type]  # a generator of int
-        first = asyncio.ensure_future(anext(results))
-        for _ in range(200):
-            await asyncio.sleep(0)
-        assert len(pulled) == 8
-        release.set()
-        return [await first] + [result async for result in results]
-
-    assert asyncio.run(collect()) == list(range(100))
-
-
-def test_an_error_in_the_work_ends_the_run() -> None:
-    async def work(item: int) -> int:
-        if item == 3:
-            raise ZeroDivisionError
-        return item
-
-    async def collect() -> None:
-        async for _ in in_order(iter(range(10)), work, workers=2):
-            pass
-
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(collect())

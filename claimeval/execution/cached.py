@@ -38,6 +38,7 @@ class Cached:
         key = request.key
         if (value := self._store.get(key)) is not None:
             return completion(value)
+        await asyncio.sleep(0)  # what follows may have to know the task it is in; see `side_by_side.begin`
         if (other := self._under_way.get(key)) is not None:
             outcome = await asyncio.shield(other)
             return outcome if isinstance(outcome, Failure) else outcome.model_copy(update={"cached": True})

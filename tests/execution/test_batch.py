@@ -392,4 +392,4 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 
     asyncio.run(main())
     assert len(executor.requests) > 8
-    assert 2 < longest <= batch_rounds.STILL / 4, longest
+    assert longest <= batch_rounds.STILL / 4, longest
