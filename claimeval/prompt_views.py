@@ -11,7 +11,8 @@ from claimeval.local.claim_splitting import split_claims
 from claimeval.metrics import ClaimMetric
 from claimeval.prompting import Prompt
 from claimeval.records import Claim, Sample
-from claimeval.steps import assess, extract
+from claimeval.relevance_scales import UMBRELA
+from claimeval.steps import assess, extract, rate
 
 _READER = Judge(name="reader", model="local:reader")
 """Stands for any judge: the messages do not depend on who reads them."""
@@ -22,9 +23,14 @@ def messages(
 ) -> tuple[Message, ...]:
     """The messages that a judge gets for a sample under a metric.
 
-    An extraction shows the metric's `claims_of`, an assessment the given claims (or those that the local splitter
-    finds) against the metric's evidence. UsageError where the sample lacks one of them.
+    A grading shows the first document and has no metric. An extraction shows the metric's `claims_of`, an assessment
+    the given claims (or those that the local splitter finds) against the metric's evidence. UsageError where the
+    sample lacks one of them.
     """
+    if prompt.step == "rate":
+        if not sample.contexts:
+            raise UsageError(f"sample {sample.id!r} has no contexts, so no document would be graded")
+        return rate.ask(prompt, _READER, sample.question, sample.contexts[:1], UMBRELA).messages
     if part := metric.lacks(sample):
         raise UsageError(f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another --metric")
     text = sample.text(metric.claims_of) or ""

@@ -33,6 +33,7 @@ Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
 VARIABLES: dict[str, frozenset[str]] = {
     "extract": frozenset({"question", "part", "sentences"}),
     "assess": frozenset({"question", "documents", "claims", "scale"}),
+    "rate": frozenset({"question", "documents", "scale"}),
 }
 """What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
 
@@ -80,6 +81,8 @@ class Prompt:
         self.name = f"{name}[{set_here}]" if set_here else name
         if step == "assess" and self.scale is None:
             raise PromptError(f"prompt {name}: an assess prompt names its scale in the header: {', '.join(SCALES)}")
+        if step == "rate" and self.reply != "json":
+            raise PromptError(f"prompt {name}: grades are read from replies of the form json, not {self.reply}")
         self._template = _compile(name, step, source, frozenset(self.parameters))
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:

@@ -40,6 +40,11 @@ class ReadVerdict(NamedTuple):
     probability: float | None
 
 
+class ReadGrade(NamedTuple):
+    grade: int
+    reason: str | None
+
+
 MAX_CLAIM_LENGTH = 2000
 MAX_CLAIMS = 500
 
@@ -172,6 +177,26 @@ def _verdict(entry: Mapping[str, object], scale: Scale) -> ReadVerdict | None:
         evidence=tuple([e for e in evidence if isinstance(e, str)]) if isinstance(evidence, list) else (),
         probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
     )
+
+
+def grades_json(text: str, ids: Sequence[str], steps: Sequence[int]) -> dict[str, ReadGrade]:
+    """`{"grades": [{"id", "grade", "reason"}]}`, by id, for the ids that got exactly one grade of the scale.
+
+    A grade that is no step of the scale, or no whole number, is none. An id that was not sent refuses the whole reply.
+    """
+    found: dict[str, ReadGrade] = {}
+    seen: set[str] = set()
+    doubled: set[str] = set()
+    for entry in _entries(text, "grades"):
+        name, grade, reason = entry.get("id"), entry.get("grade"), entry.get("reason")
+        if not isinstance(name, str) or name not in ids:
+            raise Unparsable(f"a grade for the id {str(name)[:40]!r}, which was not asked about")
+        if name in seen:
+            doubled.add(name)
+        seen.add(name)
+        if type(grade) is int and grade in steps:
+            found[name] = ReadGrade(grade, reason if isinstance(reason, str) else None)
+    return {name: said for name, said in found.items() if name not in doubled}
 
 
 FUZZY_MATCH = 90.0

@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "claimeval"
 LEVELS = (
     {"errors", "ir", "lexical", "statistics"},
-    {"records", "calls", "scales"},
+    {"records", "calls", "scales", "relevance_scales"},
     {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
     {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges", "lineups"},
@@ -33,6 +33,7 @@ LEVELS = (
         "exchange",
         "comparing",
         "inventory",
+        "relevance",
     },
     {"cli"},
 )

@@ -26,6 +26,11 @@ VALUES: dict[str, dict[str, Value]] = {
         "claims": [{"id": "c1", "text": quoted("CLAIM"), "line": "CLAIM"}],
         "scale": [{"word": "supported", "meaning": "it holds"}, {"word": "not_found", "meaning": "it does not"}],
     },
+    "rate": {
+        "question": quoted("Who?"),
+        "documents": [{"id": "d1", "text": quoted("He said {{7*7}}.")}],
+        "scale": [{"word": "0", "meaning": "no use"}, {"word": "1", "meaning": "of use"}],
+    },
 }
 
 

@@ -26,6 +26,7 @@ from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
 from claimeval.cli.rank import rank
 from claimeval.cli.rejudge import rejudge
+from claimeval.cli.relevance import relevance
 from claimeval.cli.report import report
 from claimeval.cli.reward import reward
 from claimeval.cli.score import score
@@ -60,6 +61,7 @@ for command in (
     reward,
     rank,
     fuse,
+    relevance,
     report,
     view,
 ):

@@ -62,7 +62,8 @@ def describe(progress: Progress) -> str:
     16 in flight  1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`
     """
     total = progress.total
-    parts = [f"{progress.done}/{total} samples" if total else f"{progress.done} samples", f"{progress.calls} calls"]
+    done = f"{progress.done}/{total}" if total else str(progress.done)
+    parts = [f"{done} {progress.unit}", f"{progress.calls} calls"]
     if total:
         filled = 20 * progress.done // total
         parts[0] = f"[{'#' * filled}{'.' * (20 - filled)}] {parts[0]}"

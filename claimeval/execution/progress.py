@@ -27,9 +27,13 @@ class _Mark(NamedTuple):
 class Progress:
     """Counts samples and calls. `changed` is called after every change; it decides how often to draw."""
 
-    def __init__(self, total: int | None = None, changed: Callable[[Progress], None] | None = None) -> None:
+    def __init__(
+        self, total: int | None = None, changed: Callable[[Progress], None] | None = None, *, unit: str = "samples"
+    ) -> None:
         self.total = total
         """Samples in all; None while unknown."""
+        self.unit = unit
+        """What they are, where they are not samples."""
         self.done = 0
         self.calls = 0
         """Requests sent, retries included."""

@@ -1,0 +1,168 @@
+"""What `claimeval relevance` does: find the pairs, have them graded, hold the grades against those of people."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from claimeval import ir
+from claimeval.api import NO_SETTINGS
+from claimeval.cli.endings import ending_code, say
+from claimeval.cli.grading_tables import print_grading, print_validity
+from claimeval.cli.progress_line import ProgressLine
+from claimeval.data.corpora import read_corpus, read_queries
+from claimeval.data.reading import parse_fields, read_samples
+from claimeval.errors import UsageError
+from claimeval.evaluation import Anew
+from claimeval.execution.batch import Batching
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.ir.tables import labels as labels_of
+from claimeval.relevance import pairs
+from claimeval.relevance.pairs import Candidates
+from claimeval.relevance.running import QRELS, grading_plan, run
+from claimeval.relevance.validity import Validity, validity
+from claimeval.relevance_scales import RelevanceScale, relevance_scale
+from claimeval.store import default_folder
+
+
+class Settings(NamedTuple):
+    """The options of the command, as they were given."""
+
+    data: Path | None
+    judges: tuple[str, ...]
+    scale: str = "umbrela"
+    corpus: Path | None = None
+    runs: tuple[Path, ...] = ()
+    depth: int = 10
+    qrels: Path | None = None
+    measures: str = "ndcg@10,P@10"
+    prompt: str = "steps"
+    per_call: int = 1
+    panel: Mapping[str, Any] = NO_SETTINGS
+    out: Path | None = None
+    overwrite: bool = False
+    cache: Path | None = None
+    limits: Limits = Limits()
+    batching: Batching | None = None
+    limit: int | None = None
+    fields: tuple[str, ...] = ()
+    max_missing: float = 0.01
+    offline: bool = False
+    json: bool = False
+
+
+def grade_and_tell(settings: Settings) -> None:
+    """Grades, writes and prints; exits with the code."""
+    if settings.data is None:
+        raise UsageError("name the samples or queries, as in `claimeval relevance answers.jsonl --judge ...`")
+    plan = grading_plan(
+        settings.judges, settings.scale, settings.prompt, per_call=settings.per_call, panel=settings.panel
+    )
+    ir.parse(settings.measures)
+    human = ir.read_qrels(settings.qrels) if settings.qrels else None
+    runs = _runs(settings.runs)
+    items = _items(settings, human, runs)
+    found = pairs.survey(items)
+    if found.without_text:
+        say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document: holes")
+    folder = settings.out or Path("runs") / f"{settings.data.stem}-relevance"
+    with ProgressLine(sys.stderr) as line:
+        outcome = asyncio.run(
+            run(
+                items,
+                plan,
+                folder,
+                source=str(settings.data),
+                cache=settings.cache or default_folder(),
+                limits=settings.limits,
+                progress=Progress(found.items, line.show, unit="pairs" if plan.per_call == 1 else "groups"),
+                offline=settings.offline,
+                batching=settings.batching,
+                overwrite=settings.overwrite,
+            )
+        )
+    summary = outcome.summary
+    held: dict[str, Validity] = {}
+    if human and outcome.qrels:
+        held["panel" if len(plan.judges) > 1 else plan.judges[0].name] = _held(
+            outcome.qrels, human, plan.scale, runs, settings
+        )
+    if settings.json:
+        against = {name: one.model_dump(mode="json") for name, one in held.items()}
+        shown = summary.model_dump(mode="json", exclude={"prompt": {"source"}})
+        print(json.dumps({"folder": str(folder), **shown, "against_people": against}, indent=1, ensure_ascii=False))
+    else:
+        print_grading(summary, folder)
+        print_validity(held, confusions=True)
+        if summary.complete:
+            print(f"Grades: {folder / QRELS}")
+    code = ending_code(outcome.ending)
+    lost = summary.counts.failures / summary.counts.pairs if summary.counts.pairs else 0.0
+    if not code and lost > settings.max_missing:
+        say(f"gate failed: {lost:.1%} of the pairs were lost to failures, over --max-missing")
+        code = 1
+    raise typer.Exit(code)
+
+
+def compare_and_tell(settings: Settings, files: tuple[Path, ...]) -> None:
+    """Holds grades that are there against those of people."""
+    if settings.qrels is None:
+        raise UsageError("--grades is held against grades of people: name them with --qrels")
+    scale = relevance_scale(settings.scale)
+    human, runs = ir.read_qrels(settings.qrels), _runs(settings.runs)
+    names = labels_of(files)
+    held = {
+        name: _held(ir.read_qrels(path), human, scale, runs, settings) for name, path in zip(names, files, strict=True)
+    }
+    if settings.json:
+        print(json.dumps({name: one.model_dump(mode="json") for name, one in held.items()}, indent=1))
+    else:
+        print_validity(held, confusions=len(held) == 1)
+
+
+def _held(
+    grades: ir.Qrels, human: ir.Qrels, scale: RelevanceScale, runs: Mapping[str, ir.Run], settings: Settings
+) -> Validity:
+    highest = max((grade for row in human.values() for grade in row.values()), default=0)
+    return validity(
+        grades,
+        human,
+        relevant_from=scale.relevant_from,
+        most=scale.grades.most,
+        human_relevant_from=None if highest == scale.grades.most else 2 if highest > 2 else 1,
+        runs=runs,
+        measures=settings.measures,
+    )
+
+
+def _runs(paths: tuple[Path, ...]) -> dict[str, ir.Run]:
+    return {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
+
+
+def _items(settings: Settings, human: ir.Qrels | None, runs: Mapping[str, ir.Run]) -> Iterable[Candidates]:
+    """What is graded, to be gone over as often as needed."""
+    data = settings.data
+    assert data is not None, "checked before"
+    corpus = settings.corpus or (data if data.is_dir() else None)
+    if corpus is None:
+        fields = parse_fields(list(settings.fields))
+        return Anew(
+            lambda: pairs.of_samples(
+                itertools.islice(read_samples(data, fields=fields), settings.limit), settings.per_call
+            )
+        )
+    if not runs and human is None:
+        raise UsageError("with a corpus, say what is to be graded: the first documents of a --run, or the --qrels")
+    pool = dict(itertools.islice(pairs.pool(runs.values(), settings.depth, human).items(), settings.limit))
+    queries = read_queries(data)
+    wanted = {name for names in pool.values() for name in names}
+    documents = {document.id: document for document in read_corpus(corpus) if document.id in wanted}
+    return Anew(lambda: pairs.of_pool(pool, queries, documents, settings.per_call))

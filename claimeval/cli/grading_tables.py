@@ -1,0 +1,96 @@
+"""The tables of `claimeval relevance`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.relevance.running import Counts, RelevanceSummary
+from claimeval.relevance.validity import Validity, Value
+
+
+def print_grading(summary: RelevanceSummary, folder: Path) -> None:
+    """How often each grade was given by whom, and the holes with their reasons."""
+    console = Console(highlight=False, emoji=False)
+    console.print(
+        f"\n[bold]{escape(str(folder))}[/]  scale {escape(summary.scale.name)} (relevant from "
+        f"{summary.scale.relevant_from}), prompt {escape(summary.prompt.name)}"
+    )
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("", no_wrap=True)
+    for name in ("pairs", *(str(grade) for grade in summary.scale.grades.steps), "holes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    rows = dict(summary.members)
+    if len(rows) > 1:
+        rows[f"panel ({summary.panel.vote})"] = summary.counts
+    for name, counts in rows.items():
+        given = [str(counts.grades.get(grade, 0)) for grade in summary.scale.grades.steps]
+        table.add_row(escape(name), str(counts.pairs), *given, _holes(counts))
+    console.print(table)
+    if summary.alpha:
+        value = "undefined" if summary.alpha.value is None else f"{summary.alpha.value:.3f}"
+        ci = f" ({summary.alpha.ci[0]:.2f} to {summary.alpha.ci[1]:.2f})" if summary.alpha.ci else ""
+        console.print(f" [dim]Krippendorff's alpha of the judges, ordinal: {value}{ci}, {summary.alpha.pairs} pairs[/]")
+
+
+def _holes(counts: Counts) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in counts.holes.items()) or "0"
+
+
+def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
+    """Assessors against people, a row each; with `confusions` also how each grade is mistaken."""
+    if not held:
+        return
+    console = Console(highlight=False, emoji=False)
+    first = next(iter(held.values()))
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("against people", no_wrap=True)
+    orders = [f"tau {order.measure}" for order in first.orders]
+    for name in ("pairs", "holes", "same grade", "kappa", "quadratic", "binary", *orders):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, one in held.items():
+        table.add_row(
+            escape(name),
+            str(one.pairs),
+            str(one.holes),
+            _number(one.exact),
+            _number(one.kappa),
+            _number(one.kappa_quadratic),
+            _number(one.kappa_binary),
+            *("-" if order.tau is None else f"{order.tau:.3f}" for order in one.orders),
+        )
+    console.print(table)
+    for name, one in held.items() if confusions else ():
+        if one.kappa is not None:
+            console.print(f"\n [bold]Grades of {escape(name)}[/] (columns) where people gave (rows):")
+            console.print(_confusion(one))
+    for order in first.orders if confusions else ():
+        console.print(
+            f"\n [bold]Systems by {escape(order.measure)}[/], {order.queries} questions: people, then assessor"
+        )
+        for system in sorted(order.human, key=lambda name: -(order.human[name] or 0.0)):
+            console.print(f"   {escape(system)}  {_mean(order.human[system])}  {_mean(order.assessor[system])}")
+
+
+def _confusion(one: Validity) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("", justify="right")
+    for label in one.labels:
+        table.add_column(str(label), justify="right")
+    for label, row in zip(one.labels, one.confusion, strict=True):
+        table.add_row(f"[bold]{label}[/]", *map(str, row))
+    return table
+
+
+def _number(value: Value | None) -> str:
+    if value is None or value.value is None:
+        return "-"
+    return f"{value.value:.3f}" + ("" if value.low is None else f" ({value.low:.2f} to {value.high:.2f})")
+
+
+def _mean(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

@@ -1,0 +1,169 @@
+"""`claimeval relevance`: documents graded by judges, written as qrels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claimeval.cli import batch_options as b
+from claimeval.cli import options as o
+from claimeval.cli import panel_options as p
+
+Graders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        help="Who grades: `openai:gpt-5-mini`, `mistral:mistral-large-latest`, "
+        "`openai:MODEL@http://127.0.0.1:8000/v1` for any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+        show_default=False,
+    ),
+]
+
+
+def relevance(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Samples whose contexts are graded; or, with --corpus, queries (.jsonl, .json, .tsv); or a BEIR "
+            "folder, which has both.",
+            show_default=False,
+        ),
+    ] = None,
+    judge: Graders = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="`umbrela` (0 nothing to do with it, 1 related, 2 partly answers, 3 answers exactly), `binary`, "
+            "`graded` (0 to 2), or a YAML file with `meanings` (grade 0 first) and `relevant_from`."
+        ),
+    ] = "umbrela",
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="The documents: .jsonl with id and text, or .tsv.", show_default=False),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            help="A TREC run: its first --depth documents are graded. Repeat to pool several; two or more are also "
+            "put in order by the new grades and by --qrels.",
+            show_default=False,
+        ),
+    ] = None,
+    depth: Annotated[int, typer.Option(min=0, help="How many documents of each query and run go into the pool.")] = 10,
+    qrels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Grades of people, a TREC or BEIR file: what the new grades are held against. With a corpus these "
+            "pairs are graded too (--depth 0: these alone).",
+            show_default=False,
+        ),
+    ] = None,
+    grades: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Qrels that some assessor made before, to be held against --qrels; nothing is asked. Repeat.",
+            show_default=False,
+        ),
+    ] = None,
+    measures: Annotated[
+        str, typer.Option("-m", "--measures", help="By what the runs are put in order.")
+    ] = "ndcg@10,P@10",
+    prompt: Annotated[str, typer.Option(help="`steps`, `plain`, or a .j2 file.")] = "steps",
+    per_call: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=50,
+            help="Documents in one call. More is cheaper, but a grade then also hangs on its neighbours.",
+        ),
+    ] = 1,
+    vote: Annotated[
+        str | None,
+        typer.Option(
+            help="How several grades become one: `median` (unless said; of two in the middle the lower), `majority`, "
+            "`mean`, `unanimous`, `any`.",
+            rich_help_panel=p.PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    tie: p.Tie = None,
+    quorum: p.Quorum = None,
+    replicates: p.Replicates = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder to write. Default: `runs/DATA-relevance`.", show_default=False),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace grades of other settings in the same --out.")
+    ] = False,
+    cache: o.Cache = None,
+    concurrency: o.Concurrency = None,
+    rpm: o.Rpm = None,
+    tpm: o.Tpm = None,
+    timeout: o.Timeout = 300.0,
+    max_calls: o.MaxCalls = None,
+    max_cost: o.MaxCost = None,
+    batch: b.Batch = False,
+    batch_retries: b.BatchRetries = "batch",
+    detach: b.Detach = False,
+    by_hand: b.ByHand = False,
+    online: b.Online = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N samples or queries.", show_default=False)
+    ] = None,
+    field: o.Field = None,
+    max_missing: Annotated[
+        float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of pairs was lost to failures.")
+    ] = 0.01,
+    offline: o.Offline = False,
+    json: o.Json = False,
+) -> None:
+    """Have judges grade how relevant documents are to a question, and write the grades as qrels.
+
+    What `claimeval rank` reads comes out: `claimeval rank OUT/qrels.txt my.run`. A pair that could not be graded is a
+    hole with its reason, never a 0. Every reply is stored the moment it arrives: stop the command, run it again, and
+    nothing is paid twice.
+
+    Example: `claimeval relevance answers.jsonl --judge openai:gpt-5-mini --out runs/grades`
+
+    Example: `claimeval relevance queries.tsv --corpus docs.jsonl --run bm25.run --qrels human.txt -j ...`
+    """
+    from claimeval.cli.grading import Settings, compare_and_tell, grade_and_tell
+    from claimeval.errors import UsageError
+    from claimeval.execution.limits import Limits
+
+    settings = Settings(
+        data=data,
+        judges=tuple(judge or ()),
+        scale=scale,
+        corpus=corpus,
+        runs=tuple(run or ()),
+        depth=depth,
+        qrels=qrels,
+        measures=measures,
+        prompt=prompt,
+        per_call=per_call,
+        panel=p.said(vote, tie, quorum, replicates, None, None, False, None),
+        out=out,
+        overwrite=overwrite,
+        cache=cache,
+        limits=Limits(
+            concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
+        ),
+        batching=b.said(batch, batch_retries, detach, by_hand, online),
+        limit=limit,
+        fields=tuple(field or ()),
+        max_missing=max_missing,
+        offline=offline,
+        json=json,
+    )
+    if not grades:
+        grade_and_tell(settings)
+    elif data or judge:
+        raise UsageError("--grades compares grades that are there and asks nobody; leave DATA and --judge out")
+    else:
+        compare_and_tell(settings, tuple(grades))

@@ -1,0 +1,288 @@
+"""A whole grading: settings checked, pairs graded through the store, and everything written that came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from claimeval import ir, lineups, prompting
+from claimeval.calls import Judge
+from claimeval.carrying import Ending, carry_through
+from claimeval.errors import DataError, UsageError
+from claimeval.execution.batch import Batching
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.panel import Panel
+from claimeval.panel import check as check_panel
+from claimeval.panel.ballots import cast
+from claimeval.records import Reason, Record
+from claimeval.relevance.grading import PER_CALL, Graded, GradingPlan, grade
+from claimeval.relevance.pairs import Candidates
+from claimeval.relevance_scales import RelevanceScale, relevance_scale
+from claimeval.run import PromptRecord
+
+GRADES, QRELS, SUMMARY = "grades.jsonl", "qrels.txt", "relevance.json"
+VOTES = ("median", "majority", "mean", "unanimous", "any")
+"""The voting rules that grades can go by."""
+
+
+class Counts(Record):
+    """What a grading, or one judge's part in it, comes to."""
+
+    pairs: int
+    graded: int
+    grades: dict[int, int]
+    """How often each grade was given."""
+    holes: dict[Reason, int]
+    """Pairs without a grade, by reason; they are not in the qrels."""
+
+    @property
+    def failures(self) -> int:
+        """Holes that are not the data's or the panel's honest answer."""
+        return sum(n for reason, n in self.holes.items() if reason not in ("missing_input", "tie"))
+
+
+class Alpha(Record):
+    """Krippendorff's ordinal alpha of the judges, pairs of one question resampled together."""
+
+    value: float | None
+    ci: tuple[float, float] | None
+    pairs: int
+
+
+class RelevanceSummary(Record):
+    """Everything about a grading but its lines."""
+
+    complete: bool
+    source: str
+    judges: tuple[Judge, ...]
+    prompt: PromptRecord
+    scale: RelevanceScale
+    panel: Panel
+    per_call: int
+    counts: Counts
+    members: dict[str, Counts]
+    """The same for each judge alone."""
+    alpha: Alpha | None = None
+    """None for a single judge."""
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+class Outcome(NamedTuple):
+    """How a grading ended."""
+
+    summary: RelevanceSummary
+    ending: Ending
+    qrels: dict[str, dict[str, int]]
+    """The grades without the holes."""
+
+
+def grading_plan(
+    specs: Sequence[str | Judge],
+    scale: str = "umbrela",
+    prompt: str = "steps",
+    *,
+    per_call: int = PER_CALL,
+    panel: Mapping[str, Any] | None = None,
+) -> GradingPlan:
+    """Everything that is asked of every pair, checked; UsageError before any call can be made."""
+    found = lineups.named(specs)
+    chosen = relevance_scale(scale)
+    if deaf := next((judge for judge in found.judges if judge.provider == "local"), None):
+        raise UsageError(f"judge {deaf.name!r} assesses claims only; documents are graded by a language model")
+    given = {"vote": "median", **found.settings, **(panel or {})}
+    settings = lineups.valid_settings(given, {"supported", "not_found"}).model_copy(update={"grades": chosen.grades})
+    if settings.vote not in VOTES:
+        raise UsageError(f"grades cannot be voted on by {settings.vote!r}; take one of {', '.join(VOTES)}")
+    if settings.escalate:
+        raise UsageError("escalation is for claims; every judge grades every document")
+    check_panel(settings, [judge.name for judge in found.judges])
+    return GradingPlan(found.judges, prompting.load("rate", prompt), chosen, settings, per_call)
+
+
+def identity(plan: GradingPlan, items: Iterable[Candidates]) -> str:
+    """What makes two gradings one, for which a cap holds."""
+    digest = hashlib.sha256(plan.prompt.digest.encode())
+    for part in (*plan.judges, plan.scale, plan.panel):
+        digest.update(part.model_dump_json().encode())
+    for item in items:
+        digest.update(repr(item).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+async def run(
+    items: Iterable[Candidates],
+    plan: GradingPlan,
+    folder: Path,
+    *,
+    source: str,
+    cache: Path,
+    limits: Limits,
+    progress: Progress,
+    offline: bool = False,
+    batching: Batching | None = None,
+    overwrite: bool = False,
+) -> Outcome:
+    """Grades all items and writes `grades.jsonl`, `relevance.json` and, when it is complete, `qrels.txt` to a folder.
+
+    The same call over the same items goes on from the stored replies and writes the same files. UsageError where the
+    folder holds a grading of other settings, unless it may `overwrite` it.
+    """
+    if not overwrite:
+        _check_same(folder, plan, source)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / QRELS).unlink(missing_ok=True)
+    tally = _Tally(plan)
+    part = folder / f"{GRADES}.part"
+    with part.open("w", encoding="utf-8") as file:
+
+        def take(rows: Sequence[Graded]) -> None:
+            for row in rows:
+                tally.add(row)
+                file.write(row.model_dump_json(exclude_defaults=True) + "\n")
+
+        ending = await _carry(items, plan, take, cache, limits, progress, offline, batching)
+    part.replace(folder / GRADES)
+    summary = RelevanceSummary(
+        complete=ending.complete,
+        source=source,
+        judges=plan.judges,
+        prompt=PromptRecord(
+            name=plan.prompt.name,
+            step=plan.prompt.step,
+            digest=plan.prompt.digest,
+            source=plan.prompt.source,
+            parameters=plan.prompt.parameters,
+        ),
+        scale=plan.scale,
+        panel=plan.panel,
+        per_call=plan.per_call,
+        counts=tally.counts(),
+        members=tally.members(),
+        alpha=tally.alpha(),
+        versions={"claimeval": version("claimeval")},
+    )
+    if ending.complete:
+        with (folder / QRELS).open("w", encoding="utf-8") as file:
+            ir.write_qrels(tally.qrels, file)
+    (folder / SUMMARY).write_text(json.dumps(summary.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
+    return Outcome(summary, ending, tally.qrels)
+
+
+def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
+    path = folder / SUMMARY
+    if not path.exists():
+        return
+    try:
+        before = RelevanceSummary.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise DataError(f"{path} is not a summary of grades: {error.errors()[0]['msg']}") from error
+    settings = {
+        "data": (before.source, source),
+        "judges": (before.judges, plan.judges),
+        "prompt": (before.prompt.digest, plan.prompt.digest),
+        "scale": (before.scale, plan.scale),
+        "panel": (before.panel, plan.panel),
+        "documents per call": (before.per_call, plan.per_call),
+    }
+    for name, (old, new) in settings.items():
+        if old != new:
+            raise UsageError(f"{folder} holds grades with other {name}; choose another --out, or --overwrite them")
+
+
+async def _carry(
+    items: Iterable[Candidates],
+    plan: GradingPlan,
+    take: Callable[[Sequence[Graded]], None],
+    cache: Path,
+    limits: Limits,
+    progress: Progress,
+    offline: bool,
+    batching: Batching | None,
+) -> Ending:
+    return await carry_through(
+        items,
+        lambda item, executor: grade(item, plan, executor),
+        judges=plan.judges,
+        cache=cache,
+        limits=limits,
+        progress=progress,
+        offline=offline,
+        on_result=take,
+        hopeless=lambda stopped: all(judge.name in stopped for judge in plan.judges),
+        run=identity(plan, items) if limits.capped else "",
+        batching=batching,
+    )
+
+
+class _Tally:
+    """Adds up rows as they come; holds the grades and nothing else of them."""
+
+    def __init__(self, plan: GradingPlan) -> None:
+        self._plan = plan
+        self.qrels: dict[str, dict[str, int]] = {}
+        self._all = _Counter()
+        self._members = {judge.name: _Counter() for judge in plan.judges}
+        self._ratings: list[list[int | None]] = []
+        self._clusters: list[str] = []
+
+    def add(self, row: Graded) -> None:
+        self._all.add(row.grade, row.ungraded_because)
+        if row.grade is not None:
+            self.qrels.setdefault(row.query, {})[row.document] = row.grade
+        ballots = {ballot.judge: ballot for ballot in cast(row.verdicts, self._plan.panel)}
+        for name, counter in self._members.items():
+            ballot = ballots.get(name)
+            said = ballot.choice if ballot else None
+            counter.add(said if isinstance(said, int) else None, ballot.because if ballot else row.ungraded_because)
+        if len(self._members) > 1:
+            self._ratings.append(
+                [c if (b := ballots.get(n)) and isinstance(c := b.choice, int) else None for n in self._members]
+            )
+            self._clusters.append(row.query)
+
+    def counts(self) -> Counts:
+        return self._all.counts()
+
+    def members(self) -> dict[str, Counts]:
+        return {name: counter.counts() for name, counter in self._members.items()}
+
+    def alpha(self) -> Alpha | None:
+        from claimeval.statistics import krippendorff_alpha
+
+        if len(self._members) < 2 or not self._ratings:
+            return None
+        found = krippendorff_alpha(
+            self._ratings, scale="ordinal", labels=self._plan.scale.grades.steps, clusters=self._clusters
+        )
+        ci = None if found.low is None or found.high is None else (found.low, found.high)
+        return Alpha(value=found.value, ci=ci, pairs=found.n)
+
+
+class _Counter:
+    def __init__(self) -> None:
+        self._grades: Counter[int] = Counter()
+        self._holes: Counter[Reason] = Counter()
+
+    def add(self, grade: int | None, because: Reason | None) -> None:
+        if grade is not None:
+            self._grades[grade] += 1
+        else:
+            assert because is not None, "a hole has a reason"
+            self._holes[because] += 1
+
+    def counts(self) -> Counts:
+        graded = self._grades.total()
+        return Counts(
+            pairs=graded + self._holes.total(),
+            graded=graded,
+            grades=dict(sorted(self._grades.items())),
+            holes=dict(self._holes.most_common()),
+        )

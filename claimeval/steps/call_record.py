@@ -1,0 +1,37 @@
+"""What is kept of one question to a judge and of what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from claimeval.calls import Completion, Failure, Outcome, Request
+from claimeval.records import Call, Part
+
+
+def call_record(
+    step: str,
+    request: Request,
+    outcome: Outcome,
+    failure: Failure | None,
+    part: Part,
+    against: Part | None = None,
+    claim_ids: Sequence[str] = (),
+) -> Call:
+    """The record of a call; `failure` is also set where a reply came and was no use."""
+    completion = outcome if isinstance(outcome, Completion) else None
+    return Call(
+        key=request.key,
+        step=step,
+        judge=request.judge.name,
+        part=part,
+        against=against,
+        claim_ids=tuple(claim_ids),
+        attempt=request.attempt,
+        replicate=request.replicate,
+        reply=completion.text if completion else None,
+        failed_because=failure.reason if failure else None,
+        message=failure.message if failure else None,
+        served_model=completion.served_model if completion else None,
+        prompt_tokens=completion.usage.prompt_tokens if completion else None,
+        completion_tokens=completion.usage.completion_tokens if completion else None,
+    )

@@ -1,0 +1,146 @@
+"""`claimeval relevance` as a process, against a loopback judge."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from claimeval import ir
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback.judge import Body, Reply, text_of
+
+SAMPLES = [
+    {"id": "q1", "question": "What is red?", "context_ids": ["a", "b"], "contexts": ["GRADE3 roses", "GRADE0 grass"]},
+    {"id": "q2", "question": "What is wet?", "context_ids": ["c", "d"], "contexts": ["GRADE1 rain", "BROKEN"]},
+]
+CORPUS = [{"_id": "a", "text": "GRADE3"}, {"_id": "b", "title": "GRADE0", "text": "x"}, {"_id": "unused", "text": ""}]
+_DOCUMENT = re.compile(r'^(d\d+): "(?:B\\n)?(.*)"$', re.MULTILINE)
+
+
+def answer(body: Body) -> Reply:
+    """Grades a document by the number it holds; nonsense for one that says BROKEN."""
+    documents = _DOCUMENT.findall(text_of(body).rpartition("<documents>")[2])
+    if any("BROKEN" in text for _, text in documents):
+        return Reply("I would say three.")
+    found = [{"id": name, "reason": "by rule", "grade": int(text.partition("GRADE")[2][0])} for name, text in documents]
+    return Reply(json.dumps({"grades": found}))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return lines(tmp_path / "samples.jsonl", SAMPLES)
+
+
+def lines(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    command = ("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "0.5")
+    done = claimeval(*command, "--json", OPENAI_API_KEY="k")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["counts"] == {
+        "pairs": 4,
+        "graded": 3,
+        "grades": {"0": 1, "1": 1, "3": 1},
+        "holes": {"unparsable": 1},
+    }
+    here = data.parent / "here"
+    assert (here / "out" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
+    rows = [json.loads(line) for line in (here / "out" / "grades.jsonl").read_text().splitlines()]
+    assert rows[0]["verdicts"][0]["reason"] == "by rule"
+    assert rows[3]["ungraded_because"] == "unparsable"
+    assert "grade" not in rows[3]
+    assert len(rows[3]["calls"]) == 2
+    assert rows[3]["calls"][0]["reply"] == "I would say three."
+
+    asked = len(server.exchanges())
+    before = (here / "out" / "grades.jsonl").read_text()
+    again = claimeval(*command, OPENAI_API_KEY="k")
+    assert again.returncode == 0
+    assert "1 unparsable" in again.stdout
+    assert len(server.exchanges()) == asked == 5
+    assert (here / "out" / "grades.jsonl").read_text() == before
+
+    (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\nq2 Q0 c 1 1.0 t\n")
+    ranked = claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr")
+    assert "0.7500" in ranked.stdout
+
+
+def test_a_lost_share_over_the_gate_exits_with_one(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    server = start_server(judge=answer)
+    done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", OPENAI_API_KEY="k")
+    assert done.returncode == 1
+    assert "25.0% of the pairs were lost" in done.stderr
+
+
+def test_a_cap_stops_resumably_and_leaves_no_qrels(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    server = start_server(judge=answer)
+    command = ("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
+    stopped = claimeval(*command, "--max-calls", "2", OPENAI_API_KEY="k")
+    assert stopped.returncode == 3
+    assert "the cap is reached" in stopped.stderr
+    assert not (data.parent / "here" / "out" / "qrels.txt").exists()
+    assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
+    assert len(server.exchanges()) == 5
+
+
+def test_a_pool_of_runs_over_a_corpus_is_graded_and_held_against_people(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    corpus = lines(tmp_path / "corpus.jsonl", CORPUS)
+    (tmp_path / "queries.tsv").write_text("q1\tWhat is red?\n")
+    (tmp_path / "one.run").write_text("q1 Q0 a 1 2.0 t\nq1 Q0 b 2 1.0 t\n")
+    (tmp_path / "two.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 gone 2 1.5 t\nq1 Q0 a 3 1.0 t\n")
+    (tmp_path / "human.txt").write_text("q1 0 a 3\nq1 0 b 1\n")
+    done = claimeval(
+        *("relevance", tmp_path / "queries.tsv", "--corpus", corpus, "--qrels", tmp_path / "human.txt"),
+        *("--run", tmp_path / "one.run", "--run", tmp_path / "two.run", "-m", "mrr"),
+        *("-j", f"openai:m@{server.url}", "-o", "out", "--json"),
+        OPENAI_API_KEY="k",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 of 3 pairs have no text" in done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["counts"]["holes"] == {"missing_input": 1}
+    (held,) = shown["against_people"].values()
+    assert held["pairs"] == 2
+    assert held["kappa_binary"]["value"] == 1.0
+    assert held["orders"][0]["tau"] == 1.0
+    assert ir.read_qrels(tmp_path / "here" / "out" / "qrels.txt") == {"q1": {"a": 3, "b": 0}}
+
+
+def test_grades_that_are_there_are_compared_without_a_call(claimeval: Run, tmp_path: Path) -> None:
+    (tmp_path / "human.txt").write_text("q 0 a 3\nq 0 b 0\nq 0 c 1\n")
+    (tmp_path / "same.txt").write_text("q 0 a 3\nq 0 b 0\nq 0 c 1\n")
+    (tmp_path / "other.txt").write_text("q 0 a 0\nq 0 b 3\n")
+    done = claimeval(
+        *("relevance", "--qrels", tmp_path / "human.txt", "--json"),
+        *("--grades", tmp_path / "same.txt", "--grades", tmp_path / "other.txt"),
+    )
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["same.txt"]["kappa"]["value"] == 1.0
+    assert (shown["other.txt"]["holes"], shown["other.txt"]["kappa_binary"]["value"]) == (1, -1.0)
+
+
+def test_other_settings_do_not_go_over_an_earlier_grading(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    command = ("relevance", data, "-j", f"openai:m@{start_server(judge=answer).url}", "-o", "out", "--max-missing", "1")
+    assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
+    done = claimeval(*command, "--prompt", "plain", OPENAI_API_KEY="k")
+    assert done.returncode == 2
+    assert "grades with other prompt" in done.stderr
+    assert claimeval(*command, "--prompt", "plain", "--overwrite", OPENAI_API_KEY="k").returncode == 0
