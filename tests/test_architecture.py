@@ -34,6 +34,7 @@ LEVELS = (
         "comparing",
         "inventory",
         "relevance",
+        "retrieval",
     },
     {"cli"},
 )

@@ -28,6 +28,7 @@ from claimeval.cli.rank import rank
 from claimeval.cli.rejudge import rejudge
 from claimeval.cli.relevance import relevance
 from claimeval.cli.report import report
+from claimeval.cli.retrieval import retrieval
 from claimeval.cli.reward import reward
 from claimeval.cli.score import score
 from claimeval.cli.view import view
@@ -62,6 +63,7 @@ for command in (
     rank,
     fuse,
     relevance,
+    retrieval,
     report,
     view,
 ):

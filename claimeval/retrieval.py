@@ -1,0 +1,106 @@
+"""Rank metrics of what each sample retrieved, against its own reference contexts, by id or by content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, get_args
+
+from claimeval import ir
+from claimeval.errors import UsageError, unknown
+from claimeval.records import Sample
+from claimeval.side_scores import SideRow
+
+MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
+"""What is computed unless said otherwise; `mrr` is what the RAG tasks in common use call context correctness."""
+
+Match = Literal["ids", "text"]
+"""How a retrieved document is known to be a reference: by its id, or because one text holds the other."""
+
+LACKS: dict[Match, str] = {"ids": "no reference_context_ids", "text": "no reference_contexts"}
+"""Why a sample has no value."""
+
+CONTAINED_FROM = 20
+"""Characters from which on a retrieved text that stands inside a reference counts as that reference."""
+_AT_ONCE = 1000
+
+
+def asked(measures: str) -> tuple[ir.Measure, ...]:
+    """The measures of these names whose mean is a mean over samples; UsageError for others."""
+    found = ir.parse(measures)
+    for measure in found:
+        if measure.row.summary != "mean":
+            raise UsageError(f"{measure.name} is no mean over samples; `claimeval rank` has it")
+    return found
+
+
+def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
+    """The unit of each measure: a share, or gain for DCG without its ideal."""
+    return {measure.name: "gain" if measure.row.name == "dcg" else "share" for measure in measures}
+
+
+def score(samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids") -> Iterator[SideRow]:
+    """The values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
+
+    A sample without references has no value and says so; one that has references and retrieved nothing has 0. Every
+    reference counts as relevant with grade 1.
+    """
+    if match not in get_args(Match):
+        raise unknown("match", match, get_args(Match))
+    ranked = ids if match == "ids" else by_content
+    source = iter(samples)
+    while chunk := list(islice(source, _AT_ONCE)):
+        qrels = {str(i): dict.fromkeys(_references(sample, match), 1) for i, sample in enumerate(chunk)}
+        judged = {query: grades for query, grades in qrels.items() if grades}
+        values = {}
+        if judged:
+            run = {query: _scores(ranked(chunk[int(query)])) for query in judged}
+            values = dict(ir.evaluate(judged, run, measures).per_query)
+        for i, sample in enumerate(chunk):
+            if found := values.get(str(i)):
+                yield SideRow(id=sample.id, scores=dict(found))
+            else:
+                names = [measure.name for measure in measures]
+                yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, LACKS[match]))
+
+
+def ids(sample: Sample) -> list[str]:
+    """The ids of what was retrieved, best first."""
+    return [document.id for document in sample.contexts]
+
+
+def by_content(sample: Sample) -> list[str]:
+    """Per retrieved document the reference it holds (`reference-1`, ...), or a name of its own; best first.
+
+    A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or more;
+    case and white space do not count. It stands for one reference at most, the first that no better document holds, so
+    that a passage that is retrieved twice counts once.
+    """
+    free = dict(zip(_references(sample, "text"), map(_folded, sample.reference_contexts), strict=True))
+    found = []
+    for rank, document in enumerate(sample.contexts, 1):
+        text = _folded(document.text)
+        held = next((name for name, reference in free.items() if _holds(text, reference)), None)
+        if held:
+            del free[held]
+        found.append(held or f"other-{rank}")
+    return found
+
+
+def _references(sample: Sample, match: Match) -> list[str]:
+    if match == "ids":
+        return list(dict.fromkeys(sample.reference_context_ids))
+    return [f"reference-{i}" for i, _ in enumerate(sample.reference_contexts, 1)]
+
+
+def _holds(text: str, reference: str) -> bool:
+    return bool(reference) and (reference in text or (len(text) >= CONTAINED_FROM and text in reference))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _scores(names: Sequence[str]) -> dict[str, float]:
+    """Scores that fall with the rank. A query of which nothing was retrieved gets a document that nobody judged."""
+    return {name: -float(rank) for rank, name in enumerate(names)} or {"": 0.0}

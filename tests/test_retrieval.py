@@ -1,0 +1,70 @@
+"""Rank metrics of contexts against reference contexts, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval import retrieval
+from claimeval.errors import UsageError
+from claimeval.records import Document, Sample
+from claimeval.side_scores import SideRow
+
+
+def sample(name: str, retrieved: str, relevant: str) -> Sample:
+    documents = tuple(Document(id=letter, text=f"Text {letter}") for letter in retrieved)
+    return Sample(id=name, question="Q", contexts=documents, reference_context_ids=tuple(relevant))
+
+
+def rows(*samples: Sample, measures: str = "mrr,map,recall@5,P@5", match: retrieval.Match = "ids") -> list[SideRow]:
+    return list(retrieval.score(samples, retrieval.asked(measures), match))
+
+
+def test_values_are_those_of_trec_eval() -> None:
+    (row,) = rows(sample("one", "abc", "acx"))
+    # hits at ranks 1 and 3 of three relevant: (1/1 + 2/3) / 3
+    assert row.scores == pytest.approx({"mrr": 1.0, "map": 5 / 9, "recall@5": 2 / 3, "P@5": 0.4})
+
+
+def test_samples_keep_their_order_and_say_why_they_have_no_value() -> None:
+    first, second, third = rows(sample("b", "xa", "a"), sample("a", "x", ""), sample("c", "", "a"), measures="mrr")
+    assert (first.id, first.scores) == ("b", {"mrr": 0.5})
+    assert (second.id, second.scores, second.undefined) == ("a", {"mrr": None}, {"mrr": "no reference_context_ids"})
+    assert (third.id, third.scores) == ("c", {"mrr": 0.0})
+
+
+def test_all_samples_without_references_have_no_value() -> None:
+    assert [row.scores["map"] for row in rows(sample("a", "x", ""), sample("b", "y", ""))] == [None, None]
+
+
+def test_more_samples_than_are_taken_at_once() -> None:
+    found = rows(*(sample(str(i), "xa" if i % 2 else "a", "a") for i in range(2001)), measures="mrr")
+    assert [row.scores["mrr"] for row in found] == [0.5 if i % 2 else 1.0 for i in range(2001)]
+
+
+def test_content_is_matched_once_for_each_reference() -> None:
+    texts = ["Something else.", "It says: The  Tower is high, and more.", "the tower is high", "x"]
+    one = Sample(
+        id="s",
+        question="Q",
+        contexts=tuple(Document(id=str(i), text=text) for i, text in enumerate(texts)),
+        reference_contexts=("The tower is high", "Never found"),
+    )
+    assert retrieval.by_content(one) == ["other-1", "reference-1", "other-3", "other-4"]
+    (row,) = rows(one, measures="mrr,recall@5", match="text")
+    assert row.scores == {"mrr": 0.5, "recall@5": 0.5}
+
+
+def test_a_long_piece_of_a_reference_counts_and_a_short_one_does_not() -> None:
+    reference = "The quick brown fox jumps over the lazy dog."
+    for text, held in (("quick brown fox jumps over", "reference-1"), ("fox", "other-1"), ("", "other-1")):
+        one = Sample(id="s", question="Q", contexts=(Document(id="d", text=text),), reference_contexts=(reference,))
+        assert retrieval.by_content(one) == [held]
+
+
+def test_measures_that_are_no_mean_over_samples_are_refused() -> None:
+    with pytest.raises(UsageError, match="num_ret is no mean over samples"):
+        retrieval.asked("mrr,num_ret")
+
+
+def test_dcg_is_no_share() -> None:
+    assert retrieval.units(retrieval.asked("dcg@5,mrr")) == {"dcg@5": "gain", "mrr": "share"}
