@@ -30,6 +30,7 @@ from claimeval.cli.relevance import relevance
 from claimeval.cli.report import report
 from claimeval.cli.retrieval import retrieval
 from claimeval.cli.reward import reward
+from claimeval.cli.sample import sample
 from claimeval.cli.score import score
 from claimeval.cli.view import view
 from claimeval.errors import ClaimevalError, UsageError
@@ -64,6 +65,7 @@ for command in (
     fuse,
     relevance,
     retrieval,
+    sample,
     report,
     view,
 ):

@@ -43,7 +43,7 @@ def draw_stratified(strata: Sequence[Hashable], count: int, *, seed: int, at_lea
     for stratum in strata:
         sizes[stratum] = sizes.get(stratum, 0) + 1
     _check_count(len(strata), count)
-    shares = _allocate(list(sizes.values()), count, at_least)
+    shares = allocate(list(sizes.values()), count, at_least)
     probability = {stratum: share / sizes[stratum] for stratum, share in zip(sizes, shares, strict=True)}
     numbered = {stratum: index for index, stratum in enumerate(sizes)}
     return _systematic(
@@ -72,8 +72,11 @@ def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int
     )
 
 
-def _allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
-    """`count` over strata in proportion to size, no less than `at_least` where possible; largest remainders."""
+def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
+    """`count` spread over strata in proportion to their sizes, no less than `at_least` where possible.
+
+    By largest remainders; no stratum gets more than its size, and `count` must not exceed the sum of the sizes.
+    """
     floors = [min(size, at_least) for size in sizes]
     if sum(floors) > count:
         floors = [min(size, count // len(sizes)) for size in sizes]

@@ -1,0 +1,66 @@
+"""What `claimeval sample` does: draw, write, and say what was drawn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.data.rows import read_rows
+from claimeval.data.sampling import Drawing, as_line, draw
+from claimeval.errors import UsageError
+
+
+def draw_and_tell(
+    log: Path,
+    count: int,
+    *,
+    by: str | None,
+    at_least: int,
+    seed: int,
+    text: str | None,
+    keep_copies: bool,
+    near: float,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Draws and writes; the table goes to standard error where the rows go to standard output."""
+    if out and out.exists() and out.resolve() == log.resolve():
+        raise UsageError(f"--out {out} is the log itself; choose another file")
+    if as_json and out is None:
+        raise UsageError("--json prints what was drawn: say with --out where the rows go")
+    found = draw(
+        read_rows(log), count, seed=seed, by=by, text=text, keep_copies=keep_copies, near=near, at_least=at_least
+    )
+    lines = "".join(as_line(drawn, log.name, seed) + "\n" for drawn in found.rows)
+    if out:
+        out.write_text(lines, encoding="utf-8")
+    else:
+        sys.stdout.write(lines)
+    if as_json:
+        strata = {name: stratum._asdict() for name, stratum in found.strata.items()}
+        print(json.dumps({"out": str(out), "drawn": len(found.rows), "strata": strata}, indent=1))
+        return
+    console = Console(highlight=False, emoji=False, stderr=out is None)
+    console.print(_table(found, by))
+    if len(found.rows) < count:
+        console.print(f" {len(found.rows)} of {count} wanted: the log has no more that are different", style="dim")
+    if out:
+        console.print(f"Test set: {out}", markup=False, soft_wrap=True)
+
+
+def _table(found: Drawing, by: str | None) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column(escape(by or "log"), no_wrap=True)
+    for name in ("rows", "different", "drawn", "near copies left out"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, one in found.strata.items():
+        about = "" if one.exact else "about "
+        table.add_row(
+            escape(name or "all"), str(one.rows), f"{about}{one.questions}", str(one.drawn), str(one.near_copies)
+        )
+    return table

@@ -1,0 +1,195 @@
+"""Draws rows from a log of any size in one pass and bounded memory: uniform or by strata, each question once.
+
+Every question gets a number in [0, 1) from a seeded hash of its words, and those with the smallest numbers are drawn
+(bottom-k sampling, Cohen & Kaplan 2007). So each distinct question is as likely as any other however often it was
+asked, equal questions meet without a table of all that were seen, the order of the log does not matter, and a log that
+has grown keeps most of its draw.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from claimeval.data.reading import ALIASES
+from claimeval.data.rows import Row
+from claimeval.errors import DataError, UsageError
+from claimeval.statistics.sampling import allocate
+
+NEAR = 90.0
+"""From which `rapidfuzz.fuzz.token_sort_ratio` on, of 100, two questions are near copies."""
+SPARE = 3
+"""How many times the rows to be drawn are held, so that near copies can be replaced."""
+NO_STRATUM = "(none)"
+AT_LEAST = 15
+"""Rows of each stratum, where it has and the draw allows so many."""
+
+_WORDS = re.compile(r"\w+")
+
+
+class Drawn(NamedTuple):
+    """One row of the draw."""
+
+    row: Row
+    stratum: str | None
+    probability: float
+    """Of a question of this stratum to be drawn; in (0, 1]."""
+
+
+class Stratum(NamedTuple):
+    """One stratum of the log, or all of it."""
+
+    rows: int
+    questions: int
+    """Distinct ones; the rows themselves where copies are kept."""
+    exact: bool
+    """Whether the questions were counted; otherwise they are estimated to a few per cent."""
+    drawn: int
+    near_copies: int
+    """Rows left out of the draw because another one in it is nearly the same."""
+
+
+class Drawing(NamedTuple):
+    """What was drawn, in the order of the log."""
+
+    rows: tuple[Drawn, ...]
+    strata: dict[str, Stratum]
+
+
+class _Held(NamedTuple):
+    number: float
+    row: Row
+    words: str
+
+
+class _Reservoir:
+    """The rows of a stratum with the smallest numbers."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._heap: list[tuple[float, int, _Held]] = []
+        """The greatest number first, as its negative."""
+        self._numbers: set[float] = set()
+        self.rows = 0
+        self._overflowed = False
+
+    def offer(self, number: float, row: Row, words: str) -> None:
+        self.rows += 1
+        if number in self._numbers:
+            return
+        if len(self._heap) < self._room:
+            heapq.heappush(self._heap, (-number, row.number, _Held(number, row, words)))
+            self._numbers.add(number)
+            return
+        self._overflowed = True
+        if number < -self._heap[0][0]:
+            gone, _, _ = heapq.heapreplace(self._heap, (-number, row.number, _Held(number, row, words)))
+            self._numbers.remove(-gone)
+            self._numbers.add(number)
+
+    def questions(self) -> int:
+        """Distinct questions; beyond the room estimated by (k - 1) / the k-th smallest number (Beyer et al. 2007)."""
+        if not self._overflowed:
+            return len(self._heap)
+        return max(len(self._heap), round((len(self._heap) - 1) / -self._heap[0][0]))
+
+    @property
+    def exact(self) -> bool:
+        return not self._overflowed
+
+    def smallest(self) -> list[_Held]:
+        return [held for _, _, held in sorted(self._heap, key=lambda entry: -entry[0])]
+
+
+def draw(
+    rows: Iterable[Row],
+    count: int,
+    *,
+    seed: int,
+    by: str | None = None,
+    text: str | None = None,
+    keep_copies: bool = False,
+    near: float = NEAR,
+    at_least: int = AT_LEAST,
+) -> Drawing:
+    """Draws `count` rows, fewer where there are no more different ones; memory grows with `count` and the strata.
+
+    `by` names a field (`generator`, `metadata.topic`) whose values are strata: each gets its share, but `at_least` so
+    many where it has them. `text` names the field that holds the question. With `keep_copies` every row is as likely
+    as any other, so that frequent questions come often. DataError for a row without a question and for an empty log.
+    """
+    if count < 1:
+        raise UsageError(f"{count} rows cannot be drawn; at least 1")
+    reservoirs: dict[str, _Reservoir] = {}
+    for row in rows:
+        question = _question(row, text)
+        words = " ".join(_WORDS.findall(question.casefold()))
+        key = f"{row.number}" if keep_copies else words or question
+        stratum = _stratum(row, by) if by else ""
+        if stratum not in reservoirs:
+            reservoirs[stratum] = _Reservoir(SPARE * count)
+        reservoirs[stratum].offer(_number(key, seed), row, words)
+    if not reservoirs:
+        raise DataError("the log holds no rows")
+    sizes = {name: one.rows if keep_copies else one.questions() for name, one in sorted(reservoirs.items())}
+    total = sum(sizes.values())
+    shares = allocate(list(sizes.values()), min(count, total), at_least if by else 1)
+    found: list[Drawn] = []
+    strata = {}
+    for (name, size), share in zip(sizes.items(), shares, strict=True):
+        reservoir = reservoirs[name]
+        taken, near_copies = _different(reservoir.smallest(), share, 101.0 if keep_copies else near)
+        chance = min(1.0, len(taken) / max(1, size - near_copies))
+        found += [Drawn(held.row, name if by else None, chance) for held in taken]
+        exact = keep_copies or reservoir.exact
+        strata[name] = Stratum(reservoir.rows, size, exact, len(taken), near_copies)
+    return Drawing(tuple(sorted(found, key=lambda drawn: drawn.row.number)), strata)
+
+
+def as_line(drawn: Drawn, source: str, seed: int) -> str:
+    """The row as a line of JSON, with where it came from and how likely it was under `drawn`."""
+    origin: dict[str, object] = {"from": source, "row": drawn.row.number, "seed": seed}
+    if drawn.stratum is not None:
+        origin["stratum"] = drawn.stratum
+    origin["probability"] = round(drawn.probability, 6)
+    return json.dumps({**drawn.row.fields, "drawn": origin}, ensure_ascii=False, default=str)
+
+
+def _different(held: list[_Held], count: int, near: float) -> tuple[list[_Held], int]:
+    """The first rows of which none is a near copy of an earlier one, and how many were left out for it."""
+    taken: list[_Held] = []
+    copies = 0
+    for one in held:
+        if len(taken) == count:
+            break
+        if any(fuzz.token_sort_ratio(one.words, other.words, score_cutoff=near) for other in taken):
+            copies += 1
+        else:
+            taken.append(one)
+    return taken, copies
+
+
+def _number(key: str, seed: int) -> float:
+    digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode())
+    return int.from_bytes(digest.digest()[:8], "big") / 2**64
+
+
+def _question(row: Row, field: str | None) -> str:
+    names = (field,) if field else ALIASES["question"]
+    value = next((row.fields[name] for name in names if row.fields.get(name) is not None), None)
+    if not isinstance(value, str):
+        raise DataError(f"{row.place}: no question (a text under {', '.join(names)}); name its field with --text")
+    return value
+
+
+def _stratum(row: Row, by: str) -> str:
+    value: object = row.fields
+    for part in by.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return NO_STRATUM if value is None or value == "" else str(value)

@@ -1,0 +1,131 @@
+"""Drawing from a log: uniform over questions, by strata, seeded, without near copies."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from claimeval.data.rows import Row
+from claimeval.data.sampling import Drawing, as_line, draw
+from claimeval.errors import DataError
+
+
+def rows(*questions: str, **fields: str) -> list[Row]:
+    return [Row(f"log, line {i}", i, {"question": q, **fields}) for i, q in enumerate(questions, 1)]
+
+
+def words(count: int, seed: int = 0) -> list[str]:
+    """Questions without a likeness."""
+    rng = random.Random(seed)
+    return ["".join(rng.choices(string.ascii_lowercase, k=12)) for _ in range(count)]
+
+
+def questions(drawing: Drawing) -> list[object]:
+    return [drawn.row.fields["question"] for drawn in drawing.rows]
+
+
+def test_the_same_seed_draws_the_same_in_any_order_of_the_log() -> None:
+    log = rows(*words(100))
+    backwards = [row._replace(number=101 - row.number) for row in reversed(log)]
+    first = questions(draw(log, 10, seed=1))
+    assert len(set(first)) == 10
+    assert questions(draw(log, 10, seed=1)) == first
+    assert set(questions(draw(backwards, 10, seed=1))) == set(first)
+    assert questions(draw(log, 10, seed=2)) != first
+
+
+def test_a_log_that_grows_keeps_most_of_its_draw() -> None:
+    log = words(1100)
+    before = set(questions(draw(rows(*log[:1000]), 50, seed=0)))
+    after = set(questions(draw(rows(*log), 50, seed=0)))
+    assert len(before & after) >= 40
+
+
+def test_every_question_is_as_likely_as_any_other_however_often_it_was_asked() -> None:
+    log = rows("often") + rows(*["often"] * 500, "a", "b", "c")
+    counts = Counter(q for seed in range(2000) for q in questions(draw(log[-10:], 1, seed=seed)))
+    # four questions, 2,000 draws of one: 500 each, and five standard deviations are 97
+    assert set(counts) == {"often", "a", "b", "c"}
+    assert all(abs(n - 500) < 97 for n in counts.values())
+
+
+def test_rows_are_the_unit_where_copies_are_kept() -> None:
+    found = draw(rows(*["often"] * 90, *words(10)), 50, seed=0, keep_copies=True)
+    assert questions(found).count("often") >= 40
+    assert found.strata[""].questions == 100
+    assert {drawn.probability for drawn in found.rows} == {0.5}
+
+
+def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
+    found = draw(
+        rows(
+            "What is the capital of France?", "what is the capital of france", "What's the capital of France?", "Why?"
+        ),
+        10,
+        seed=0,
+    )
+    assert len(found.rows) == 2
+    assert "Why?" in questions(found)
+    assert found.strata[""].rows == 4
+    assert found.strata[""].questions == 3
+    assert found.strata[""].near_copies == 1
+
+
+def test_strata_get_their_share_and_no_less_than_the_least() -> None:
+    names = words(1000)
+    log = [
+        Row(f"log, line {i}", i, {"question": q, "metadata": {"topic": "rare" if i <= 20 else "common"}})
+        for i, q in enumerate(names, 1)
+    ]
+    found = draw(log, 100, seed=0, by="metadata.topic", at_least=15)
+    assert {name: one.drawn for name, one in found.strata.items()} == {"common": 85, "rare": 15}
+    rare = [drawn for drawn in found.rows if drawn.stratum == "rare"]
+    assert {drawn.probability for drawn in rare} == {15 / 20}
+
+
+def test_rows_without_the_field_are_a_stratum() -> None:
+    found = draw(rows("one", "two"), 2, seed=0, by="topic")
+    assert list(found.strata) == ["(none)"]
+
+
+def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated() -> None:
+    held = 0
+
+    def log() -> Iterator[Row]:
+        nonlocal held
+        for i in range(50_000):
+            held += 1
+            yield Row("", i, {"question": f"question {i % 20_000}"})
+
+    found = draw(log(), 500, seed=0).strata[""]
+    assert held == found.rows == 50_000
+    assert not found.exact
+    # the standard error of the estimate is 1 / sqrt(1500 - 2), 2.6 %; five of them
+    assert abs(found.questions - 20_000) < 20_000 * 0.13
+
+
+def test_provenance_stays_in_the_row() -> None:
+    (drawn,) = draw(rows("Why?", topic="x"), 5, seed=3, by="topic").rows
+    assert json.loads(as_line(drawn, "log.jsonl", 3)) == {
+        "question": "Why?",
+        "topic": "x",
+        "drawn": {"from": "log.jsonl", "row": 1, "seed": 3, "stratum": "x", "probability": 1.0},
+    }
+
+
+def test_a_row_without_a_question_is_said_with_its_place() -> None:
+    with pytest.raises(DataError, match="log, line 1: no question"):
+        draw([Row("log, line 1", 1, {"prompt": "Why?"})], 1, seed=0)
+    assert questions(draw([Row("log, line 1", 1, {"question": "x", "prompt": "Why?"})], 1, seed=0, text="prompt")) == [
+        "x"
+    ]
+
+
+def test_an_empty_log_is_said() -> None:
+    with pytest.raises(DataError, match="holds no rows"):
+        draw([], 1, seed=0)
