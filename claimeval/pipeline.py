@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from claimeval import panel, scoring
-from claimeval.calls import Completion, Failure, Judge, Outcome, Request
+from claimeval.calls import Failure, Judge
 from claimeval.execution import Executor
 from claimeval.execution.side_by_side import side_by_side
 from claimeval.families import Families
@@ -31,6 +31,7 @@ from claimeval.records import (
     Verdict,
 )
 from claimeval.steps import assess, extract
+from claimeval.steps.call_record import call_record
 
 ATTEMPTS = 2
 """How often a question is put when the reply is no use or leaves claims out."""
@@ -159,7 +160,7 @@ async def _extract(sample: Sample, part: Part, plan: Plan, executor: Executor, k
         outcome = await executor.ask(request)
         read = outcome if isinstance(outcome, Failure) else extract.read(outcome, request, part, sample.question)
         failure = read if isinstance(read, Failure) else None
-        calls.append(_call("extract", request, outcome, failure, part))
+        calls.append(call_record("extract", request, outcome, failure, part))
         if isinstance(outcome, Failure) or failure is None or failure.reason not in _ASK_AGAIN:
             break
     if isinstance(read, Failure):
@@ -252,7 +253,8 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
                 reading = assess.Reading((), batch, outcome)
             else:
                 reading = assess.read(outcome, request)
-            calls.append(_call("assess", request, outcome, reading.failure, chunk[0].of, question.against, batch))
+            ids = [claim.id for claim in batch]
+            calls.append(call_record("assess", request, outcome, reading.failure, chunk[0].of, question.against, ids))
             verdicts.update({verdict.claim_id: verdict for verdict in reading.verdicts})
             why.update({c.id: reading.failure.reason if reading.failure else "incomplete" for c in reading.missing})
             if not isinstance(outcome, Failure):
@@ -278,32 +280,4 @@ def _to_ask_again(reading: assess.Reading) -> list[tuple[Claim, ...]]:
 def _unassessed(claim: Claim, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:
     return Verdict(
         claim_id=claim.id, judge=judge.name, label="unassessed", unassessed_because=reason, replicate=replicate
-    )
-
-
-def _call(
-    step: str,
-    request: Request,
-    outcome: Outcome,
-    failure: Failure | None,
-    part: Part,
-    against: Part | None = None,
-    claims: Sequence[Claim] = (),
-) -> Call:
-    completion = outcome if isinstance(outcome, Completion) else None
-    return Call(
-        key=request.key,
-        step=step,
-        judge=request.judge.name,
-        part=part,
-        against=against,
-        claim_ids=tuple(claim.id for claim in claims),
-        attempt=request.attempt,
-        replicate=request.replicate,
-        reply=completion.text if completion else None,
-        failed_because=failure.reason if failure else None,
-        message=failure.message if failure else None,
-        served_model=completion.served_model if completion else None,
-        prompt_tokens=completion.usage.prompt_tokens if completion else None,
-        completion_tokens=completion.usage.completion_tokens if completion else None,
     )
