@@ -72,11 +72,22 @@ class Carrier:
         await self._stack.aclose()
 
     def clear_away(self) -> None:
-        """Drops what processes that died were gathering; a run gathers it again."""
-        for batch in self._state.batches("gathering"):
-            if self._turns.take(batch.name):
-                self.give_back(batch, self._state.end(batch.name, "dropped"))
+        """Tidies up after processes that died: drops what they were gathering, which a run gathers again, and closes
+        batches whose replies are all in the store."""
+        for batch in self._state.batches("gathering", "ready", "submitted"):
+            needed = (key for key in self._state.waiting(batch.name) if self._store.get(key) is None)
+            if (batch.state == "gathering" or next(needed, None) is None) and self._turns.take(batch.name):
+                if self._known(batch.name).state == batch.state:
+                    self._close(batch)
                 self._turns.give(batch.name)
+
+    def _close(self, batch: Batch) -> None:
+        """Ends a batch of which nothing is waited for; what was set aside for replies that came stays spent."""
+        if batch.state == "submitted":
+            self._state.answered(list(self._state.waiting(batch.name)))
+            self._state.end(batch.name, "answered")
+        elif batch.open:
+            self.give_back(batch, self._state.end(batch.name, "dropped"))
 
     async def advance(self, name: str) -> Step:
         """Submits a batch that is ready, looks at one that is submitted, and reads the results of one that is over."""
@@ -94,16 +105,14 @@ class Carrier:
             self._state.told(name, await self._in_time((await self._backend(batch)).look(batch.id)))
         return self._known(name)
 
-    async def cancel(self, name: str) -> Batch:
-        """Asks the provider to run no more of a batch, or drops one that no provider has."""
-        async with self._turn(name) as (batch, mine):
-            if not mine:
-                return batch
-            if batch.state == "submitted" and batch.id:
-                await self._in_time((await self._backend(batch)).cancel(batch.id))
-            elif batch.open and not await self._adopted(batch):
-                self.give_back(batch, self._state.end(name, "dropped"))
-        return self._known(name)
+    async def cancel(self, batch: Batch) -> None:
+        """Asks the provider to run no more of a batch; drops one that no provider has and no process is busy with."""
+        if batch.state == "submitted" and batch.id:
+            await self._in_time((await self._backend(batch)).cancel(batch.id))
+            return
+        async with self._turn(batch.name) as (batch, mine):
+            if mine and batch.open and not await self._adopted(batch):
+                self.give_back(batch, self._state.end(batch.name, "dropped"))
 
     def give_back(self, batch: Batch, freed: Freed) -> None:
         """Returns to a run's ledger what had been set aside for requests that were not asked."""

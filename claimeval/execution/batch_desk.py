@@ -100,7 +100,9 @@ class Desk:
 
     async def cancel(self, batches: Sequence[Batch]) -> list[Batch]:
         """Asks the providers to run no more of them; drops those that no provider has."""
-        return [await self._carrier.cancel(batch.name) for batch in batches]
+        for batch in batches:
+            await self._carrier.cancel(batch)
+        return [await self._carrier.ask(batch.name) for batch in batches]
 
     def export(self, file: Path) -> dict[Path, Batch]:
         """Writes the requests that are to be carried by hand: one file a batch, numbered where there are several."""

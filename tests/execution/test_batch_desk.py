@@ -1,0 +1,221 @@
+"""Batches outside a run: looked at, collected, cancelled, carried by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from openai import AsyncOpenAI
+
+from claimeval.errors import UsageError
+from claimeval.execution import batch_watch
+from claimeval.execution.batch import Batching
+from claimeval.execution.batch_desk import Collected, Desk, open_desk
+from claimeval.execution.batch_records import Batch
+from claimeval.store import Store
+from tests import claim_judge
+from tests.conftest import StartServer
+from tests.execution.batch_runs import BATCH, PROVIDERS, go, spec
+from tests.loopback import Batching as Plan
+from tests.loopback import Name, Options, ThreadHandle
+from tests.loopback.batch.submit import results, submit, with_openai
+from tests.runs import RIGHT
+
+R = TypeVar("R")
+DETACHED = Batching(detach=True)
+BY_HAND = Batching(by_hand=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+
+
+def at_desk(cache: Path, work: Callable[[Desk], Awaitable[R]]) -> R:
+    async def main() -> R:
+        with Store(cache) as store:
+            async with open_desk(store) as desk:
+                return await work(desk)
+
+    return asyncio.run(main())
+
+
+def open_batches(cache: Path, *, over: bool = False) -> list[Batch]:
+    async def look(desk: Desk) -> list[Batch]:
+        return desk.batches(over=over)
+
+    return at_desk(cache, look)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_detached_run_is_looked_at_and_collected_at_the_desk(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
+    server = start_server(Options(batching=Plan(seconds=0.4)), judge=claim_judge.answer)
+    go(server, [spec(server, provider)], tmp_path, batching=DETACHED)
+    (seen,) = at_desk(tmp_path, lambda desk: desk.status([]))
+    assert (seen.state, seen.requests, seen.answered) == ("submitted", 4, 0)
+
+    early = at_desk(tmp_path, lambda desk: desk.collect([]))
+    assert (early.received.replies, [batch.name for batch in early.left]) == (0, [seen.name])
+
+    async def later(desk: Desk) -> Collected:
+        await asyncio.sleep(0.5)
+        return await desk.collect([])
+
+    done = at_desk(tmp_path, later)
+    assert (done.received.replies, done.left) == (4, [])
+    assert open_batches(tmp_path) == []
+    assert [batch.state for batch in open_batches(tmp_path, over=True)] == ["answered"]
+
+    came = go(server, [spec(server, provider)], tmp_path)
+    assert came.run.values == [RIGHT] * 4
+    assert set(came.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
+    server = start_server(Options(batching=Plan(seconds=1.0)), judge=claim_judge.answer)
+    judge = spec(server, provider)
+    go(server, [judge], tmp_path, 20, batching=DETACHED)
+
+    async def give_up(desk: Desk) -> list[Batch]:
+        await asyncio.sleep(0.2)
+        return await desk.cancel(desk.named([]))
+
+    (batch,) = at_desk(tmp_path, give_up)
+    assert batch.status in ("cancelling", "cancelled", "CANCELLATION_REQUESTED", "CANCELLED")
+
+    stopped = go(server, [judge], tmp_path, 20)
+    (why,) = stopped.run.outline.stopped.values()
+    assert why == f"batch {batch.name[:8]} was cancelled; the same command asks the rest again"
+    ran = sum(line.paid for line in stopped.lines)
+    assert 0 < ran < 20
+
+    came = go(server, [judge], tmp_path, 20, batching=None)
+    assert came.run.values == [RIGHT] * 20
+    assert came.online == 40 - ran
+
+
+def test_a_batch_that_no_provider_has_is_dropped(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(creates=("refused",) * 9)), judge=claim_judge.answer)
+    go(server, [spec(server, "openai")], tmp_path, batching=BY_HAND)
+    (batch,) = open_batches(tmp_path)
+    (dropped,) = at_desk(tmp_path, lambda desk: desk.cancel([batch]))
+    assert dropped.state == "dropped"
+    assert server.exchanges() == []
+
+
+def by_hand(server: ThreadHandle, file: Path) -> bytes:
+    """What somebody gets who carries a file of requests to OpenAI."""
+
+    async def carry(client: AsyncOpenAI) -> bytes:
+        batch = await client.batches.retrieve((await submit(client, file.read_bytes())).id)
+        lines = [*await results(client, batch.output_file_id), *await results(client, batch.error_file_id)]
+        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+    content: bytes = with_openai(server, carry)
+    return content
+
+
+def test_files_can_be_carried_by_hand_and_results_be_read_again(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    judge = spec(server, "openai")
+    store = tmp_path / "store"
+    for number in range(2):
+        gathered = go(server, [judge], store, batching=BY_HAND)
+        assert gathered.run.outline.paused
+        assert gathered.run.outline.paused.startswith("1 batch with 4 requests to be carried by hand")
+
+        async def export(desk: Desk, number: int = number) -> dict[Path, Batch]:
+            return desk.export(tmp_path / f"requests-{number}.jsonl")
+
+        (file,) = at_desk(store, export)
+        assert file.stat().st_mode & 0o077 == 0
+        with pytest.raises(UsageError, match="exists already"):
+            at_desk(store, export)
+        answers = tmp_path / f"answers-{number}.jsonl"
+        answers.write_bytes(by_hand(server, file))
+        first = at_desk(store, lambda desk, answers=answers: desk.read([answers]))  # type: ignore[misc]  # bound now
+        assert (first.received.replies, first.received.strangers, first.left) == (4, 0, [])
+        again = at_desk(store, lambda desk, answers=answers: desk.read([answers]))  # type: ignore[misc]  # bound now
+        assert (again.received.replies, again.received.repeated, again.left) == (0, 4, [])
+    came = go(server, [judge], store, batching=BY_HAND)
+    assert came.run.values == [RIGHT] * 4
+    assert not came.run.outline.paused
+    assert set(came.asked.values()) == {1}
+
+
+def test_a_file_may_bring_a_part_and_lines_of_others(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    go(server, [spec(server, "openai")], tmp_path / "store", batching=BY_HAND)
+    at_desk(tmp_path / "store", lambda desk: _export(desk, tmp_path / "requests.jsonl"))
+    lines = by_hand(server, tmp_path / "requests.jsonl").splitlines(keepends=True)
+    part = tmp_path / "part.jsonl"
+    part.write_bytes(b"".join([lines[0], b"\n", lines[1].replace(b'"custom_id": "', b'"custom_id": "f00'), b"{cut\n"]))
+    found = at_desk(tmp_path / "store", lambda desk: desk.read([part]))
+    assert (found.received.replies, found.received.strangers, len(found.left)) == (1, 2, 1)
+    with Store(tmp_path / "store") as store:
+        assert len(store) == 1
+    rest = tmp_path / "rest.jsonl"
+    rest.write_bytes(b"".join(lines[1:]))
+    assert at_desk(tmp_path / "store", lambda desk: desk.read([rest])).left == []
+
+
+async def _export(desk: Desk, file: Path) -> dict[Path, Batch]:
+    return desk.export(file)
+
+
+def test_several_batches_are_written_to_numbered_files(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    store = tmp_path / "store"
+    for model in ("one", "two"):
+        go(server, [spec(server, "mistral", model)], store, batching=BY_HAND)
+    written = at_desk(store, lambda desk: _export(desk, tmp_path / "ask.jsonl"))
+    assert [file.name for file in written] == ["ask-1.jsonl", "ask-2.jsonl"]
+    assert [batch.judge.model for batch in written.values()] == ["mistral:one", "mistral:two"]
+    line = json.loads((tmp_path / "ask-1.jsonl").read_bytes().splitlines()[0])
+    assert set(line) == {"custom_id", "body"}
+    assert "model" not in line["body"]
+
+
+def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    for model in ("one", "two"):
+        go(server, [spec(server, "openai", model)], tmp_path, batching=BY_HAND)
+    one, two = open_batches(tmp_path)
+
+    async def find(desk: Desk) -> None:
+        assert desk.named([two.name[:8]]) == [two]
+        assert desk.named([]) == [one, two]
+        with pytest.raises(UsageError, match="'nothing' is no open batch: "):
+            desk.named(["nothing"])
+        with pytest.raises(UsageError, match="'' stands for several open batches"):
+            desk.named([""])
+
+    at_desk(tmp_path, find)
+
+
+def test_a_run_does_not_wait_for_what_is_carried_by_hand(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    go(server, [spec(server, "openai")], tmp_path, batching=BY_HAND)
+    came = go(server, [spec(server, "openai")], tmp_path, batching=BATCH)
+    assert came.run.outline.paused
+    assert "to be carried by hand" in came.run.outline.paused
+    assert came.lines == []
+
+
+def test_nothing_to_carry_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no requests wait to be carried by hand; gather them with `claimeval score"):
+        at_desk(tmp_path, lambda desk: _export(desk, tmp_path / "ask.jsonl"))
+
+
+def test_a_result_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot read .*absent\.jsonl: No such file"):
+        at_desk(tmp_path, lambda desk: desk.read([tmp_path / "absent.jsonl"]))
