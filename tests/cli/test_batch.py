@@ -1,0 +1,160 @@
+"""`score --batch` and `claimeval batch` as processes: what they print, what they leave, how they exit."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import claim_judge
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.execution.batch_runs import spec
+from tests.loopback import Batching, Options, ThreadHandle
+from tests.survival import ROOT, write_samples
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write_samples(tmp_path / "samples.jsonl", 3)
+    return tmp_path / "samples.jsonl"
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> ThreadHandle:
+    return start_server(judge=claim_judge.answer)
+
+
+@pytest.fixture
+def slow_server(start_server: StartServer) -> ThreadHandle:
+    return start_server(Options(batching=Batching(seconds=3600)), judge=claim_judge.answer)
+
+
+def test_a_detached_run_is_seen_to_and_finished(
+    claimeval: Run, data: Path, slow_server: ThreadHandle, start_server: StartServer
+) -> None:
+    command = ("score", data, "-j", spec(slow_server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    done = claimeval(*command, "--detach")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr == (
+        "claimeval: 1 batch with 3 requests under way; the same command goes on from here (`claimeval batch status` "
+        "says how far they are)\n"
+    )
+    (listed,) = json.loads(claimeval("batch", "list", "--json").stdout)
+    assert (listed["state"], listed["status"], listed["requests"]) == ("submitted", "validating", 3)
+    (seen,) = json.loads(claimeval("batch", "status", "--json").stdout)
+    assert (seen["id"], seen["model"]) == (listed["id"], "openai:judge")
+    table = claimeval("batch", "status").stdout.splitlines()
+    assert table[0].split() == ["batch", "model", "requests", "answered", "failed", "age", "state"]
+    assert table[1].split() == [listed["batch"][:8], "openai:judge", "3", "0", "0", "0:00", "validating"]
+
+    collected = claimeval("batch", "collect")
+    assert collected.returncode == 3
+    assert collected.stdout.splitlines() == [
+        "replies stored: 0",
+        "still open: 1 with 3 requests; `claimeval batch status` shows them",
+    ]
+    cancelled = claimeval("batch", "cancel", listed["batch"][:6], "--json")
+    assert json.loads(cancelled.stdout)[0]["status"] == "cancelling"
+
+
+def test_files_are_carried_by_hand_from_the_command_line(claimeval: Run, data: Path, server: ThreadHandle) -> None:
+    command = ("score", data, "-j", spec(server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    done = claimeval(*command, "--by-hand")
+    assert done.returncode == 3
+    assert "1 batch with 3 requests to be carried by hand: `claimeval batch export FILE`" in done.stderr
+    exported = claimeval("batch", "export", "ask.jsonl")
+    assert exported.returncode == 0
+    assert exported.stdout.startswith("ask.jsonl: 3 requests to openai:judge (")
+    file = data.parent / "here" / "ask.jsonl"
+    asked = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {line["url"] for line in asked} == {"/v1/chat/completions"}
+
+    reply = {"choices": [{"message": {"content": '{"claims": []}'}, "finish_reason": "stop"}]}
+    answers = [{"custom_id": line["custom_id"], "response": {"status_code": 200, "body": reply}} for line in asked]
+    (data.parent / "here" / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
+    collected = claimeval("batch", "collect", "answers.jsonl")
+    assert (collected.returncode, collected.stdout) == (0, "replies stored: 3\n")
+    again = json.loads(claimeval("batch", "collect", "answers.jsonl", "--json").stdout)
+    assert (again["replies"], again["repeated"]) == (0, 3)
+
+    finished = claimeval(*command, "--by-hand", "--json")
+    assert finished.returncode == 0
+    assert json.loads(finished.stdout)["metrics"]["faithfulness"]["missing"] == {"no_claims": 3}
+    assert server.exchanges() == []
+
+
+def test_a_run_through_batches_leaves_the_files_of_the_run_without(
+    claimeval: Run, data: Path, server: ThreadHandle
+) -> None:
+    command = ("score", data, "-j", spec(server, "mistral"), "-m", "faithfulness")
+    assert claimeval(*command, "--out", "online").returncode == 0
+    done = claimeval(*command, "--out", "batch", "--batch", "--cache", "other")
+    assert done.returncode == 0, done.stderr
+    assert "faithfulness" in done.stdout
+    here = data.parent / "here"
+    for name in ("results.jsonl", "summary.json"):
+        assert (here / "batch" / name).read_bytes() == (here / "online" / name).read_bytes()
+    assert claimeval("batch", "list", "--cache", "other").stdout == "No open batches.\n"
+    over = json.loads(claimeval("batch", "list", "--all", "--json", "--cache", "other").stdout)
+    assert [batch["state"] for batch in over] == ["answered", "answered"]
+
+
+def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: ThreadHandle) -> None:
+    command = ("score", data, "-j", spec(slow_server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "claimeval", *map(str, command)],
+        cwd=data.parent,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while not any(exchange.path.endswith("/batches") for exchange in slow_server.exchanges()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.splitlines()[-1].startswith("claimeval: interrupted; what was paid for is stored")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--detach"], "--batch-retries, --detach, --by-hand and --online say how --batch asks; add --batch"),
+        (["--online", "x"], "add --batch"),
+        (["--batch", "--online", "x"], "unknown judge to be asked online: 'x'"),
+        (["--batch", "--online", "JUDGE"], "none of these is asked in batches"),
+    ],
+)
+def test_options_that_do_not_fit_are_told(
+    claimeval: Run, data: Path, server: ThreadHandle, arguments: list[str], words: str
+) -> None:
+    judge = spec(server, "openai")
+    given = [argument.replace("JUDGE", judge) for argument in arguments]
+    done = claimeval("score", data, "-j", judge, "-m", "faithfulness", *given)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert server.exchanges() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["list"], "there is no store of replies in"),
+        (["cancel"], "say which batches to cancel"),
+        (["cancel", "abc", "--all"], "say which batches to cancel"),
+    ],
+)
+def test_commands_without_an_object_say_so(claimeval: Run, arguments: list[str], words: str) -> None:
+    done = claimeval("batch", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
