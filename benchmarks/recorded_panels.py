@@ -1,0 +1,168 @@
+"""Panels of recorded judges against people: every vote beside its members. Tables for `docs/panels.md`.
+
+    python -m benchmarks.recorded_panels [--data ../shared/data]
+
+LLMJudge (33 assessors, grades 0 to 3, 2,623 query-passage pairs with NIST's grades): panels of the first submission of
+the first 3, 5 and 7 teams, and of all 33. Weights of the weighted vote are learned on the one half of the queries and
+used on the other. Open QA (gpt-4 and text-davinci-003 on 804 answers): raw texts read anew beside upstream's verdicts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claimeval.agreement import Joined, join, measure, weights
+from claimeval.data.field_maps import field_map
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.families import Families
+from claimeval.importing import LABELS, Imported, import_judged, open_file
+from claimeval.panel import Panel
+from claimeval.panel.ballots import Choice
+from claimeval.panel.voters import Voters
+from claimeval.records import SampleResult
+from claimeval.revoting import rates_of, revote
+from claimeval.run import read_results
+from claimeval.statistics import Estimate, cohen_kappa, in_first_half
+from tests.agreement.test_recorded_judges import OPENQA
+
+VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("majority, ties abstain", {"vote": "majority"}),
+    ("majority, ties conservative", {"vote": "majority", "tie": "conservative"}),
+    ("median", {"vote": "median"}),
+    ("mean, ties conservative", {"vote": "mean", "tie": "conservative"}),
+    ("unanimous", {"vote": "unanimous"}),
+    ("any", {"vote": "any"}),
+    ("weighted, cross-fitted", {"vote": "weighted"}),
+    ("Dawid-Skene", {"vote": "dawid_skene"}),
+)
+
+
+class Kappa(NamedTuple):
+    """Agreement with people."""
+
+    plain: Estimate
+    quadratic: float | None
+    labelled: float
+    """Share of the items with a label."""
+
+    def __str__(self) -> str:
+        known = self.plain.value is not None and self.quadratic is not None
+        spread = f" ({self.plain.low:.3f} to {self.plain.high:.3f})" if self.plain.low is not None else ""
+        numbers = f"{self.plain.value:.3f}{spread} | {self.quadratic:.3f}" if known else "- | -"
+        return f"{numbers} | {self.labelled:.1%}"
+
+
+def against_people(said: Sequence[Choice | None], human: Sequence[Choice | None], clusters: Sequence[str]) -> Kappa:
+    """Kappa with people over the four grades; its interval resamples queries."""
+    squared = cohen_kappa(said, human, weights="quadratic", labels=range(4), clusters=clusters, resamples=0)
+    share = sum(choice is not None for choice in said) / len(said)
+    return Kappa(cohen_kappa(said, human, clusters=clusters), squared.value, share)
+
+
+def voted(
+    results: Sequence[SampleResult], found: Imported, names: Sequence[str], settings: Panel
+) -> list[SampleResult]:
+    """The results under these judges and rules alone."""
+    judges = [judge for judge in found.manifest.judges if judge.name in names]
+    voters = Voters(judges, settings, Families())
+    rates = rates_of(results, voters)
+    return [revote(result, voters, found.manifest.metrics, rates) for result in results]
+
+
+def grades_of_panel(results: Iterable[SampleResult]) -> list[Choice | None]:
+    return [assessment.grade for result in results for assessment in result.assessments]
+
+
+def panels(data: Path, folder: Path) -> None:
+    """Prints the table of LLMJudge."""
+    names: list[str] = json.loads((data / "llmjudge/judges.json").read_text(encoding="utf-8"))["judges"]
+    mapping = {
+        **{"id": "query_id", "question": "query_id", "claim": "doc_id", "claim_id": "doc_id"},
+        **{"of": "passages", "against": "question", "judges": names, "replies": "grades", "forms": "number"},
+        **{"grades": {"least": 0, "most": 3, "supported_from": 2}, "human": "human"},
+    }
+    path = data / "llmjudge/judgments_visible.jsonl"
+    found = import_judged(open_file(path, field_map(mapping)), str(path), folder)
+    results, labels = list(read_results(folder)), list(read_labels(folder / LABELS))
+    joined = join(results, names, found.manifest.panel, labels)
+    alone = {n: against_people(joined.raters[n], joined.human, joined.clusters) for n in names}
+    first_of_team = list({name.partition("-")[0]: name for name in reversed(names)}.values())[::-1]
+    for size, members in ((3, first_of_team[:3]), (5, first_of_team[:5]), (7, first_of_team[:7]), (33, names)):
+        print(f"\n### {size} judges\n\n| | kappa (95 %) | squared | labelled |\n|---|---|---|---|")
+        ranked = sorted(members, key=lambda name: alone[name].plain.value or 0.0)
+        shown = members if size < 10 else [ranked[-1], ranked[len(ranked) // 2], ranked[0]]
+        for name in shown:
+            place = {ranked[-1]: "best", ranked[len(ranked) // 2]: "median", ranked[0]: "worst"}.get(name, "")
+            print(f"| {name}{f' ({place})' if place else ''} | {alone[name]} |")
+        for title, settings in VOTES:
+            rule = found.manifest.panel.model_copy(update=settings)
+            said = grades_of_panel(
+                _cross_fitted(results, found, members, labels)
+                if rule.vote == "weighted"
+                else voted(results, found, members, rule)
+            )
+            print(f"| **{title}** | {against_people(said, joined.human, joined.clusters)} |")
+
+
+def _cross_fitted(
+    results: Sequence[SampleResult], found: Imported, members: Sequence[str], labels: Sequence[HumanLabel]
+) -> list[SampleResult]:
+    """A weighted vote whose weights come from the other half of the queries."""
+    panel = found.manifest.panel
+    halves = {side: [r for r in results if in_first_half(r.sample.id) == side] for side in (True, False)}
+    learned = {
+        side: weights(join(half, tuple(members), panel, _of(labels, half)), panel) for side, half in halves.items()
+    }
+    return [
+        voted(
+            [r],
+            found,
+            members,
+            panel.model_copy(update={"vote": "weighted", "weights": learned[not in_first_half(r.sample.id)]}),
+        )[0]
+        for r in results
+    ]
+
+
+def _of(labels: Sequence[HumanLabel], half: Sequence[SampleResult]) -> list[HumanLabel]:
+    ids = {result.sample.id for result in half}
+    return [label for label in labels if label.sample in ids]
+
+
+def open_qa(data: Path, folder: Path) -> None:
+    """Prints the table of Open QA."""
+    path = data / "openqa/nq301_visible.jsonl"
+    found = import_judged(open_file(path, field_map(OPENQA)), str(path), folder)
+    joined: Joined = join(
+        read_results(folder),
+        tuple(j.name for j in found.manifest.judges),
+        found.manifest.panel,
+        read_labels(folder / LABELS),
+    )
+    print("\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %) |\n|---|---|---|---|---|")
+    for rater in measure(joined, found.manifest.panel).raters:
+        if rater.rater not in found.readings or rater.kappa.ci is None:
+            continue
+        numbers = [rater.accuracy.value, rater.f1.value, rater.kappa.value, *rater.kappa.ci]
+        accuracy, f1, kappa, low, high = (number or 0.0 for number in numbers)
+        read = found.readings[rater.rater].read
+        print(f"| {rater.rater} | {read} | {accuracy:.3f} | {f1:.3f} | {kappa:.3f} ({low:.3f} to {high:.3f}) |")
+
+
+def main() -> None:
+    """Prints all tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    data = parser.parse_args().data
+    with tempfile.TemporaryDirectory() as folder:
+        panels(data, Path(folder) / "llmjudge")
+        open_qa(data, Path(folder) / "openqa")
+
+
+if __name__ == "__main__":
+    main()
