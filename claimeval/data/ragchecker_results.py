@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.judged import Judged, JudgedSample, assessment, claim, recorded_judge
+from claimeval.data.judged import Judged, JudgedSample, assessment, claim, metric_of, recorded_judge
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
-from claimeval.metrics import METRICS
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.records import Assessment, Claim, Extraction, Label, Part, Sample, SampleResult, Verdict
 
@@ -47,7 +46,7 @@ def judged(path: Path) -> Judged:
     return Judged(
         kind="ragchecker",
         judges=(recorded_judge(JUDGE),),
-        metrics=tuple(METRICS.values()),
+        metrics=tuple(metric_of(of, against) for of, against in VERDICTS),
         labels=UNFAVOURABLE_FIRST,
         samples=lambda: map(_sample, read_rows(path)),
     )
