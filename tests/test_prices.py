@@ -12,7 +12,7 @@ from claimeval import judges
 from claimeval.backends import mistral, openai
 from claimeval.calls import Judge, Message, Request
 from claimeval.errors import UsageError
-from claimeval.prices import TABLE, Price, price, prompt_bytes, worst_case
+from claimeval.prices import FREE, TABLE, Price, batch_price, price, prompt_bytes, worst_case
 
 TODAY = date(2026, 11, 20)
 OPENAI, MISTRAL = openai.OFFICIAL, mistral.OFFICIAL
@@ -147,3 +147,28 @@ def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -
     # 4 + 2 bytes and 3 x 16 tokens for two messages and the whole: 54 tokens at 2 $, 100 at 10 $ a million.
     assert worst_case(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx((54 * 2 + 100 * 10) / 1e6)
     assert worst_case(request("ab"), Price(0.0, 0.0, None, None)) == 0
+
+
+def test_batches_cost_half_at_the_providers_own_endpoints() -> None:
+    assert batch_price("openai:gpt-5-mini", OPENAI) == Price(0.125, 1.0, None, date(2026, 9, 5))
+    assert batch_price("mistral:mistral-large-latest", MISTRAL) == Price(0.25, 0.75, None, date(2026, 6, 17))
+    assert batch_price("mistral:mistral-large-latest", f"{MISTRAL}/v1/") == Price(0.25, 0.75, None, date(2026, 6, 17))
+
+
+def test_batches_elsewhere_cost_what_a_row_says_or_the_full_price(tmp_path: Path) -> None:
+    file = write(
+        tmp_path, "openai:m: {input: 2, cached_input: 1, output: 4}\nopenai:n: {input: 2, output: 4, batch: 0.25}"
+    )
+    assert batch_price("openai:m", "http://127.0.0.1/v1", file) == Price(2.0, 4.0, None, None)
+    assert batch_price("openai:n", "http://127.0.0.1/v1", file) == Price(0.5, 1.0, None, None)
+    assert batch_price("openai:n", OPENAI, file) == Price(0.5, 1.0, None, None)
+    assert batch_price("openai:m", OPENAI, file) == Price(1.0, 2.0, None, None)
+    assert batch_price("openai:unheard-of", OPENAI) is None
+    assert batch_price("local:lexical", "lexical/1") == FREE
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.1", ".nan", "'0.5'"])
+def test_a_share_is_between_nothing_and_all(tmp_path: Path, share: str) -> None:
+    file = write(tmp_path, f"openai:m: {{input: 2, output: 4, batch: {share}}}")
+    with pytest.raises(UsageError, match=r"openai:m, batch: "):
+        price("openai:m", OPENAI, file)

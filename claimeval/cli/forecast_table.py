@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from rich.table import Table
 from claimeval.api import choose_metrics, make_plan
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
+from claimeval.execution.batch import Batching
 from claimeval.experiments.design import read as read_design
 from claimeval.experiments.running import prepare
 from claimeval.metrics import METRICS, rows
@@ -25,7 +26,7 @@ from claimeval.planning.walk import Forecast, forecast
 from claimeval.records import Sample
 from claimeval.store import MARKER, Store, default_folder
 
-NOT_COUNTED = "questions put again after a useless reply, retries, discounts for batches or repeated prompts"
+NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
 
 
 def forecast_and_tell(
@@ -41,6 +42,7 @@ def forecast_and_tell(
     prices: Path | None,
     limit: int | None,
     fields: tuple[str, ...],
+    batching: Batching | None,
     as_json: bool,
 ) -> None:
     """Finds out what a run would ask and prints it; makes no call and writes nothing."""
@@ -54,14 +56,21 @@ def forecast_and_tell(
     plan = make_plan(judges, extractor, chosen, *prompts, panel, with_labels=with_labels)
     folder = cache or default_folder()
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
-        found = asyncio.run(forecast(samples(), plan, store, prices))
+        found = asyncio.run(forecast(samples(), plan, store, prices, batched=_batched(batching, plan)))
     if as_json:
         print(json.dumps(_content(found), indent=1, ensure_ascii=False, default=str))
     else:
-        _tell(Console(highlight=False, emoji=False), data, plan, found)
+        _tell(Console(highlight=False, emoji=False), data, plan, found, _batched(batching, plan))
 
 
-def forecast_experiment_and_tell(file: Path, *, cache: Path | None, prices: Path | None, as_json: bool) -> None:
+def _batched(batching: Batching | None, plan: Plan) -> Collection[str]:
+    """The judges that are asked in batches."""
+    return batching.judges((*plan.judges, plan.extractor)) if batching else ()
+
+
+def forecast_experiment_and_tell(
+    file: Path, *, cache: Path | None, prices: Path | None, batching: Batching | None, as_json: bool
+) -> None:
     """Finds out what the arms of an experiment would ask, one after the other, and prints it."""
     prepared = prepare(read_design(file), choose_metrics)
     folder = cache or default_folder()
@@ -69,7 +78,8 @@ def forecast_experiment_and_tell(file: Path, *, cache: Path | None, prices: Path
     found: dict[str, Forecast] = {}
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
         for arm, plan in zip(prepared.design.arms, prepared.plans, strict=True):
-            found[arm.name] = asyncio.run(forecast(prepared.samples(), plan, store, prices, asked))
+            batched = _batched(batching, plan)
+            found[arm.name] = asyncio.run(forecast(prepared.samples(), plan, store, prices, asked, batched))
     calls = _sum([ahead.calls for ahead in found.values()])
     cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())
     unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
@@ -106,14 +116,14 @@ def _content(found: Forecast) -> dict[str, object]:
     }
 
 
-def _tell(console: Console, data: Path, plan: Plan, found: Forecast) -> None:
+def _tell(console: Console, data: Path, plan: Plan, found: Forecast, batched: Collection[str]) -> None:
     names = ", ".join(metric.name for metric in plan.metrics)
     console.print(f"\n[bold]{escape(data.name)}[/]: {found.samples:,} samples; {escape(names)}\n", soft_wrap=True)
     console.print(_table(found))
     console.print()
     if found.calls[1]:
         console.print(_most(found))
-    for remark in _remarks(plan, found):
+    for remark in _remarks(plan, found, batched):
         console.print(f"- {escape(remark)}", soft_wrap=True)
 
 
@@ -155,7 +165,7 @@ def _most(found: Forecast) -> str:
     )
 
 
-def _remarks(plan: Plan, found: Forecast) -> Iterator[str]:
+def _remarks(plan: Plan, found: Forecast, batched: Collection[str]) -> Iterator[str]:
     yield from found.how
     for line in found.lines:
         if line.how:
@@ -168,7 +178,9 @@ def _remarks(plan: Plan, found: Forecast) -> Iterator[str]:
             yield f"price of {line.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
         elif judge.provider != "local":
             date = f", stated on {line.price.as_of}" if line.price.as_of else ""
-            yield f"price of {line.judge}: ${line.price.input:g} in, ${line.price.output:g} out a million tokens{date}"
+            rate = " in batches" if judge.name in batched else ""
+            amounts = f"${line.price.input:g} in, ${line.price.output:g} out"
+            yield f"price of {line.judge}{rate}: {amounts} a million tokens{date}"
     yield f"not counted: {NOT_COUNTED}"
 
 

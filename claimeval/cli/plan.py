@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
 
@@ -41,6 +42,8 @@ def plan(
     prices: Prices = None,
     limit: o.Limit = None,
     field: o.Field = None,
+    batch: b.Batch = False,
+    online: b.Online = None,
     json: o.Json = False,
     # What follows is accepted so that `plan` can stand in place of `score` in any command; it changes no question.
     out: Annotated[Path | None, typer.Option("--out", "-o", hidden=True)] = None,
@@ -51,6 +54,9 @@ def plan(
     timeout: Annotated[float | None, typer.Option(hidden=True)] = None,
     max_calls: Annotated[int | None, typer.Option(hidden=True)] = None,
     max_cost: Annotated[float | None, typer.Option(hidden=True)] = None,
+    batch_retries: Annotated[str | None, typer.Option(hidden=True)] = None,
+    detach: Annotated[bool, typer.Option("--detach", hidden=True)] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", hidden=True)] = False,
     fail_under: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     max_missing: Annotated[float | None, typer.Option(hidden=True)] = None,
     offline: Annotated[bool, typer.Option("--offline", hidden=True)] = False,
@@ -59,7 +65,7 @@ def plan(
 
     Counts the calls of each step and judge minus what the store holds, and estimates tokens and money as a range. Calls
     are exact where the claims are stored; a price that nobody stated is said to be unknown. Put `plan` in place of
-    `score` in the command that you are about to run.
+    `score` in the command that you are about to run. With --batch it goes by the price of batches.
 
     The YAML file of an experiment in place of DATA plans all its arms; what two arms share is counted once.
 
@@ -68,8 +74,9 @@ def plan(
     from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
     from claimeval.errors import UsageError
 
+    batching = b.said(batch, "batch", False, False, online)
     if data.suffix in (".yaml", ".yml"):
-        forecast_experiment_and_tell(data, cache=cache, prices=prices, as_json=json)
+        forecast_experiment_and_tell(data, cache=cache, prices=prices, batching=batching, as_json=json)
         return
     if not judge:
         raise UsageError("plan needs a --judge, or the YAML file of an experiment in place of the data")
@@ -85,5 +92,6 @@ def plan(
         prices=prices,
         limit=limit,
         fields=tuple(field or ()),
+        batching=batching,
         as_json=json,
     )

@@ -8,21 +8,21 @@ claims in a sentence to many.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from claimeval.backends import Backend, open_backend, provider
-from claimeval.calls import ExtractTask, Outcome, Request
+from claimeval.calls import ExtractTask, Judge, Outcome, Request
 from claimeval.execution.cached import Replay
 from claimeval.execution.replies import completion
 from claimeval.pipeline import Plan, evaluate
 from claimeval.planning import estimates
 from claimeval.planning.estimates import Counted, Range
 from claimeval.planning.workload import Line, Workload
-from claimeval.prices import price
+from claimeval.prices import Price, batch_price, price
 from claimeval.records import Claim, Document, Part, Record, Sample, SampleResult
 from claimeval.steps import assess
 from claimeval.store import Store
@@ -66,13 +66,15 @@ async def forecast(
     store: Store | None,
     prices: Path | None = None,
     asked: set[int] | None = None,
+    batched: Collection[str] = (),
 ) -> Forecast:
     """Walks the samples once, in memory that grows with the number of different questions alone (about 80 bytes each).
 
     `store` None: nothing is stored. `asked` holds the questions that earlier plans over the same store ask, which are
-    not counted again, and takes up this one's. UsageError for a file of prices that cannot be read.
+    not counted again, and takes up this one's. `batched` names the judges whose questions go out in batches, at the
+    price that holds there. UsageError for a file of prices that cannot be read.
     """
-    walk = _Walk(plan, store, prices, set() if asked is None else asked)
+    walk = _Walk(plan, store, prices, set() if asked is None else asked, batched)
     count = 0
     async with walk:
         for sample in samples:
@@ -84,18 +86,25 @@ async def forecast(
 class _Walk:
     """Stands in for the executor, and learns from each sample what hangs on questions that stayed open."""
 
-    def __init__(self, plan: Plan, store: Store | None, prices: Path | None, seen: set[int]) -> None:
+    def __init__(
+        self, plan: Plan, store: Store | None, prices: Path | None, seen: set[int], batched: Collection[str]
+    ) -> None:
         self._plan = plan
         self._first = plan._replace(
             judges=plan.judges[: plan.panel.escalate], panel=plan.panel.model_copy(update={"escalate": None})
         )
         """Without the judges who are asked only where these disagree."""
         self._store = store
+
+        def rate(judge: Judge) -> Price | None:
+            if judge.name in batched:
+                return batch_price(judge.model, judge.endpoint or "", prices)
+            return price(judge.model, judge.endpoint, prices)
+
         taker = plan.extractor
-        self._extraction = Workload("extract", taker, plan.extract_prompt, price(taker.model, taker.endpoint, prices))
+        self._extraction = Workload("extract", taker, plan.extract_prompt, rate(taker))
         self._assessments = {
-            judge.name: Workload("assess", judge, plan.assess_prompt, price(judge.model, judge.endpoint, prices))
-            for judge in plan.judges
+            judge.name: Workload("assess", judge, plan.assess_prompt, rate(judge)) for judge in plan.judges
         }
         self._prompts = tuple((p.name, p.digest) for p in (plan.extract_prompt, plan.assess_prompt))
         self._nowhere = Replay()

@@ -107,3 +107,18 @@ def test_a_mistake_is_said_as_score_says_it(claimeval: Run, data: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr.startswith("claimeval: unknown provider 'nobody'")
+
+
+def test_batches_are_planned_at_half_the_price(claimeval: Run, data: Path) -> None:
+    command = (data, "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest", "-m", "faithfulness")
+    keys = {"OPENAI_API_KEY": "k" * 20, "MISTRAL_API_KEY": "k" * 20}
+    online = json.loads(claimeval("plan", *command, "--json", **keys).stdout)
+    batches = json.loads(claimeval("plan", *command, "--batch", "--detach", "--json", **keys).stdout)
+    mixed = json.loads(claimeval("plan", *command, "--batch", "--online", "openai:gpt-5-mini", "--json", **keys).stdout)
+    assert batches["calls"] == online["calls"]
+    assert batches["cost"] == pytest.approx([amount / 2 for amount in online["cost"]])
+    assert batches["worst"] == pytest.approx(online["worst"] / 2)
+    shares = [m["worst"] / o["worst"] for m, o in zip(mixed["lines"], online["lines"], strict=True)]
+    assert shares == pytest.approx([1.0, 1.0, 0.5])  # extraction and assessment by OpenAI, assessment by Mistral
+    said = " ".join(claimeval("plan", *command, "--batch", **keys).stdout.split())
+    assert "price of openai:gpt-5-mini in batches: $0.125 in, $1 out a million tokens" in said
