@@ -32,6 +32,8 @@ def vote(
     tie is resolved by the tie rule. `own_family` names the judges that are left out under `leave_own_family_out`;
     `rates` are what `learn` found, for `dawid_skene`.
     """
+    if len(verdicts) == 1 and not own_family and not panel.grades:
+        return _as_it_stands(claim_id, against, verdicts[0])
     ballots = cast(verdicts, panel)
     if panel.leave_own_family_out and own_family:
         ballots = [
@@ -44,6 +46,18 @@ def vote(
     winners = VOTES[panel.vote](labelled, Known(panel=panel, rates=rates)) if len(labelled) > 1 else _only(labelled)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
     return _assessment(claim_id, against, verdicts, winner, "tie" if winner is None else None, ballots, panel)
+
+
+def _as_it_stands(claim_id: str, against: Part, verdict: Verdict) -> Assessment:
+    """What every rule makes of one verdict, in the common case of a single judge."""
+    return Assessment(
+        claim_id=claim_id,
+        against=against,
+        verdicts=(verdict,),
+        label=verdict.label,
+        unassessed_because=verdict.unassessed_because,
+        probability=None if verdict.label == "unassessed" else verdict.probability,
+    )
 
 
 def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:

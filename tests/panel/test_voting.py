@@ -256,3 +256,23 @@ def test_an_unknown_vote_names_the_closest() -> None:
     assert vote_name("majority") == "majority"
     with pytest.raises(UsageError, match="Did you mean 'majority'"):
         vote_name("majorty")
+
+
+@pytest.mark.parametrize("rule", sorted(VOTES))
+@pytest.mark.parametrize("label", ["supported", "contradicted", "not_found", "unassessed"])
+@pytest.mark.parametrize("probability", [None, 0.7])
+def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, probability: float | None) -> None:
+    said = Verdict.model_validate(
+        {
+            "claim_id": "c",
+            "judge": "a",
+            "label": label,
+            "probability": probability,
+            "unassessed_because": "unsure" if label == "unassessed" else None,
+        }
+    )
+    settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
+    short_way = panel.vote("c", "contexts", [said], settings)
+    long_way = panel.vote("c", "contexts", [said], settings, own_family=frozenset({"somebody else"}))
+    assert short_way == long_way
+    assert short_way.label == label
