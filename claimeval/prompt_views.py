@@ -27,6 +27,8 @@ def messages(
     the given claims (or those that the local splitter finds) against the metric's evidence. UsageError where the
     sample lacks one of them.
     """
+    if prompt.step in ("queries", "screen"):
+        raise UsageError(f"a {prompt.step} prompt is about documents of a corpus, not about samples")
     if prompt.step == "rate":
         if not sample.contexts:
             raise UsageError(f"sample {sample.id!r} has no contexts, so no document would be graded")

@@ -34,9 +34,12 @@ VARIABLES: dict[str, frozenset[str]] = {
     "extract": frozenset({"question", "part", "sentences"}),
     "assess": frozenset({"question", "documents", "claims", "scale"}),
     "rate": frozenset({"question", "documents", "scale"}),
+    "queries": frozenset({"document", "number"}),
+    "screen": frozenset({"document", "question", "answer"}),
 }
 """What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
 
+_JSON_ONLY = ("rate", "queries", "screen")
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
 _SPECIAL = re.compile(
     "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -81,8 +84,8 @@ class Prompt:
         self.name = f"{name}[{set_here}]" if set_here else name
         if step == "assess" and self.scale is None:
             raise PromptError(f"prompt {name}: an assess prompt names its scale in the header: {', '.join(SCALES)}")
-        if step == "rate" and self.reply != "json":
-            raise PromptError(f"prompt {name}: grades are read from replies of the form json, not {self.reply}")
+        if step in _JSON_ONLY and self.reply != "json":
+            raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
         self._template = _compile(name, step, source, frozenset(self.parameters))
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:

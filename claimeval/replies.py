@@ -45,6 +45,22 @@ class ReadGrade(NamedTuple):
     reason: str | None
 
 
+class WrittenQuery(NamedTuple):
+    question: str
+    answer: str
+    passage: str
+
+
+SCREENED = ("answerable", "self_contained", "realistic")
+"""What a judge says of a question that was written for a document."""
+
+
+class Screening(NamedTuple):
+    failed: tuple[str, ...]
+    """Those of `SCREENED` that the question is not."""
+    reason: str | None
+
+
 MAX_CLAIM_LENGTH = 2000
 MAX_CLAIMS = 500
 
@@ -197,6 +213,26 @@ def grades_json(text: str, ids: Sequence[str], steps: Sequence[int]) -> dict[str
         if type(grade) is int and grade in steps:
             found[name] = ReadGrade(grade, reason if isinstance(reason, str) else None)
     return {name: said for name, said in found.items() if name not in doubled}
+
+
+def queries_json(text: str) -> tuple[WrittenQuery, ...]:
+    """`{"questions": [{"question", "answer", "passage"}]}`; an empty list is a valid reply."""
+    found = []
+    for entry in _entries(text, "questions"):
+        texts = [entry.get(field) for field in WrittenQuery._fields]
+        if not all(isinstance(value, str) and value.strip() for value in texts):
+            raise Unparsable("a question without its text, answer or passage")
+        found.append(WrittenQuery(*(str(value).strip() for value in texts)))
+    return tuple(found)
+
+
+def screening_json(text: str) -> Screening:
+    """`{"reason", "answerable", "self_contained", "realistic"}`, each of the three true or false."""
+    said = json_object(text)
+    if missing := [name for name in SCREENED if not isinstance(said.get(name), bool)]:
+        raise Unparsable(f"{missing[0]!r} is neither true nor false")
+    reason = said.get("reason")
+    return Screening(tuple(name for name in SCREENED if not said[name]), reason if isinstance(reason, str) else None)
 
 
 FUZZY_MATCH = 90.0

@@ -35,6 +35,7 @@ LEVELS = (
         "inventory",
         "relevance",
         "retrieval",
+        "test_sets",
     },
     {"cli"},
 )

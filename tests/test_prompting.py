@@ -31,6 +31,8 @@ VALUES: dict[str, dict[str, Value]] = {
         "documents": [{"id": "d1", "text": quoted("He said {{7*7}}.")}],
         "scale": [{"word": "0", "meaning": "no use"}, {"word": "1", "meaning": "of use"}],
     },
+    "queries": {"document": quoted("He said {{7*7}}."), "number": 1},
+    "screen": {"document": quoted("He said {{7*7}}."), "question": quoted("Who?"), "answer": quoted("He.")},
 }
 
 

@@ -17,6 +17,7 @@ from claimeval.api import NO_SETTINGS
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.grading_tables import print_grading, print_validity
 from claimeval.cli.progress_line import ProgressLine
+from claimeval.cli.quoting import quote_and_tell
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.errors import UsageError
@@ -27,7 +28,7 @@ from claimeval.execution.progress import Progress
 from claimeval.ir.tables import labels as labels_of
 from claimeval.relevance import pairs
 from claimeval.relevance.pairs import Candidates
-from claimeval.relevance.running import QRELS, grading_plan, run
+from claimeval.relevance.running import QRELS, grading_plan, prospects, run
 from claimeval.relevance.validity import Validity, validity
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
 from claimeval.store import default_folder
@@ -49,6 +50,7 @@ class Settings(NamedTuple):
     panel: Mapping[str, Any] = NO_SETTINGS
     out: Path | None = None
     overwrite: bool = False
+    only_plan: bool = False
     cache: Path | None = None
     limits: Limits = Limits()
     batching: Batching | None = None
@@ -73,6 +75,9 @@ def grade_and_tell(settings: Settings) -> None:
     found = pairs.survey(items)
     if found.without_text:
         say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document: holes")
+    if settings.only_plan:
+        quote_and_tell(prospects(items, plan), settings.cache, as_json=settings.json)
+        return
     folder = settings.out or Path("runs") / f"{settings.data.stem}-relevance"
     with ProgressLine(sys.stderr) as line:
         outcome = asyncio.run(

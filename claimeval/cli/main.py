@@ -24,6 +24,7 @@ from claimeval.cli.lexical import lexical
 from claimeval.cli.perplexity import perplexity
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
+from claimeval.cli.queries import queries
 from claimeval.cli.rank import rank
 from claimeval.cli.rejudge import rejudge
 from claimeval.cli.relevance import relevance
@@ -66,6 +67,7 @@ for command in (
     relevance,
     retrieval,
     sample,
+    queries,
     report,
     view,
 ):

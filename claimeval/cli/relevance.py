@@ -100,6 +100,7 @@ def relevance(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace grades of other settings in the same --out.")
     ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
     cache: o.Cache = None,
     concurrency: o.Concurrency = None,
     rpm: o.Rpm = None,
@@ -150,6 +151,7 @@ def relevance(
         panel=p.said(vote, tie, quorum, replicates, None, None, False, None),
         out=out,
         overwrite=overwrite,
+        only_plan=plan,
         cache=cache,
         limits=Limits(
             concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost

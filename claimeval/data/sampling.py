@@ -30,6 +30,7 @@ NO_STRATUM = "(none)"
 AT_LEAST = 15
 """Rows of each stratum, where it has and the draw allows so many."""
 
+_NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"\w+")
 
 
@@ -168,11 +169,16 @@ def _different(held: list[_Held], count: int, near: float) -> tuple[list[_Held],
     for one in held:
         if len(taken) == count:
             break
-        if any(fuzz.token_sort_ratio(one.words, other.words, score_cutoff=near) for other in taken):
+        if any(near_copies(one.words, other.words, near) for other in taken):
             copies += 1
         else:
             taken.append(one)
     return taken, copies
+
+
+def near_copies(a: str, b: str, near: float = NEAR) -> bool:
+    """Whether two questions say nearly the same: alike in their words whatever the order, with the same numbers."""
+    return bool(fuzz.token_sort_ratio(a, b, score_cutoff=near)) and _NUMBERS.findall(a) == _NUMBERS.findall(b)
 
 
 def _number(key: str, seed: int) -> float:

@@ -73,8 +73,8 @@ def survey(items: Iterable[Candidates]) -> Survey:
         count += 1
         documents = queries.setdefault(item.query, set())
         for document in item.documents:
-            _check_name(item.query, "question")
-            _check_name(document.id, "document")
+            check_name(item.query, "question")
+            check_name(document.id, "document")
             if document.id in documents:
                 raise DataError(
                     f"document {document.id!r} stands twice under question {item.query!r}; ids of questions and of the "
@@ -95,7 +95,8 @@ def gradable(question: str, document: Document) -> bool:
     return bool(question.strip() and (document.text.strip() or (document.title or "").strip()))
 
 
-def _check_name(name: str, kind: str) -> None:
+def check_name(name: str, kind: str) -> None:
+    """DataError for an id that cannot stand in a TREC file."""
     if name.split() != [name] or name.startswith("#"):
         raise DataError(
             f"the {kind} id {name!r} cannot stand in a qrels file: ids are not empty, hold no blanks and do not begin "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,18 @@ from claimeval.execution.progress import Progress
 from claimeval.panel import Panel
 from claimeval.panel import check as check_panel
 from claimeval.panel.ballots import cast
+from claimeval.planning.estimates import Range
+from claimeval.planning.questions import Prospect
 from claimeval.records import Reason, Record
 from claimeval.relevance.grading import PER_CALL, Graded, GradingPlan, grade
-from claimeval.relevance.pairs import Candidates
+from claimeval.relevance.pairs import Candidates, gradable
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
 from claimeval.run import PromptRecord
+from claimeval.steps import rate
 
 GRADES, QRELS, SUMMARY = "grades.jsonl", "qrels.txt", "relevance.json"
+GRADE_TOKENS = Range(40, 120)
+"""Tokens assumed of a grade with its reason."""
 VOTES = ("median", "majority", "mean", "unanimous", "any")
 """The voting rules that grades can go by."""
 
@@ -105,6 +110,17 @@ def grading_plan(
         raise UsageError("escalation is for claims; every judge grades every document")
     check_panel(settings, [judge.name for judge in found.judges])
     return GradingPlan(found.judges, prompting.load("rate", prompt), chosen, settings, per_call)
+
+
+def prospects(items: Iterable[Candidates], plan: GradingPlan) -> Iterator[Prospect]:
+    """What will be asked, for an estimate of the cost."""
+    for item in items:
+        documents = [document for document in item.documents if gradable(item.question, document)]
+        output = Range(len(documents) * GRADE_TOKENS.low, len(documents) * GRADE_TOKENS.high)
+        for judge in plan.judges if documents else ():
+            for n in range(plan.panel.replicates):
+                request = rate.ask(plan.prompt, judge, item.question, documents, plan.scale, replicate=n)
+                yield Prospect("rate", request, output)
 
 
 def identity(plan: GradingPlan, items: Iterable[Candidates]) -> str:

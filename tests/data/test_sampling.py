@@ -129,3 +129,10 @@ def test_a_row_without_a_question_is_said_with_its_place() -> None:
 def test_an_empty_log_is_said() -> None:
     with pytest.raises(DataError, match="holds no rows"):
         draw([], 1, seed=0)
+
+
+def test_questions_that_differ_in_a_number_are_no_near_copies() -> None:
+    found = draw(
+        rows("What was the revenue of the firm in 2022?", "What was the revenue of the firm in 2023?"), 5, seed=0
+    )
+    assert len(found.rows) == 2

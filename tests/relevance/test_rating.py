@@ -74,7 +74,7 @@ def test_every_prompt_shows_every_grade_of_every_scale(scale: RelevanceScale, na
 def test_a_prompt_for_grades_must_ask_for_json(tmp_path: Path) -> None:
     path = tmp_path / "mine.j2"
     path.write_text(prompting.shipped("rate")["rate/plain"].read_text().replace("reply: json", "reply: bullets"))
-    with pytest.raises(PromptError, match="grades are read from replies of the form json"):
+    with pytest.raises(PromptError, match="a rate prompt asks for replies of the form json"):
         prompting.load("rate", str(path))
 
 

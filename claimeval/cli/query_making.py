@@ -1,0 +1,74 @@
+"""What `claimeval queries` does: draw documents, have questions written, say what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+from claimeval.cli.endings import ending_code
+from claimeval.cli.progress_line import ProgressLine
+from claimeval.cli.quoting import quote_and_tell
+from claimeval.data.corpora import read_corpus
+from claimeval.execution.batch import Batching
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.store import default_folder
+from claimeval.test_sets.running import DATA, QRELS, draw, prospects, run
+from claimeval.test_sets.writing import WritingPlan
+
+
+def make_and_tell(
+    corpus: Path,
+    plan: WritingPlan,
+    *,
+    count: int,
+    seed: int,
+    out: Path | None,
+    only_plan: bool,
+    cache: Path | None,
+    limits: Limits,
+    batching: Batching | None,
+    offline: bool,
+    as_json: bool,
+) -> None:
+    """Makes the test set and prints what was kept; exits with the code."""
+    documents = draw(read_corpus(corpus), count, seed)
+    if only_plan:
+        quote_and_tell(prospects(documents, plan), cache, as_json=as_json)
+        return
+    folder = out or Path("runs") / f"{corpus.stem}-queries"
+    with ProgressLine(sys.stderr) as line:
+        outcome = asyncio.run(
+            run(
+                documents,
+                plan,
+                folder,
+                corpus=corpus.name,
+                seed=seed,
+                cache=cache or default_folder(),
+                limits=limits,
+                progress=Progress(len(documents), line.show, unit="documents"),
+                offline=offline,
+                batching=batching,
+            )
+        )
+    made = outcome.summary
+    if as_json:
+        shown = made.model_dump(mode="json", exclude={"prompts"})
+        print(json.dumps({"folder": str(folder), **shown}, indent=1, ensure_ascii=False))
+    else:
+        print(f"{made.documents} documents, {made.written} questions written, {made.kept} kept")
+        _list("rejected", made.rejected)
+        _list("failed", made.failures)
+        print(f"Test set: {folder / DATA}\nQrels: {folder / QRELS}")
+    raise typer.Exit(ending_code(outcome.ending))
+
+
+def _list(what: str, counts: Mapping[str, int]) -> None:
+    if counts:
+        print(f"{what}: " + ", ".join(f"{n} {reason}" for reason, n in counts.items()))

@@ -1,0 +1,32 @@
+"""What commands with a known list of questions print under `--plan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+
+from claimeval.planning.questions import Prospect, quote
+from claimeval.store import MARKER, Store, default_folder
+
+
+def quote_and_tell(prospects: Iterable[Prospect], cache: Path | None, *, as_json: bool) -> None:
+    """Prints what is to be asked and paid; makes no call and writes nothing."""
+    folder = cache or default_folder()
+    with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
+        found = quote(prospects, store)
+    if as_json:
+        print(json.dumps([one.model_dump() for one in found], indent=1))
+        return
+    for one in found:
+        cost = "price unknown" if one.cost is None else f"${one.cost[0]:.4f} to ${one.cost[1]:.4f}"
+        worst = "" if one.worst is None else f", at worst ${one.worst:.4f}"
+        print(f"{one.step}: {one.judge}")
+        print(f"  {_range(one.calls)} calls, {one.stored:,} more are stored; {cost}{worst}")
+        print(f"  {_range(one.prompt_tokens)} prompt tokens, {_range(one.output_tokens)} output tokens, assumed")
+    print("not counted: questions put again after a useless reply, retries, discounts for batches")
+
+
+def _range(ends: tuple[int, int]) -> str:
+    return f"{ends[0]:,}" if ends[0] == ends[1] else f"{ends[0]:,} to {ends[1]:,}"
