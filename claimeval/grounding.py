@@ -22,6 +22,7 @@ FUZZY_QUOTE = 90.0
 """The least partial ratio by which a quote that is not verbatim is placed."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _TO_FOLD = re.compile(r"[^\S ]|  ")
 _MAX_FUZZY = 2_000_000
 """Quote length times text length above which no fuzzy place is looked for."""
@@ -65,7 +66,7 @@ def numbers(text: str) -> frozenset[str]:
     """The numbers of a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`)."""
     found = set()
     for number in _NUMBER.findall(unicodedata.normalize("NFKC", text)):
-        plain = re.sub(r",(?=\d{3}(?!\d))", "", number)
+        plain = _THOUSANDS.sub("", number) if "," in number else number
         found.add(plain.rstrip("0").rstrip(".") if "." in plain else plain)
     return frozenset(found)
 
@@ -83,7 +84,8 @@ def place(
     Without a quote the claim's own words are looked for. Ids that do not exist count for nothing. A claim with an
     exact quote but invalid ids is still exact; its span says where it stands.
     """
-    missing = tuple(sorted(numbers(claim) - numbers(text) - numbers(question)))
+    said = numbers(claim)
+    missing = tuple(sorted(said - numbers(text) - numbers(question))) if said else ()
     grounding, span = _span(quote or claim, sentence_ids, text, sentences)
     return Place("ungrounded" if missing else grounding, span, missing)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Mapping
 
 from claimeval import replies
 from claimeval.calls import Completion, ExtractTask, Failure, Judge, Request
@@ -102,10 +103,28 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
             id=f"{part}-{len(claims) + 1}",
             text=said.text,
             of=part,
-            sentence_ids=tuple(i for i in said.sentences if 1 <= i <= len(task.sentences)),
+            sentence_ids=tuple([i for i in said.sentences if 1 <= i <= len(task.sentences)]),
             span=where.span,
             grounding=where.grounding,
             missing_numbers=where.missing_numbers,
         )
         claims.setdefault(unicodedata.normalize("NFC", said.text).casefold().rstrip(" ."), claim)
     return Extraction(of=part, claims=tuple(claims.values()), duplicates=len(found) - len(claims))
+
+
+def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:
+    """The claims of several judges in one extraction, each marked with who took it; a failure only if all failed."""
+    taken = [(name, claim) for name, extraction in by_judge.items() for claim in extraction.claims]
+    claims = (
+        claim.model_copy(update={"id": f"{part}-{number}", "taken_by": name})
+        for number, (name, claim) in enumerate(taken, 1)
+    )
+    failed = {name: extraction for name, extraction in by_judge.items() if extraction.failed_because}
+    everybody = len(failed) == len(by_judge)
+    return Extraction(
+        of=part,
+        claims=tuple(claims),
+        failed_because=next(iter(failed.values())).failed_because if everybody else None,
+        message="; ".join(f"{name}: {extraction.message}" for name, extraction in failed.items()) or None,
+        duplicates=sum(extraction.duplicates for extraction in by_judge.values()),
+    )
