@@ -242,6 +242,8 @@ def make_plan(
     prompt = prompting.load("assess", assess_prompt)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = lineups.panel_settings(found, panel, prompt.scale, with_labels=with_labels)
+    if settings.own_claims and spec:
+        raise UsageError("every judge takes its own claims (own_claims), so there is no extractor to name")
     return Plan(
         metrics=metrics,
         judges=found.judges,

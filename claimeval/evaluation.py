@@ -112,4 +112,5 @@ async def carry_out(
 def _hopeless(stopped: Mapping[str, str], plan: Plan) -> bool:
     asked = [judge.name for judge in plan.judges if judge.name not in plan.on_record]
     nobody = bool(asked) and all(name in stopped for name in asked)
-    return nobody or (plan.extracts and plan.extractor.name in stopped)
+    one_taker = plan.extracts and not plan.panel.own_claims
+    return nobody or (one_taker and plan.extractor.name in stopped)

@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     def asked(self) -> tuple[Judge, ...]:
         """Everyone to whom a question may go."""
         judges = tuple(judge for judge in self.judges if judge.name not in self.on_record)
-        return (*judges, self.extractor) if self.extracts else judges
+        return (*judges, self.extractor) if self.extracts and not self.panel.own_claims else judges
 
     @property
     def voters(self) -> Voters:
@@ -118,7 +118,7 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
     known = _Known(earlier)
     fed = [metric for metric in plan.metrics if metric.lacks(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
-    extracted: list[_Extracted] = await side_by_side([_extract(sample, part, plan, executor, known) for part in parts])
+    extracted: list[_Extracted] = await side_by_side([_claims(sample, part, plan, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
     pairs = [
@@ -146,9 +146,18 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
     )
 
 
-async def _extract(sample: Sample, part: Part, plan: Plan, executor: Executor, known: _Known) -> _Extracted:
+async def _claims(sample: Sample, part: Part, plan: Plan, executor: Executor, known: _Known) -> _Extracted:
+    """The claims of one part: known, taken by the extractor, or by every judge for itself."""
     if part in known.extractions:
         return _Extracted(known.extractions[part], ())
+    if not plan.panel.own_claims:
+        return await _extract(sample, part, plan.extractor, plan.extract_prompt, executor)
+    found = await side_by_side([_extract(sample, part, j, plan.extract_prompt, executor) for j in plan.judges])
+    by_judge = {judge.name: f.extraction for judge, f in zip(plan.judges, found, strict=True)}
+    return _Extracted(extract.side_by_side(part, by_judge), tuple(call for f in found for call in f.calls))
+
+
+async def _extract(sample: Sample, part: Part, taker: Judge, prompt: Prompt, executor: Executor) -> _Extracted:
     text = sample.text(part)
     assert text is not None, "only parts that the sample has are extracted"
     if not extract.says_something(text):
@@ -156,7 +165,7 @@ async def _extract(sample: Sample, part: Part, plan: Plan, executor: Executor, k
     calls: list[Call] = []
     read: Extraction | Failure = Failure(reason="provider_error", message="not asked")
     for attempt in range(ATTEMPTS):
-        request = extract.ask(plan.extract_prompt, plan.extractor, part, text, sample.question, attempt=attempt)
+        request = extract.ask(prompt, taker, part, text, sample.question, attempt=attempt)
         outcome = await executor.ask(request)
         read = outcome if isinstance(outcome, Failure) else extract.read(outcome, request, part, sample.question)
         failure = read if isinstance(read, Failure) else None
@@ -200,7 +209,7 @@ async def _assess(
         [
             _ask_judge(
                 _Question(sample, against, documents, judge, n, plan.assess_prompt, judge.name in plan.on_record),
-                claims,
+                [claim for claim in claims if not plan.panel.own_claims or claim.taken_by == judge.name],
                 executor,
                 known,
             )

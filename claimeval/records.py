@@ -139,6 +139,8 @@ class Claim(Record):
     span: tuple[int, int] | None = None
     """Where it stands in the source text, as character offsets."""
     grounding: Grounding = "ungrounded"
+    taken_by: str | None = None
+    """The judge who took it and alone assesses it, where every judge takes its own claims."""
     missing_numbers: tuple[str, ...] = ()
     """Numbers of the claim that stand nowhere in the source text or the question; such a claim is ungrounded."""
 

@@ -58,6 +58,15 @@ Escalate = Annotated[
         show_default=False,
     ),
 ]
+OwnClaims = Annotated[
+    bool,
+    typer.Option(
+        "--own-claims",
+        help="Every judge takes its own claims and assesses those alone. Their scores stand side by side; claim by "
+        "claim they cannot be compared.",
+        rich_help_panel=PANEL,
+    ),
+]
 OnSameFamily = Annotated[
     str | None,
     typer.Option(
@@ -102,6 +111,8 @@ def said(
     on_same_family: str | None,
     leave_own_family_out: bool,
     families: Path | None,
+    *,
+    own_claims: bool = False,
 ) -> dict[str, Any]:
     """The settings of the panel that the options give."""
     from claimeval.families import read_families
@@ -112,6 +123,7 @@ def said(
         "quorum": quorum,
         "replicates": replicates,
         "escalate": escalate,
+        "own_claims": own_claims or None,
         "on_same_family": on_same_family,
         "leave_own_family_out": leave_own_family_out or None,
         "families": read_families(families) if families else None,

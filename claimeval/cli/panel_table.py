@@ -99,6 +99,8 @@ def _rules(panel: Panel, judges: int) -> str:
         parts.append(f"{panel.replicates} repeats a judge")
     if panel.escalate:
         parts.append(f"the first {panel.escalate} are asked first")
+    if panel.own_claims:
+        parts.append("each judge takes its own claims")
     if panel.leave_own_family_out:
         parts.append("own family left out")
     if panel.on_same_family == "exclude":

@@ -39,6 +39,9 @@ class Panel(Record):
     escalate: int | None = Field(default=None, ge=2)
     """Only the first so many judges are asked about every claim, the others about claims on which these are not
     of one mind. None: all are asked about everything."""
+    own_claims: bool = False
+    """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
+    verdicts do not meet, and the panel's score is over the claims of all."""
     on_same_family: OnSameFamily = "warn"
     """What becomes of judges of the family that wrote the answer: `exclude` does not ask them about it."""
     leave_own_family_out: bool = False
@@ -84,6 +87,8 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         raise UsageError(
             f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)} for disputed claims"
         )
+    if panel.escalate and panel.own_claims:
+        raise UsageError("escalation needs claims that several judges assess; leave out own_claims or escalate")
     if strangers := set(panel.weights) - set(judges):
         raise unknown("judge with a weight", min(strangers), judges)
     learned = with_labels and not panel.weights

@@ -143,3 +143,30 @@ def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
 def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
     result = run(Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="dawid_skene"))
     assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
+
+
+def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
+    """One takes two claims and supports both, two takes one and does not, three finds none."""
+    executor = Scripted([claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()], [said("++"), said("0")])
+    result = run(executor, Panel(own_claims=True))
+    assert [(claim.id, claim.taken_by) for claim in result.claims] == [
+        ("answer-1", "one"),
+        ("answer-2", "one"),
+        ("answer-3", "two"),
+    ]
+    assert [(name, ids) for name, _, ids in questions(executor)] == [
+        ("one", ["answer-1", "answer-2"]),
+        ("two", ["answer-3"]),
+    ]
+    assert [a.label for a in result.assessments] == ["supported", "supported", "not_found"]
+    assert result.score("faithfulness").value == 2 / 3
+
+
+def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
+    executor = Scripted([FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")])
+    result = run(executor, Panel(own_claims=True))
+    (extraction,) = result.extractions
+    assert (extraction.failed_because, len(extraction.claims)) == (None, 2)
+    assert extraction.message == "one: status 503: overloaded"
+    nobody = run(Scripted([FAILED] * 3), Panel(own_claims=True))
+    assert nobody.score("faithfulness").undefined_because == "provider_error"

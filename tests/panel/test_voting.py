@@ -243,6 +243,7 @@ def test_judges_are_divided_when_labels_differ_or_one_is_missing() -> None:
         ({"tie": "gpt"}, "unknown tie rule or judge 'gpt'"),
         ({"quorum": 4}, "can never be met"),
         ({"escalate": 3}, "none of 3"),
+        ({"escalate": 2, "own_claims": True}, "leave out own_claims or escalate"),
         ({"weights": {"z": 1.0}}, "unknown judge with a weight"),
         ({"vote": "weighted", "weights": {"a": 1.0}}, "'b' has none"),
     ],
