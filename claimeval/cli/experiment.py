@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 
 
@@ -23,6 +24,11 @@ def experiment(
     timeout: o.Timeout = 300.0,
     max_calls: o.MaxCalls = None,
     max_cost: o.MaxCost = None,
+    batch: b.Batch = False,
+    batch_retries: b.BatchRetries = "batch",
+    detach: b.Detach = False,
+    by_hand: b.ByHand = False,
+    online: b.Online = None,
     select: Annotated[
         bool,
         typer.Option(
@@ -47,4 +53,5 @@ def experiment(
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
     )
-    experiment_and_tell(file, out, cache, limits, select=select, offline=offline, as_json=json)
+    batching = b.said(batch, batch_retries, detach, by_hand, online)
+    experiment_and_tell(file, out, cache, limits, batching, select=select, offline=offline, as_json=json)

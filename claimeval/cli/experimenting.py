@@ -17,6 +17,7 @@ from claimeval.api import choose_metrics
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.running import ending
 from claimeval.errors import UsageError
+from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments import printing
@@ -28,7 +29,15 @@ from claimeval.store import default_folder
 
 
 def experiment_and_tell(
-    file: Path, out: Path | None, cache: Path | None, limits: Limits, *, select: bool, offline: bool, as_json: bool
+    file: Path,
+    out: Path | None,
+    cache: Path | None,
+    limits: Limits,
+    batching: Batching | None,
+    *,
+    select: bool,
+    offline: bool,
+    as_json: bool,
 ) -> None:
     """Runs an experiment to its end and exits with its code."""
     design = read(file)
@@ -42,7 +51,9 @@ def experiment_and_tell(
         def show(arm: Arm) -> Callable[[Progress], None]:
             return line.show
 
-        carried = asyncio.run(run(prepared, folder, cache=store, limits=limits, offline=offline, show=show))
+        carried = asyncio.run(
+            run(prepared, folder, cache=store, limits=limits, offline=offline, show=show, batching=batching)
+        )
     if code := ending(carried.last):
         raise typer.Exit(code)
     table = tabulate(design, prepared.metrics, folder, store, carried.calls)

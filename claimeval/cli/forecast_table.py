@@ -78,7 +78,7 @@ def forecast_experiment_and_tell(
     found: dict[str, Forecast] = {}
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
         for arm, plan in zip(prepared.design.arms, prepared.plans, strict=True):
-            batched = _batched(batching, plan)
+            batched = _batched(batching and batching.of((*plan.judges, plan.extractor)), plan)
             found[arm.name] = asyncio.run(forecast(prepared.samples(), plan, store, prices, asked, batched))
     calls = _sum([ahead.calls for ahead in found.values()])
     cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())

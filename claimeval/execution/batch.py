@@ -55,6 +55,12 @@ class Batching(NamedTuple):
             raise UsageError(f"{', '.join(sorted(names))}: none of these is asked in batches; leave out --batch")
         return found
 
+    def of(self, judges: Sequence[Judge]) -> Batching | None:
+        """What of it holds for some of the judges of several runs; None where none of these is asked in batches."""
+        names = {judge.name for judge in judges}
+        mine = self._replace(online=tuple(name for name in self.online if name in names))
+        return mine if any(offered(j.model) and j.name not in mine.online for j in judges) else None
+
 
 class Purse(NamedTuple):
     """What a run may spend, and what it has spent."""

@@ -16,6 +16,8 @@ from claimeval.execution.batch_carrier import Carrier
 from claimeval.execution.batch_records import OPEN, Batch
 from claimeval.execution.batch_results import Reading, Received
 from claimeval.execution.batch_state import BatchState
+from claimeval.execution.batch_watch import Watch
+from claimeval.execution.progress import Progress
 from claimeval.execution.turns import Turns
 from claimeval.store import Store
 
@@ -37,7 +39,7 @@ async def open_desk(store: Store) -> AsyncIterator[Desk]:
     try:
         with BatchState(store.folder) as state:
             async with Carrier(state, store, turns, TIMEOUT) as carrier:
-                yield Desk(state, store, carrier)
+                yield Desk(state, store, turns, carrier)
     finally:
         turns.close()
 
@@ -45,9 +47,10 @@ async def open_desk(store: Store) -> AsyncIterator[Desk]:
 class Desk:
     """The batches of one store."""
 
-    def __init__(self, state: BatchState, store: Store, carrier: Carrier) -> None:
+    def __init__(self, state: BatchState, store: Store, turns: Turns, carrier: Carrier) -> None:
         self._state = state
         self._store = store
+        self._turns = turns
         self._carrier = carrier
 
     def batches(self, *, over: bool) -> list[Batch]:
@@ -83,6 +86,13 @@ class Desk:
             if batch.open:
                 left.append(batch)
         return Collected(received, left)
+
+    async def wait(self, progress: Progress) -> Received:
+        """Waits for the batches that are open, though not for the last ones where others ended long before."""
+        received = Received()
+        watch = Watch(self._state, self._carrier, self._turns, progress, received.add)
+        await watch.see_through((batch.name for batch in self.batches(over=False)), "batches", detach=False)
+        return received
 
     async def read(self, files: Sequence[Path]) -> Collected:
         """Takes in result files that were got by hand; reading one again changes nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,9 @@ from typing import NamedTuple
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import UsageError
-from claimeval.evaluation import Outline, carry_out, identity
+from claimeval.evaluation import Anew, Outline, carry_out, identity
+from claimeval.execution.batch import Batching
+from claimeval.execution.batch_desk import open_desk
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments.design import Arm, Design, plan, slug
@@ -20,6 +23,7 @@ from claimeval.metrics import METRICS, ClaimMetric, rows
 from claimeval.pipeline import Plan
 from claimeval.records import Sample
 from claimeval.run import RunWriter, manifest
+from claimeval.store import Store
 
 ARMS = "arms"
 """The folder with a run directory for each arm."""
@@ -71,30 +75,68 @@ async def run(
     limits: Limits,
     offline: bool,
     show: Callable[[Arm], Callable[[Progress], None]],
+    batching: Batching | None = None,
 ) -> Carried:
-    """Runs the arms in order and stops with the first that does not reach its end. Caps hold for all arms together."""
-    calls: dict[str, int] = {}
+    """Runs the arms in order and stops with the first that does not reach its end. Caps hold for all arms together.
+
+    In batches no arm waits for its own: what all of them need rides in the same rounds.
+    """
+    calls: Counter[str] = Counter()
     whole = "-".join(identity(p, prepared.samples()) for p in prepared.plans) if limits.capped else ""
-    outline: Outline | None = None
-    for arm, arm_plan in zip(prepared.design.arms, prepared.plans, strict=True):
-        said = notes((*arm_plan.judges, arm_plan.extractor))
-        record = manifest(arm_plan, said, str(prepared.design.data))
-        writer = RunWriter(arm_folder(folder, arm), record)
-        progress = Progress(prepared.found.samples, show(arm))
-        outline = await carry_out(
-            prepared.samples(),
-            arm_plan,
-            notes=said,
-            cache=cache,
-            limits=limits,
-            progress=progress,
-            offline=offline,
-            on_result=writer.add,
-            run=hashlib.sha256(whole.encode()).hexdigest(),
-        )
-        writer.finish(outline.summary)
-        calls[arm.name] = progress.calls
-        if not outline.summary.complete:
-            break
-    assert outline, "an experiment has arms"
-    return Carried(calls, outline)
+    if batching:
+        batching.judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)])
+    step = batching and batching._replace(detach=True)
+    settings = _Settings(cache, limits, offline, hashlib.sha256(whole.encode()).hexdigest(), step)
+    arms = list(zip(prepared.design.arms, prepared.plans, strict=True))
+    while True:
+        paused: list[tuple[Arm, Plan]] = []
+        for arm, arm_plan in arms:
+            progress = Progress(prepared.found.samples, show(arm))
+            outline = await _carry_out_arm(prepared, arm_folder(folder, arm), arm_plan, settings, progress)
+            calls[arm.name] += progress.calls
+            if outline.paused:
+                paused.append((arm, arm_plan))
+                last = outline
+            elif not outline.summary.complete:
+                return Carried(calls, outline)
+        if not paused:
+            return Carried(calls, outline)
+        if not batching or batching.detach or batching.by_hand:
+            return Carried(calls, last)
+        arms = paused
+        with Store(cache) as store:
+            async with open_desk(store) as desk:
+                await desk.wait(Progress(None, show(arms[0][0])))
+
+
+class _Settings(NamedTuple):
+    """What holds for every arm."""
+
+    cache: Path
+    limits: Limits
+    offline: bool
+    run: str
+    batching: Batching | None
+
+
+async def _carry_out_arm(
+    prepared: Prepared, folder: Path, arm_plan: Plan, settings: _Settings, progress: Progress
+) -> Outline:
+    """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
+    said = notes((*arm_plan.judges, arm_plan.extractor))
+    record = manifest(arm_plan, said, str(prepared.design.data))
+    writer = RunWriter(folder, record)
+    outline = await carry_out(
+        Anew(prepared.samples),
+        arm_plan,
+        notes=said,
+        cache=settings.cache,
+        limits=settings.limits,
+        progress=progress,
+        offline=settings.offline,
+        on_result=writer.add,
+        run=settings.run,
+        batching=settings.batching and settings.batching.of((*arm_plan.judges, arm_plan.extractor)),
+    )
+    writer.finish(outline.summary)
+    return outline
