@@ -36,6 +36,7 @@ LEVELS = (
         "relevance",
         "retrieval",
         "test_sets",
+        "tracking",
     },
     {"cli"},
 )

@@ -33,6 +33,7 @@ from claimeval.cli.retrieval import retrieval
 from claimeval.cli.reward import reward
 from claimeval.cli.sample import sample
 from claimeval.cli.score import score
+from claimeval.cli.track import track
 from claimeval.cli.view import view
 from claimeval.errors import ClaimevalError, UsageError
 
@@ -57,6 +58,7 @@ for command in (
     agreement,
     experiment,
     compare,
+    track,
     annotate,
     correct,
     lexical,

@@ -120,7 +120,7 @@ class Comparing:
             only_b=b.summary.samples - self._shared,
             other_texts=self._other_texts,
             other_claims=self._other_claims,
-            settings=tuple(_settings(self._a, self._b)),
+            settings=tuple(changed_settings(self._a, self._b)),
             metrics=tuple(m.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, m in enumerate(metrics)),
             flipped=self._flipped,
             flips=tuple(self._flips),
@@ -189,7 +189,7 @@ def _claims(result: SampleResult) -> list[tuple[str, str]]:
     return [(claim.id, claim.text) for claim in result.claims]
 
 
-def _settings(a: Manifest, b: Manifest) -> Iterator[str]:
+def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     """What differs between two manifests."""
 
     def told(manifest: Manifest) -> dict[str, str]:

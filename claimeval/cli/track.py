@@ -1,0 +1,36 @@
+"""`claimeval track`: a metric over runs of the same test set in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claimeval.cli import options as o
+
+
+def track(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories over the same samples, the oldest first.")],
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics",
+            "-m",
+            help="Comma-separated, scores of words and retrieval included; all that every run has unless said.",
+            show_default=False,
+        ),
+    ] = None,
+    moved: Annotated[int, typer.Option(min=0, max=5, help="How many samples that moved most to name.")] = 3,
+    json: o.Json = False,
+) -> None:
+    """Lay runs side by side in time: means, paired tests from each run to the next, and the samples that moved.
+
+    Samples are aligned by id. The p-values are Holm's over all steps and metrics of the table, so that a long history
+    does not find a change by chance. What else was changed between two runs (judges, prompts) is said.
+
+    Example: `claimeval track runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness`
+    """
+    from claimeval.cli.tracks import track_and_tell
+
+    track_and_tell(runs, tuple(metrics.split(",")) if metrics else (), moved=moved, as_json=json)

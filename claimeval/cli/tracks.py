@@ -1,0 +1,63 @@
+"""What `claimeval track` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.tracking import Change, Track, track
+
+
+def track_and_tell(runs: Sequence[Path], metrics: Sequence[str], *, moved: int, as_json: bool) -> None:
+    """Tracks the metrics and prints a table for each."""
+    found = track(runs, metrics)
+    if as_json:
+        shown = {one.metric: one.model_dump(exclude={"metric"}) for one in found.tracks}
+        print(json.dumps({"metrics": shown, "settings": found.settings}, indent=1, ensure_ascii=False))
+        return
+    console = Console(highlight=False, emoji=False)
+    for one in found.tracks:
+        console.print(_table(one))
+        for point, change in zip(one.points[1:], one.changes, strict=True):
+            _say_moved(console, point.run, change, moved)
+        console.print()
+    points = found.tracks[0].points
+    for before, after, changed in zip(points, points[1:], found.settings, strict=False):
+        for setting in changed:
+            console.print(f"{before.run} to {after.run}: {setting}", markup=False, soft_wrap=True)
+
+
+def _table(one: Track) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column(escape(one.metric), no_wrap=True)
+    for name in ("n", "mean", "95 %", "change", "95 %", "p (Holm)", "up", "down"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for point, change in zip(one.points, (None, *one.changes), strict=True):
+        ci = "-" if point.ci is None else f"{point.ci[0]:.2f}-{point.ci[1]:.2f}"
+        mean = "-" if point.mean is None else f"{point.mean:.3f}"
+        table.add_row(escape(point.run), str(point.n), mean, ci, *_cells(change))
+    return table
+
+
+def _cells(change: Change | None) -> tuple[str, ...]:
+    if change is None:
+        return ("", "", "", "", "")
+    value = "-" if change.difference is None else f"{change.difference:+.3f}"
+    ends = "-" if change.low is None or change.high is None else f"{change.low:+.2f} to {change.high:+.2f}"
+    p = "-" if change.p_adjusted is None else f"{change.p_adjusted:.3f}"
+    return value, ends, p, str(change.higher), str(change.lower)
+
+
+def _say_moved(console: Console, run: str, change: Change, shown: int) -> None:
+    lost = [f"{n} {what}" for n, what in ((change.dropped, "without a value in one"),) if n]
+    lost += [f"{n} {what}" for n, what in ((change.only_before, "gone"), (change.only_after, "new")) if n]
+    if lost:
+        console.print(f" {run}: {', '.join(lost)}", style="dim", markup=False, soft_wrap=True)
+    if change.moved[:shown]:
+        most = ", ".join(f"{one.sample} {one.before:.2f} to {one.after:.2f}" for one in change.moved[:shown])
+        console.print(f" {run} moved most: {most}", markup=False, soft_wrap=True)

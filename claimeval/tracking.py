@@ -1,0 +1,191 @@
+"""A metric over runs of the same samples in time: each run's mean, and what changed from one run to the next."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval import side_scores
+from claimeval.errors import DataError, UsageError, unknown
+from claimeval.records import Record
+from claimeval.report.comparison import changed_settings
+from claimeval.run import Manifest, load_manifest, load_summary, read_results
+from claimeval.statistics import holm, paired_difference
+
+MOVED = 5
+"""Samples that moved most, named for each step."""
+
+
+class Point(Record):
+    """One run."""
+
+    run: str
+    mean: float | None
+    ci: tuple[float, float] | None
+    """95 % interval of the mean."""
+    n: int
+    """Samples with a value."""
+    missing: dict[str, int]
+    """Samples without one, by reason."""
+
+
+class Moved(Record):
+    """A sample whose value changed."""
+
+    sample: str
+    before: float
+    after: float
+
+
+class Change(Record):
+    """From one run to the next, over the samples that have a value in both."""
+
+    shared: int
+    """Samples with a value in both."""
+    dropped: int
+    """Samples of both runs that lack a value in one."""
+    only_before: int
+    only_after: int
+    difference: float | None
+    """Mean of after minus before."""
+    low: float | None
+    high: float | None
+    """Ends of its 95 % interval."""
+    p_value: float | None
+    """Of the sign-flip test over pairs."""
+    p_adjusted: float | None = None
+    """By Holm over all steps and metrics that were tested together."""
+    higher: int
+    lower: int
+    moved: tuple[Moved, ...]
+    """Those that moved most, the greatest first."""
+
+
+class Track(Record):
+    """One metric over all runs; `changes[i]` leads from `points[i]` to `points[i + 1]`."""
+
+    metric: str
+    points: tuple[Point, ...]
+    changes: tuple[Change, ...]
+
+
+class Tracked(NamedTuple):
+    """All metrics, and what else was changed from each run to the next (judges, prompts, data)."""
+
+    tracks: tuple[Track, ...]
+    settings: tuple[tuple[str, ...], ...]
+
+
+class _Run(NamedTuple):
+    name: str
+    manifest: Manifest
+    points: Mapping[str, Point]
+    values: Mapping[str, Mapping[str, float | None]]
+    """Metric to sample to value."""
+
+
+def track(folders: Sequence[Path], metrics: Sequence[str] = ()) -> Tracked:
+    """Lays the runs side by side in the order given, the oldest first; side scores are metrics too.
+
+    Without `metrics` all that every run has. UsageError where a run lacks one, where a name means different things in
+    two runs, and for fewer than two runs.
+    """
+    if len(folders) < 2:
+        raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
+    names = _names(folders)
+    runs = [_read(folder, name) for folder, name in zip(folders, names, strict=True)]
+    shared = [metric for metric in runs[0].points if all(metric in run.points for run in runs)]
+    for metric in metrics:
+        if metric not in shared:
+            raise unknown("metric that all these runs have:", metric, shared)
+    chosen = list(metrics) or shared
+    if not chosen:
+        raise UsageError(f"the runs {', '.join(names)} have no metric in common")
+    _check_meaning(runs, chosen)
+    steps = list(itertools.pairwise(runs))
+    changes = {metric: [_change(a.values[metric], b.values[metric]) for a, b in steps] for metric in chosen}
+    tested = [change.p_value for found in changes.values() for change in found if change.p_value is not None]
+    adjusted = iter(holm(tested))
+    return Tracked(
+        tracks=tuple(
+            Track(
+                metric=metric,
+                points=tuple(run.points[metric] for run in runs),
+                changes=tuple(
+                    change if change.p_value is None else change.model_copy(update={"p_adjusted": next(adjusted)})
+                    for change in found
+                ),
+            )
+            for metric, found in changes.items()
+        ),
+        settings=tuple(tuple(changed_settings(a.manifest, b.manifest)) for a, b in steps),
+    )
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The last parts of the paths where these differ, else the paths."""
+    names = [folder.name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def _read(folder: Path, name: str) -> _Run:
+    manifest, summary = load_manifest(folder), load_summary(folder)
+    points = {
+        metric: Point(
+            run=name, mean=found.mean, ci=found.ci, n=found.n, missing={str(why): n for why, n in found.missing.items()}
+        )
+        for metric, found in summary.metrics.items()
+    }
+    values: dict[str, dict[str, float | None]] = {metric: {} for metric in points}
+    for result in read_results(folder):
+        if any(result.sample.id in column for column in values.values()):
+            raise DataError(f"{folder}: the id {result.sample.id!r} stands for more than one sample")
+        for score in result.scores:
+            values[score.metric][result.sample.id] = score.value
+    for side in side_scores.read(folder):
+        fresh = {metric: found for metric, found in side.metrics.items() if metric not in points}
+        points |= {
+            metric: Point(run=name, mean=found.mean, ci=found.ci, n=found.n, missing=found.missing)
+            for metric, found in fresh.items()
+        }
+        values |= {metric: {} for metric in fresh}
+        for row in side_scores.rows(folder, side.kind):
+            for metric in fresh.keys() & row.scores.keys():
+                values[metric][row.id] = row.scores[metric]
+    return _Run(name, manifest, points, values)
+
+
+def _check_meaning(runs: Sequence[_Run], metrics: Sequence[str]) -> None:
+    for metric in metrics:
+        meant = {(m.claims_of, m.against) for run in runs for m in run.manifest.metrics if m.name == metric}
+        if len(meant) > 1:
+            ways = " and ".join(f"{of}:{against}" for of, against in sorted(meant))
+            raise UsageError(f"{metric} means different things in these runs: {ways}")
+
+
+def _change(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> Change:
+    both = [sample for sample in before if sample in after]
+    if not both:
+        raise UsageError("two neighbouring runs have no sample id in common; give runs of the same test set")
+    found = paired_difference([after[sample] for sample in both], [before[sample] for sample in both])
+    moved = [
+        Moved(sample=sample, before=a, after=b)
+        for sample in both
+        if (a := before[sample]) is not None and (b := after[sample]) is not None and a != b
+    ]
+    return Change(
+        shared=found.n,
+        dropped=found.dropped,
+        only_before=len(before) - len(both),
+        only_after=len(after) - len(both),
+        difference=found.difference,
+        low=found.low,
+        high=found.high,
+        p_value=found.p_value,
+        higher=sum(one.after > one.before for one in moved),
+        lower=sum(one.after < one.before for one in moved),
+        moved=tuple(heapq.nlargest(MOVED, moved, key=lambda one: abs(one.after - one.before))),
+    )
