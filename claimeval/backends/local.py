@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.backends import Backend, Keep
-from claimeval.calls import AssessTask, Completion, ExtractTask, Judge, Request
+from claimeval.calls import AssessTask, CallError, Completion, ExtractTask, Judge, Request
 from claimeval.errors import UsageError, unknown
 from claimeval.local import entailment, lexical_support
 from claimeval.local.claim_splitting import split_claims
@@ -32,9 +32,9 @@ def resolve(judge: Judge) -> Judge:
     The files of a model are looked for, and fetched where the network may be used; its weights are not loaded.
     """
     engine, model = _engine(judge)
-    if judge.endpoint:
-        raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
     version = entailment.settle(model, judge.extra).version if engine == "nli" else _lexical_version()
+    if judge.endpoint not in (None, version):
+        raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
     return judge.model_copy(update={"endpoint": version})
 
 
@@ -95,7 +95,10 @@ class EntailmentBackend:
         assert task is not None, "every step gives its request a task"
         if isinstance(task, ExtractTask):
             return _reply(_claims(task, request), request, started, keep)
-        findings = await self._judge.assess(task.claims, task.documents)
+        try:
+            findings = await self._judge.assess(task.claims, task.documents)
+        except RuntimeError as error:  # how torch says that memory ran out or a device failed
+            raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
         answers = [_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in findings]
         return _reply(_written(task, request, answers), request, started, keep)
 

@@ -7,16 +7,23 @@ means supported; of the rest, a probability of contradiction over one half means
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
 from claimeval.errors import UsageError, unknown
 from claimeval.local import source_prompts
 from claimeval.local.devices import DTYPES, Setting, batch_tokens, choose
-from claimeval.local.entailment_models import Entailment, EntailmentModel, FactChecker, NliClassifier, Premise
+from claimeval.local.entailment_models import (
+    Entailment,
+    EntailmentModel,
+    FactChecker,
+    NliClassifier,
+    Premise,
+    label_indices,
+)
 from claimeval.local.evidence_chunks import Chunk, EvidenceChunks
 from claimeval.local.loading import config_of, load, reduce
 from claimeval.local.micro_batches import MicroBatches
@@ -79,9 +86,13 @@ def settle(model: str, extra: Mapping[str, str | int | float | bool]) -> Setting
     if dtype not in DTYPES:
         raise unknown("precision", dtype, DTYPES)
     files = locate(model, text.get("revision"))
-    seq2seq = bool(config_of(files).is_encoder_decoder)
-    prompt = source_prompts.load("claim_given_document", text.get("prompt")) if seq2seq else None
+    config = config_of(files)
     labels = {name: value for name, value in text.items() if name.endswith("_label")}
+    if config.is_encoder_decoder:
+        prompt = source_prompts.load("claim_given_document", text.get("prompt"))
+    else:
+        prompt = None
+        label_indices(config.id2label, labels, model)
     return Settings(files, dtype, prompt, numbers.get("window"), numbers.get("batch"), labels)
 
 
@@ -111,23 +122,35 @@ class EntailmentJudge:
 
     async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:
         """What the documents say of each claim."""
-        return list(await asyncio.gather(*(self._assess(claim.text, documents) for claim in claims)))
+        texts = [claim.text for claim in claims]
+        rooms = await self._batches.run(lambda: [self._room(text) for text in texts])
+        chunks = await self._batches.run(lambda: [self._chunks(room, documents) for room in rooms])
+        single = await self._ask(texts, chunks)
+        joined = await self._ask(
+            texts, await self._batches.run(lambda: list(map(self._joined, texts, rooms, single, repeat(documents))))
+        )
+        return [_finding(*column) for column in zip(rooms, single, joined, strict=True)]
 
-    async def _assess(self, claim: str, documents: Sequence[Document]) -> Finding:
-        room = await self._batches.run(lambda: self._room(claim))
-        if room < LEAST_ROOM:
-            return Finding(None, None, (), "the claim is too long for the model's window")
-        chunks = await self._batches.run(lambda: self._evidence.chunks(documents, room))
-        if not chunks:
-            return Finding("not_found", 0.0, (), "the documents have no words")
-        single = await self._batches.ask([Premise(chunk.text, claim) for chunk in chunks])
-        joined: list[Assessed] = []
-        if max(said.supported for said in single) <= THRESHOLD:
-            together = await self._batches.run(lambda: self._evidence.joined(claim, documents, room))
-            if together:
-                (said,) = await self._batches.ask([Premise(together.text, claim)])
-                joined.append(Assessed(together, said))
-        return decide([Assessed(*pair) for pair in zip(chunks, single, strict=True)], joined)
+    async def _ask(self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]) -> list[list[Assessed]]:
+        """What each piece of evidence says of its claim."""
+        asked = [Premise(chunk.text, claim) for claim, own in zip(claims, chunks, strict=True) for chunk in own]
+        said = iter(await self._batches.ask(asked))
+        return [[Assessed(chunk, next(said)) for chunk in own] for own in chunks]
+
+    def _room(self, claim: str) -> int:
+        return self._model.window - max(self._model.overhead(claim), self._model.window // CLAIM_SHARE)
+
+    def _chunks(self, room: int, documents: Sequence[Document]) -> list[Chunk]:
+        return self._evidence.chunks(documents, room) if room >= LEAST_ROOM else []
+
+    def _joined(
+        self, claim: str, room: int, single: Sequence[Assessed], documents: Sequence[Document]
+    ) -> Sequence[Chunk]:
+        """The best sentences together, where there are several pieces and none of them supports the claim."""
+        if len(single) < 2 or max(piece.said.supported for piece in single) > THRESHOLD:
+            return ()
+        chunk = self._evidence.joined(claim, documents, room)
+        return (chunk,) if chunk else ()
 
     @cached_property
     def _model(self) -> EntailmentModel:
@@ -139,9 +162,6 @@ class EntailmentJudge:
 
     def _probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
         return self._model.probabilities(premises)
-
-    def _room(self, claim: str) -> int:
-        return self._model.window - max(self._model.overhead(claim), self._model.window // CLAIM_SHARE)
 
 
 def _load(settings: Settings, setting: Setting) -> EntailmentModel:
@@ -159,6 +179,14 @@ class Assessed(NamedTuple):
 
     chunk: Chunk
     said: Entailment
+
+
+def _finding(room: int, single: Sequence[Assessed], joined: Sequence[Assessed]) -> Finding:
+    if room < LEAST_ROOM:
+        return Finding(None, None, (), "the claim is too long for the model's window")
+    if not single:
+        return Finding("not_found", 0.0, (), "the documents have no words")
+    return decide(single, joined)
 
 
 def decide(single: Sequence[Assessed], joined: Sequence[Assessed] = ()) -> Finding:

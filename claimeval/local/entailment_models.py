@@ -56,7 +56,7 @@ class NliClassifier:
     def __init__(self, loaded: Loaded, window: int | None, batch: int, labels: Mapping[str, str]) -> None:
         self.tokens = loaded.tokens
         self.window = window or loaded.window
-        names = {int(index): str(name) for index, name in loaded.config.id2label.items()}
+        names: dict[int, str] = loaded.config.id2label
         self._supported, self._contradicted = label_indices(names, labels, loaded.files.name)
         self._single = len(names) == 1
         self._model = Classifier(loaded, batch)
@@ -130,9 +130,10 @@ def _index(names: Mapping[int, str], given: str | None, known: frozenset[str], m
 
 def answer_tokens(tokens: Tokenizing, prompt: SourcePrompt, model: str) -> tuple[int, int]:
     """The first tokens of the words for yes and no that the prompt names."""
-    if not {"yes", "no"} <= prompt.header.keys():
-        raise UsageError("the prompt of a fact checker names the answers `yes` and `no` in its header")
-    yes, no = (ids[0] for ids in tokens.targets([prompt.header["yes"], prompt.header["no"]]))
+    words = [prompt.header.get(name) for name in ("supported", "not_supported")]
+    if None in words:
+        raise UsageError("the prompt of a fact checker names its answers in the header: `supported`, `not_supported`")
+    yes, no = (ids[0] for ids in tokens.targets([word for word in words if word]))
     if yes == no:
         raise UsageError(f"model {model!r} writes both answers of its prompt with the same first token")
     return yes, no

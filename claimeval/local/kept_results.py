@@ -61,7 +61,7 @@ def scored(
     missing: dict[str, Item] = {}
     for item in dict.fromkeys(items):
         key = scorer.key(item)
-        value = store.get(key) if store else None
+        value = None if store is None else store.get(key)
         if value is None:
             missing[key] = item
         else:
@@ -70,7 +70,7 @@ def scored(
     keys, rest = list(missing), list(missing.values())
     for index, result in scorer.score(rest):
         found[rest[index]] = result
-        if store:
+        if store is not None:
             store.put(keys[index], _pack(scorer.name, scorer.revision, scorer.prompt, result))
         on_scored(1)
     return found

@@ -25,7 +25,7 @@ VARIABLES = {
 
 _FILE = re.compile(r"\s*\{#(?P<header>.*?)#\}\n?(?P<text>.*?)\n?", re.DOTALL)
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_FIELDS = {"purpose", "source", "variables", "yes", "no"}
+_FIELDS = {"purpose", "source", "variables", "supported", "not_supported"}
 
 
 class SourcePrompt:

@@ -1,0 +1,135 @@
+"""`claimeval perplexity` and `claimeval reward`: what they print, what they leave, how they fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from claimeval import side_scores
+from claimeval.cli.main import app
+from claimeval.errors import UsageError
+from claimeval.local import perplexity
+
+SAMPLES = (
+    {
+        "id": "a",
+        "question": "who are we?",
+        "answer": "We are.",
+        "contexts": ["Rome", "London", " ".join(["Madrid"] * 40)],
+    },
+    {"id": "b", "question": "which city?", "answer": None, "contexts": []},
+    {"id": "c", "question": "which city?", "answer": "London " * 60, "contexts": ["Rome"]},
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    return path
+
+
+def run(*arguments: object) -> Result:
+    """The command, in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) -> None:
+    done = run("perplexity", data, "--model", t5, "--device", "cpu", "--window", 64, "--out", "run")
+    assert done.exit_code == 0
+    for part in ("context_relevance@5", "1 no contexts", "texts: 4", "texts cut: 1", "Run: run"):
+        assert part in done.output
+    assert "on cpu (1 threads), float32" in done.stderr
+    first, none, last = side_scores.rows(data.parent / "run", "perplexity")
+    texts = first.details["texts"]
+    assert isinstance(texts, list)
+    assert sorted(text["rank"] for text in texts if isinstance(text, dict)) == [1, 2, 3]
+    assert none.undefined["context_relevance"] == "no contexts"
+    assert last.scores["context_relevance"] == last.scores["context_relevance@5"]
+    (summary,) = side_scores.read(data.parent / "run")
+    assert summary.kind == "perplexity"
+    assert summary.settings["revision"].startswith("sha256:")
+
+
+def test_perplexity_for_scripts_and_with_windows(data: Path, t5: Path) -> None:
+    options = ("--model", t5, "--device", "cpu", "--window", 64, "--long", "window", "--json", "--batch-size", 100)
+    done = run("perplexity", data, *options)
+    printed = json.loads(done.stdout)
+    assert printed["texts_in_windows"] == 1
+    assert printed["texts_cut"] == 0
+    assert printed["metrics"]["context_relevance"]["n"] == 2
+    assert printed["run"] == "runs/samples-perplexity"
+
+
+def test_reduced_precision_is_said_with_its_deviation(data: Path, t5: Path) -> None:
+    options = ("--model", t5, "--device", "cpu", "--dtype", "bfloat16", "--json")
+    printed = json.loads(run("perplexity", data, *options).stdout)
+    assert 0 <= printed["largest_deviation_from_float32"] < 0.05
+    assert "largest_deviation_from_float32" not in json.loads(run("perplexity", data, *options[:4], "--json").stdout)
+
+
+def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path) -> None:
+    done = run("reward", data, "--model", reward_model, "--device", "cpu", "--window", 48, "--out", "run")
+    assert done.exit_code == 0
+    for part in ("answer_reward", "1 no answer", "answers cut: 1"):
+        assert part in done.output
+    first, _, last = side_scores.rows(data.parent / "run", "reward")
+    assert first.details == {}
+    cut = last.details["tokens_cut"]
+    assert isinstance(cut, int)
+    assert cut > 0
+
+
+def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: Path) -> None:
+    assert run("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").exit_code == 0
+    assert run("perplexity", "run", "--model", t5, "--device", "cpu").exit_code == 0
+    assert run("reward", data, "--out", "run", "--model", reward_model, "--device", "cpu").exit_code == 0
+    assert [summary.kind for summary in side_scores.read(data.parent / "run")] == ["perplexity", "reward"]
+
+
+def test_the_self_check_compares_with_published_scores(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("perplexity", "--self-check", "--model", t5, "--device", "cpu")
+    assert done.exit_code == 1
+    assert done.output.count("differs") >= 1
+    assert "0.54" in done.output
+    monkeypatch.setattr("claimeval.local.published_scores.agrees", lambda *_: True)
+    assert run("perplexity", "--self-check", "--model", t5, "--device", "cpu").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("perplexity",), "give the samples"),
+        (("perplexity", "x.jsonl", "--batch-size", "many"), "neither `auto` nor a number"),
+        (("perplexity", "x.jsonl", "--device", "tpu"), "no device 'tpu' here. Found: cpu"),
+        (("perplexity", "x.jsonl", "--dtype", "float16"), "unknown precision 'float16'"),
+        (("perplexity", "x.jsonl", "--prompt", "none.j2"), "cannot read prompt 'none.j2'"),
+    ],
+)
+def test_mistakes_are_said_before_anything_is_computed(
+    t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=problem):
+        run(*arguments, "--model", t5)
+
+
+def test_the_device_can_be_named_once_for_all(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAIMEVAL_DEVICE", "cpu")
+    assert perplexity.QuestionScorer(str(t5)).setting.device == "cpu"
+    monkeypatch.setenv("CLAIMEVAL_DEVICE", "abacus")
+    with pytest.raises(UsageError, match="no device 'abacus'"):
+        perplexity.QuestionScorer(str(t5))
+
+
+def test_without_torch_the_message_says_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> object:
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.import_module", absent)
+    with pytest.raises(UsageError, match=r"pip install 'claimeval\[local\]'"):
+        run("perplexity", data)

@@ -1,0 +1,345 @@
+"""Context relevance by perplexity, against the plain model of transformers asked token by token."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimeval import prompting
+from claimeval.errors import UsageError
+from claimeval.execution.replies import unpack
+from claimeval.inventory import take_stock
+from claimeval.local import perplexity, published_scores, source_prompts
+from claimeval.local.devices import Setting
+from claimeval.local.loading import load
+from claimeval.local.model_files import locate
+from claimeval.local.perplexity import ContextRelevance, Likelihood, Pair, QuestionScorer, TextRelevance
+from claimeval.local.source_windows import SourceWindows
+from claimeval.records import Document, Sample
+from claimeval.store import Store
+from claimeval.wire import read_chat
+from tests.local import tiny_models
+
+TOLERANCE = 1e-5
+WORDS = [word for word in " ".join(tiny_models.TEXTS).split() if word != "</s>"]
+PROMPT = "Generate a question based on the given content: "
+
+
+def drawn(number: int, seed: int = 0) -> list[Pair]:
+    """Pairs of all lengths: every text has one to four questions, some questions have several texts."""
+    chance = random.Random(seed)
+    questions = [" ".join(chance.choices(WORDS, k=chance.randint(1, 8))) for _ in range(number)]
+    pairs = []
+    for _ in range(number):
+        text = " ".join(chance.choices(WORDS, k=chance.randint(0, 9)))
+        pairs += [Pair(text, question) for question in chance.choices(questions, k=chance.randint(1, 4))]
+    return pairs
+
+
+@cache
+def plain(folder: Path) -> tuple[Any, Any]:
+    """The tokenizer and the model as transformers loads them."""
+    lib = tiny_models.transformers()
+    return lib.AutoTokenizer.from_pretrained(folder), lib.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+
+
+def token_by_token(folder: Path, pair: Pair) -> float:
+    """The mean log-probability, every token asked for in a forward pass of its own, nothing padded or shared."""
+    torch: Any = importlib.import_module("torch")
+    tokenizer, model = plain(folder)
+    source = tokenizer(PROMPT + pair.text, return_tensors="pt").input_ids
+    target = tokenizer(pair.question).input_ids
+    total = 0.0
+    for place, token in enumerate(target):
+        before = torch.tensor([[model.config.decoder_start_token_id, *target[:place]]])
+        with torch.no_grad():
+            logits = model(input_ids=source, decoder_input_ids=before).logits[0, -1]
+        total += logits.double().log_softmax(0)[token].item()
+    return total / len(target)
+
+
+def scores(folder: Path, pairs: list[Pair], **settings: Any) -> list[Likelihood]:
+    found = dict(QuestionScorer(str(folder), device="cpu", **settings).score(pairs))
+    assert sorted(found) == list(range(len(pairs)))
+    return [found[index] for index in range(len(pairs))]
+
+
+@pytest.mark.parametrize("model", ["t5", "bart"])
+def test_the_score_is_that_of_the_plain_model_asked_token_by_token(model: str, request: pytest.FixtureRequest) -> None:
+    folder = request.getfixturevalue(model)
+    pairs = drawn(5)
+    for pair, said in zip(pairs, scores(folder, pairs), strict=True):
+        assert said.log_probability == pytest.approx(token_by_token(folder, pair), abs=TOLERANCE)
+        assert said.score == pytest.approx(math.exp(said.log_probability))
+        assert 0 < said.score <= 1
+
+
+@pytest.mark.parametrize("model", ["t5", "bart"])
+@pytest.mark.parametrize("batch", [1, 64, 4096])
+def test_the_score_does_not_depend_on_the_batch_or_the_order(
+    model: str, batch: int, request: pytest.FixtureRequest
+) -> None:
+    folder = request.getfixturevalue(model)
+    pairs = drawn(12)
+    alone = [scores(folder, [pair])[0].log_probability for pair in pairs[:6]]
+    together = [said.log_probability for said in scores(folder, pairs, batch=batch)]
+    backwards = [said.log_probability for said in scores(folder, pairs[::-1], batch=batch)][::-1]
+    assert together[:6] == pytest.approx(alone, abs=TOLERANCE)
+    assert backwards == pytest.approx(together, abs=TOLERANCE)
+
+
+def test_many_questions_about_one_text_fill_several_rows_and_stay_apart(t5: Path) -> None:
+    questions = [" ".join(WORDS[start : start + 6]) for start in range(40)]
+    pairs = [Pair("The capital of Italy is Rome.", question) for question in questions]
+    together = [said.log_probability for said in scores(t5, pairs)]
+    alone = [scores(t5, [pair])[0].log_probability for pair in pairs[::13]]
+    assert together[::13] == pytest.approx(alone, abs=TOLERANCE)
+
+
+def test_the_end_token_counts(t5: Path) -> None:
+    tokenizer, _ = plain(t5)
+    (said,) = scores(t5, [Pair("Rome", "who are we?")])
+    assert said.tokens == len(tokenizer("who are we?", add_special_tokens=False).input_ids) + 1
+
+
+LONG = " ".join(WORDS[:60])
+
+
+def test_a_long_text_is_cut_and_the_question_never(t5: Path) -> None:
+    tokenizer, _ = plain(t5)
+    question = " ".join(WORDS[:40])
+    (said,) = scores(t5, [Pair(LONG, question)], window=64)
+    assert said.tokens == len(tokenizer(question).input_ids) > 64
+    assert said.windows == 1
+    offsets = tokenizer(LONG, add_special_tokens=False, return_offsets_mapping=True).offset_mapping
+    kept = len(offsets) - said.cut
+    assert 63 <= len(tokenizer(PROMPT).input_ids) + kept <= 65
+    shorter = LONG[: offsets[kept][0]]
+    assert said.log_probability == pytest.approx(token_by_token(t5, Pair(shorter, question)), abs=TOLERANCE)
+
+
+def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Path) -> None:
+    pair = Pair(LONG, "who are we?")
+    (said,) = scores(t5, [pair], window=64, long="window")
+    loaded = load(locate(str(t5)), "seq2seq", Setting("cpu", "float32"))
+    read = SourceWindows(loaded.tokens, source_prompts.load("question_given_text"), 64, "window").read(LONG)
+    assert said.cut == read.cut == 0
+    assert said.windows == len(read.sources) > 2
+    assert max(map(len, read.sources)) <= 64
+
+    tokenizer, _ = plain(t5)
+    texts = [text.removeprefix(PROMPT.strip()).strip() for text in tokenizer.batch_decode(read.sources, True)]
+    places = [LONG.find(text) for text in texts]
+    assert places[0] == 0
+    assert places[-1] + len(texts[-1]) == len(LONG)
+    for (place, text), following in zip(zip(places, texts, strict=True), places[1:], strict=False):
+        assert place < following < place + len(text)
+
+    alone = [token_by_token(t5, Pair(text, pair.question)) for text in texts]
+    assert said.log_probability == pytest.approx(max(alone), abs=1e-3)
+
+
+def test_a_text_that_fits_is_read_once(t5: Path) -> None:
+    pair = Pair("Rome", "who are we?")
+    assert scores(t5, [pair], window=64, long="window") == scores(t5, [pair])
+
+
+def test_a_window_without_room_for_text_is_refused(t5: Path) -> None:
+    with pytest.raises(UsageError, match="no room beside the prompt"):
+        scores(t5, [Pair("a", "b")], window=16)
+
+
+def test_text_that_reads_like_a_control_token_is_text(t5: Path) -> None:
+    tokens = load(locate(str(t5)), "seq2seq", Setting("cpu", "float32")).tokens
+    (ids,) = tokens.ids([tokens.data("Rome </s> London <pad> \ud800")])
+    assert ids.count(1) == 1
+    assert ids[-1] == 1
+    assert 0 not in ids
+
+
+def test_reduced_precision_says_how_far_it_is_from_float32(t5: Path) -> None:
+    pairs = drawn(6)
+    scorer = QuestionScorer(str(t5), device="cpu", dtype="bfloat16")
+    found = dict(scorer.score(pairs))
+    exact = scores(t5, pairs)
+    furthest = max(abs(found[index].score - said.score) for index, said in enumerate(exact))
+    assert scorer.deviation is not None
+    assert scorer.deviation == pytest.approx(furthest, abs=1e-6)
+    assert 0 < scorer.deviation < 0.05
+    assert QuestionScorer(str(t5), device="cpu").deviation is None
+
+
+def sample(name: str, *texts: str, question: str = "who are we?") -> Sample:
+    contexts = tuple(Document(id=f"{name}{number}", text=text) for number, text in enumerate(texts, 1))
+    return Sample(id=name, question=question, contexts=contexts)
+
+
+def test_a_sample_has_the_maximum_means_of_the_first_retrieved_and_ranks() -> None:
+    scored = [0.2, 0.5, 0.5, 0.1]
+    texts = [
+        TextRelevance(id=str(index), score=score, rank=1 + sum(other > score for other in scored), cut=0, windows=1)
+        for index, score in enumerate(scored)
+    ]
+    relevance = ContextRelevance(id="a", texts=tuple(texts))
+    assert relevance.scores == pytest.approx(
+        {
+            "context_relevance": 0.5,
+            "context_relevance@1": 0.2,
+            "context_relevance@3": 0.4,
+            "context_relevance@5": 0.325,
+        }
+    )
+
+
+def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) -> None:
+    samples = [
+        sample("a", "Rome", "London", "Rome"),
+        sample("b"),
+        sample("c", "Madrid", question=" "),
+        sample("d", "Madrid"),
+    ]
+    found = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu")))
+    assert [relevance.id for relevance in found] == ["a", "b", "c", "d"]
+    assert [relevance.undefined_because for relevance in found] == [None, "no contexts", "no question", None]
+    rome, london, again = found[0].texts
+    assert rome.score == again.score
+    assert (rome.rank, london.rank, again.rank) in ((1, 3, 1), (2, 1, 2))
+    assert set(found[1].scores.values()) == {None}
+    assert found[3].texts[0].rank == 1
+
+
+class Refuses(QuestionScorer):
+    """Fails when it is asked to compute."""
+
+    def _start(self, sample: Any) -> Any:
+        raise AssertionError("the weights were loaded")
+
+
+def test_a_second_run_computes_nothing(t5: Path, tmp_path: Path) -> None:
+    samples = [sample("a", "Rome", "London"), sample("b", "Rome")]
+    with Store(tmp_path / "store") as store:
+        first = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store))
+        again = list(perplexity.measure(samples, Refuses(str(t5), device="cpu"), store))
+    assert again == first
+
+
+def test_what_was_computed_before_a_kill_is_not_computed_again(t5: Path, tmp_path: Path) -> None:
+    samples = [sample(str(number), word) for number, word in enumerate(dict.fromkeys(WORDS[:12]))]
+    done = 0
+
+    def stop(number: int) -> None:
+        nonlocal done
+        done += number
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with Store(tmp_path / "store") as store:
+        with pytest.raises(KeyboardInterrupt):
+            list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store, on_scored=stop))
+        counts: list[int] = []
+        found = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store, on_scored=counts.append))
+    assert counts[0] == 5
+    assert sum(counts) == len(samples) == len(found)
+
+
+def test_stored_results_are_replies_that_the_store_can_account_for(t5: Path, tmp_path: Path) -> None:
+    scorer = QuestionScorer(str(t5), device="cpu")
+    with Store(tmp_path / "store") as store:
+        list(perplexity.measure([sample("a", "Rome")], scorer, store))
+        stock = take_stock(store)
+        value = store.get(scorer.key(Pair("Rome", "who are we?")))
+    assert (stock.replies, stock.unreadable) == (1, 0)
+    assert value is not None
+    origin, body = unpack(value)
+    assert origin.model == f"local:perplexity={t5}"
+    assert origin.endpoint == scorer.revision
+    text = read_chat(body).text
+    assert text is not None
+    assert Likelihood.model_validate_json(text).windows == 1
+
+
+def test_the_key_names_all_that_can_change_the_score(t5: Path, bart: Path, tmp_path: Path) -> None:
+    prompt = tmp_path / "own.j2"
+    prompt.write_text("{# purpose: another #}\nAsk about this: {{ text }}\n")
+    pair = Pair("Rome", "who?")
+    keys = [
+        QuestionScorer(str(folder), device="cpu", **settings).key(asked)
+        for folder, settings, asked in (
+            (t5, {}, pair),
+            (t5, {"dtype": "bfloat16"}, pair),
+            (t5, {"prompt": str(prompt)}, pair),
+            (t5, {"window": 40}, pair),
+            (t5, {"long": "window"}, pair),
+            (bart, {}, pair),
+            (t5, {}, Pair("Rome", "when?")),
+            (t5, {}, Pair("London", "who?")),
+        )
+    ]
+    assert len(set(keys)) == len(keys)
+    assert QuestionScorer(str(t5), device="cpu", batch=7).key(pair) == keys[0]
+
+
+def test_an_own_prompt_is_read_as_it_is_written(t5: Path, tmp_path: Path) -> None:
+    prompt = tmp_path / "own.j2"
+    prompt.write_text("{# purpose: the text alone #}\n{{ text }}\n")
+    (said,) = scores(t5, [Pair(PROMPT + "Rome", "who?")], prompt=str(prompt))
+    assert said.log_probability == pytest.approx(token_by_token(t5, Pair("Rome", "who?")), abs=TOLERANCE)
+
+
+def test_a_model_of_another_kind_is_refused(nli: Path) -> None:
+    with pytest.raises(UsageError, match=r"\(bert\) is not a sequence-to-sequence model"):
+        scores(nli, [Pair("a", "b")])
+
+
+@pytest.mark.usefixtures("torch_here")
+def test_the_published_scores_are_met_where_the_weights_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    try:
+        locate(perplexity.MODEL)
+    except UsageError:
+        pytest.skip(f"the weights of {perplexity.MODEL} are not on this machine")
+    for example, score in published_scores.compare(QuestionScorer()):
+        assert published_scores.agrees(example, score), (example, score)
+
+
+def test_published_scores_agree_at_two_decimals() -> None:
+    example = published_scores.EXAMPLES[0]
+    assert published_scores.agrees(example, 0.5449)
+    assert not published_scores.agrees(example, 0.5561)
+
+
+@pytest.mark.parametrize("kind", sorted(source_prompts.VARIABLES))
+def test_every_shipped_source_prompt_loads_and_is_listed(kind: str) -> None:
+    shipped = {path.stem for path in (prompting.folder() / "local").glob("*.j2")}
+    assert shipped == set(source_prompts.VARIABLES)
+    values = {name: f"<{name}>" for name in source_prompts.VARIABLES[kind]}
+    rendered = source_prompts.load(kind).render(values)
+    assert all(value in rendered for value in values.values())
+    assert "{" not in rendered
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("{{ text }}", "no header comment"),
+        ("{# purpose: x #}\nno place", "lacks the variable 'text'"),
+        ("{# purpose: x #}\n{{ txt }}", "unknown variable"),
+        ("{# purpose: x #}\n{% if text %}{{ text }}{% endif %}", "only plain variables"),
+        ("{# purpose: [ #}\n{{ text }}", "not YAML"),
+        ("{# source: x #}\n{{ text }}", "field purpose"),
+        ("{#\npurpose: x\nreply: json\n#}\n{{ text }}", "unknown field"),
+    ],
+)
+def test_a_wrong_source_prompt_is_refused(source: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.j2"
+    path.write_text(source)
+    with pytest.raises(UsageError, match=problem):
+        source_prompts.load("question_given_text", str(path))
