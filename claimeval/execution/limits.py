@@ -21,7 +21,7 @@ class Limits(Record):
     tpm: int | None = Field(default=None, ge=1)
     """Tokens a minute per model; None goes by what the provider says."""
     timeout: float = Field(default=300.0, gt=0)
-    """Seconds an attempt may take from sending to the last byte."""
+    """Seconds an attempt may take from sending to the last byte; engines on this machine take what they need."""
     attempts: int = Field(default=6, ge=1)
     """How often a call is tried when the provider fails; being told to slow down does not count."""
     backoff: float = Field(default=1.0, ge=0)
