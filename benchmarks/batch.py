@@ -34,7 +34,7 @@ from claimeval.execution.budget import Budget
 from claimeval.execution.cached import Replay
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.pipeline import in_order
+from claimeval.execution.side_by_side import in_order
 from claimeval.store import Store
 from claimeval.wire import write_chat
 from tests.execution.batch_kills import Instant, killed, online
