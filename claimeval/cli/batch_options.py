@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -57,3 +59,15 @@ def said(
     if batching != Batching():
         raise UsageError("--batch-retries, --detach, --by-hand and --online say how --batch asks; add --batch")
     return None
+
+
+def remind(cache: Path) -> None:
+    """Says on standard error that batches are under way, to somebody who is about to ask online."""
+    from claimeval.execution.batch_state import requests_under_way
+
+    if count := requests_under_way(cache):
+        print(
+            f"claimeval: {count:,} requests are under way in batches; what this run needs of them is asked, and paid, "
+            "once more. With --batch it waits for them (`claimeval batch list` shows them)",
+            file=sys.stderr,
+        )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import typer
 
 from claimeval.api import NO_SETTINGS, check_families, choose_metrics, incomplete, make_plan
+from claimeval.cli.batch_options import remind
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
 from claimeval.data.labels import read_labels
@@ -108,6 +109,9 @@ def carry_out_into(
 ) -> tuple[Outline, Progress]:
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
+    cache = settings.cache or default_folder()
+    if not settings.batching and not settings.offline:
+        remind(cache)
     with ProgressLine(sys.stderr) as line:
         progress = Progress(total, line.show)
         outline = asyncio.run(
@@ -115,7 +119,7 @@ def carry_out_into(
                 samples,
                 plan,
                 notes=record.notes,
-                cache=settings.cache or default_folder(),
+                cache=cache,
                 limits=settings.limits,
                 progress=progress,
                 offline=settings.offline,

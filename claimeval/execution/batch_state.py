@@ -255,6 +255,14 @@ class BatchState:
             raise StoreError(f"the record of batches {self._file} cannot be used: {error.strerror or error}") from error
 
 
+def requests_under_way(store: Path) -> int:
+    """How many requests ride in batches that a provider has; 0 where there never was a batch."""
+    if not (store / FILE).exists():
+        return 0
+    with BatchState(store) as state:
+        return sum(1 for batch in state.batches("submitted") for _ in state.waiting(batch.name))
+
+
 def _batch(row: tuple[Any, ...]) -> Batch:
     name, judge, *rest = row
     return Batch(name, Judge.model_validate_json(judge), *rest)

@@ -54,6 +54,10 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert table[0].split() == ["batch", "model", "requests", "answered", "failed", "age", "state"]
     assert table[1].split() == [listed["batch"][:8], "openai:judge", "3", "0", "0", "0:00", "validating"]
 
+    offline = claimeval(*command[:-1], "--offline")
+    assert "under way" not in offline.stderr
+    online = claimeval(*command[:-1], "--max-calls", "0")
+    assert online.stderr.startswith("claimeval: 3 requests are under way in batches; what this run needs of them is")
     collected = claimeval("batch", "collect")
     assert collected.returncode == 3
     assert collected.stdout.splitlines() == [
