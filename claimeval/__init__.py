@@ -78,6 +78,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("claimeval")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'claimeval' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"claimeval.{_HOME_OF[name]}"), name)

@@ -20,7 +20,7 @@ from claimeval.execution.batch import Batching
 from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
 from claimeval.families import Families
-from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.metrics import ABOUT_ANSWERS, METRICS, ClaimMetric, rows
 from claimeval.panel import Panel
 from claimeval.pipeline import Plan
 from claimeval.records import Claim, Sample, SampleResult
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Samples = str | Path | Iterable[Sample | Mapping[str, Any]]
-"""A file that `read_samples` reads, or samples, or mappings with the fields of `Sample`."""
+"""A file that `read_samples` reads, or samples, or mappings with the fields of `Sample`, or a pandas table of these."""
 PanelSettings = Panel | Mapping[str, Any]
 """Settings of `Panel`, all of them or some by name."""
 NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
@@ -54,6 +54,10 @@ class Report(NamedTuple):
     results: tuple[SampleResult, ...]
     summary: Summary
     manifest: Manifest
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {metric.mean}" for name, metric in self.summary.metrics.items())
+        return f"<Report of {len(self.results)} samples: {means}>"
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Writes a run directory: manifest, results, summary."""
@@ -75,7 +79,10 @@ class Report(NamedTuple):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a sample, indexed by sample id: per metric its value (NaN where undefined) and `METRIC_because`."""
-        import pandas
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError("a table needs pandas: pip install 'claimeval[pandas]'") from error
 
         table = pandas.DataFrame(
             [
@@ -191,7 +198,7 @@ async def ascore(
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt, said)
     check_families(plan, found.generators)
-    notes = judging.notes((*plan.judges, plan.extractor))
+    notes = judging.notes(plan.judges, plan.extractor)
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
     )
@@ -291,17 +298,23 @@ def voted_again(
 
 
 def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> tuple[ClaimMetric, ...]:
-    """The metrics that were asked for, or the built-in ones that some sample can feed.
+    """The metrics that were asked for, or the built-in ones about answers that some sample can feed.
+
+    Where none of these can be fed, `reference_support` is taken if it can: the file is a test set without answers.
 
     Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
     that was asked for, or none at all; DataError where two samples have one id.
     """
     if found.duplicate_ids:
         raise DataError(f"the id {found.duplicate_ids[0]!r} stands for more than one sample; ids must be unique")
-    chosen = rows(asked) if asked else tuple(m for m in METRICS.values() if found.feeds(m.name))
+    fed = tuple(metric for metric in METRICS.values() if not asked and found.feeds(metric.name))
+    chosen = rows(asked) if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
     if not chosen:
-        needs = "; ".join(incomplete(found, tuple(METRICS.values())))
-        raise UsageError(f"no sample can feed a metric: {needs}")
+        needs = "; ".join(incomplete(found, [METRICS[name] for name in ABOUT_ANSWERS]))
+        raise UsageError(
+            f"no sample can feed a metric: {needs}. Say with --field under which names they stand in the file, as in "
+            "--field answer=draft, or name a metric over what there is, as in --metrics on_policy=answer:policy"
+        )
     for metric in chosen:
         if not found.feeds(metric.name):
             lacks = ", ".join(incomplete(found, [metric]))
@@ -340,14 +353,19 @@ def incomplete(found: Survey, metrics: Sequence[ClaimMetric]) -> dict[str, list[
 def _samples(samples: Samples) -> list[Sample]:
     if isinstance(samples, (str, Path)):
         return list(read_samples(samples))
-    return [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(samples, 1)]
+    records = samples.to_dict("records") if hasattr(samples, "to_dict") else samples
+    return [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(records, 1)]
 
 
 def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
+    """A sample from its fields; NaN, which tables have for nothing, is nothing."""
     from claimeval.data.reading import sample
     from claimeval.data.rows import Row
 
-    return sample(Row(f"sample {number}", number, dict(fields)), {})
+    if not isinstance(fields, Mapping):
+        raise UsageError(f"sample {number} is a {type(fields).__name__}; give Sample records, mappings or a file name")
+    known = {name: value for name, value in fields.items() if not (isinstance(value, float) and value != value)}
+    return sample(Row(f"sample {number}", number, known), {})
 
 
 def blocking(way: Coroutine[Any, Any, T]) -> T:

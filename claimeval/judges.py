@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,8 +20,8 @@ NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 def judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTINGS) -> Judge:
     """The judge with everything settled that can change its answers; no call is made.
 
-    `settings` come on top of those in a judge file. UsageError for an unknown provider, an unreadable file, a bad
-    setting, or a key that is absent or malformed.
+    `settings` come on top of those in a judge file. UsageError for an unknown provider, an unreadable file or a bad
+    setting. Keys are checked when a run begins that needs them.
     """
     if isinstance(spec, str):
         spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
@@ -91,7 +91,17 @@ def line_up(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO
     return judges
 
 
-def notes(judges: Iterable[Judge]) -> tuple[str, ...]:
-    """What must stand beside the numbers of these judges, each note once."""
-    found = (backends.note(judge) for judge in judges)
-    return tuple(dict.fromkeys(note for note in found if note))
+def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
+    """What must stand beside the numbers: of all judges, or of those it names; and of claims taken by rule."""
+    said = {judge.name: _note(judge) for judge in judges}
+    if len(set(said.values())) == 1:
+        found = [note for note in set(said.values()) if note]
+    else:
+        found = [f"{name} gives a {note}" for name, note in said.items() if note]
+    if not found and _note(extractor):
+        found = [f"claims taken by {extractor.name}, by rule and not by a language model"]
+    return tuple(found)
+
+
+def _note(judge: Judge) -> str | None:
+    return backends.note(judge) if judge.provider in backends.PROVIDERS else None

@@ -36,7 +36,8 @@ class LineUp(NamedTuple):
 
 
 def named(specs: Sequence[str | Judge]) -> LineUp:
-    """The judges of these specs, of which one may be a panel file; its judges come first."""
+    """The judges of these specs, of which one may be a panel file; its judges come first. A single text is one spec."""
+    specs = [specs] if isinstance(specs, str) else specs
     files = [spec for spec in specs if isinstance(spec, str) and spec.endswith(_YAML)]
     panels = {spec: fields for spec in files if "judges" in (fields := read_file(Path(spec)))}
     if len(panels) > 1:

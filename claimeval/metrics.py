@@ -7,6 +7,7 @@ faithfulness          answer        contexts     is the answer grounded in what 
 correctness           answer        reference    precision against the gold answer
 coverage              reference     answer       recall of the gold answer
 context_recall        reference     contexts     did retrieval bring what the gold answer needs
+reference_support     reference     gold texts   is the gold answer borne out by the texts it was made from
 ====================  ============  ===========  ==========================================
 
 The value of a sample is the share of its judged claims that are supported.
@@ -38,7 +39,12 @@ class ClaimMetric(Record):
         return None
 
 
-FIELDS: dict[Part, str] = {"answer": "answer", "reference": "reference_answers", "contexts": "contexts"}
+FIELDS: dict[Part, str] = {
+    "answer": "answer",
+    "reference": "reference_answers",
+    "contexts": "contexts",
+    "reference_contexts": "reference_contexts",
+}
 """The field of a sample that holds each built-in part."""
 
 METRICS = {
@@ -63,8 +69,17 @@ METRICS = {
             against="contexts",
             says="retrieval brought what the gold answer needs",
         ),
+        ClaimMetric(
+            name="reference_support",
+            claims_of="reference",
+            against="reference_contexts",
+            says="gold answer borne out by the texts it was made from",
+        ),
     )
 }
+
+ABOUT_ANSWERS = ("faithfulness", "correctness", "coverage", "context_recall")
+"""The rows that are taken where none is asked for; `reference_support` is about the test set and taken without them."""
 
 _ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)")
 
@@ -89,8 +104,8 @@ def metric(spec: str | ClaimMetric) -> ClaimMetric:
 
 
 def rows(specs: Iterable[str | ClaimMetric]) -> tuple[ClaimMetric, ...]:
-    """Several rows; a name may stand once."""
-    found = tuple(metric(spec) for spec in specs)
+    """Several rows, as a list or as one text with commas; a name may stand once."""
+    found = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
     names = [row.name for row in found]
     if not names:
         raise UsageError(f"no metric asked for. Known: {', '.join(METRICS)}")

@@ -116,7 +116,9 @@ class Sample(Record):
             names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
             return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True)) or None
         if part == "answer":
-            return None if self.answer is None else (Document(id="answer", text=self.answer),)
+            if self.answer is None:
+                return None
+            return (Document(id="answer", text=self.answer),) if self.answer.strip() else ()
         return self.evidence.get(part)
 
     def text(self, part: Part) -> str | None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -67,11 +69,15 @@ class Manifest(Record):
     """What must stand beside the numbers, such as "lexical support score, not an LLM judgement"."""
     data: str | None = None
     """The file the samples came from."""
+    data_digest: str | None = None
+    """SHA-256 of that file's bytes."""
+    limit: int | None = None
+    """How many of its samples were taken; None for all."""
     versions: dict[str, str] = Field(default_factory=dict)
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        for field in ("metrics", "judges", "extractor", "prompts", "panel", "data"):
+        for field in ("metrics", "judges", "extractor", "prompts", "panel", "data", "data_digest", "limit"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None
@@ -94,8 +100,8 @@ class Summary(Record):
         return self.metrics[metric]
 
 
-def manifest(plan: Plan, notes: tuple[str, ...], data: str | None) -> Manifest:
-    """The manifest of a plan that is about to run."""
+def manifest(plan: Plan, notes: tuple[str, ...], data: str | None, *, limit: int | None = None) -> Manifest:
+    """The manifest of a plan that is about to run over a file, or over samples given in Python (`data` None)."""
     prompts = (
         PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
         for p in (plan.extract_prompt, plan.assess_prompt)
@@ -108,6 +114,8 @@ def manifest(plan: Plan, notes: tuple[str, ...], data: str | None) -> Manifest:
         panel=plan.panel,
         notes=notes,
         data=data,
+        data_digest=_digest(Path(data)) if data and Path(data).is_file() else None,
+        limit=limit,
         versions=versions(),
     )
 
@@ -115,7 +123,12 @@ def manifest(plan: Plan, notes: tuple[str, ...], data: str | None) -> Manifest:
 def versions() -> dict[str, str]:
     """The versions of everything that can change a number."""
     packages = ("claimeval", "openai", "mistralai", "pydantic", "jinja2", "diskcache")
-    return {package: version(package) for package in packages}
+    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def to_line(result: SampleResult) -> bytes:
@@ -143,13 +156,15 @@ class RunWriter:
     def __init__(self, folder: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
         self.folder = folder
         self._manifest = manifest
-        if not overwrite:
-            _check_free(folder, manifest)
         self._part = folder / f"{RESULTS}.part"
-        with _explained(folder):
+        try:
+            if not overwrite:
+                _check_free(folder, manifest)
             folder.mkdir(parents=True, exist_ok=True)
             self._file = _open_alone(self._part)
             _write(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
+        except OSError as error:
+            raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
     def add(self, result: SampleResult) -> None:
         """Appends one sample."""
@@ -230,7 +245,8 @@ def _check_free(folder: Path, manifest: Manifest) -> None:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return
     if field := manifest.differs(load_manifest(folder)):
-        raise UsageError(f"{folder} holds a run with other {field}; give another --out, or --overwrite it")
+        what = {"data_digest": "contents of its data file", "limit": "--limit"}.get(field, field)
+        raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
 
 
 def write_summary(folder: Path, summary: Summary) -> None:

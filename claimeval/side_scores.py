@@ -83,7 +83,8 @@ def write(
 
 def _metric(values: array[float], missing: Counter[str], unit: str) -> SideMetric:
     estimate = mean_interval(values, support=(0.0, 1.0) if unit == "share" else (-math.inf, math.inf))
-    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    low, high = estimate.low, estimate.high
+    ci = None if low is None or high is None or math.isinf(high - low) else (low, high)
     return SideMetric(mean=estimate.value, ci=ci, n=len(values), missing=dict(sorted(missing.items())), unit=unit)
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from claimeval.errors import StoreError
+from claimeval.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     import diskcache
@@ -206,6 +206,8 @@ def _damaged(folder: Path, key: str) -> StoreError:
 
 def _prepare(folder: Path) -> bool:
     """Makes the folder, or makes sure that it is a store of this format and ours alone; True once it was in use."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"the store {folder} is a file; --cache names a folder")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     marker = folder / MARKER
     if not marker.exists():

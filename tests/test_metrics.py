@@ -19,12 +19,13 @@ def test_every_row_says_what_it_needs(name: str) -> None:
     assert row.lacks(Sample(id="a", question="Q")) == row.claims_of
 
 
-def test_the_four_rows_are_the_ones_of_the_definition() -> None:
+def test_the_rows_are_the_ones_of_the_definition() -> None:
     assert {name: (row.claims_of, row.against) for name, row in METRICS.items()} == {
         "faithfulness": ("answer", "contexts"),
         "correctness": ("answer", "reference"),
         "coverage": ("reference", "answer"),
         "context_recall": ("reference", "contexts"),
+        "reference_support": ("reference", "reference_contexts"),
     }
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from claimeval.errors import StoreError
+from claimeval.errors import StoreError, UsageError
 from claimeval.store import MARKER, Store
 
 FULL = b"\x00\r\n\xff" * 20_000
@@ -286,7 +286,7 @@ def test_a_store_of_another_format_is_refused(folder: Path, content: str) -> Non
 
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(folder: Path) -> None:
     folder.write_text("x")
-    with pytest.raises(StoreError, match=r"store cannot be used: File exists"):
+    with pytest.raises(UsageError, match="is a file; --cache names a folder"):
         Store(folder)
 
 

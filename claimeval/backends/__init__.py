@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from types import ModuleType
 from typing import NamedTuple, Protocol
 
 from claimeval.calls import Completion, Judge, Request
@@ -70,25 +71,36 @@ def provider(model: str) -> Provider:
     return PROVIDERS[name]
 
 
+def _module(judge: Judge) -> ModuleType:
+    return importlib.import_module(provider(judge.model).module)
+
+
 def resolve(judge: Judge) -> Judge:
     """The judge with its effective endpoint and defaults filled in; checks all that can be checked without a call.
 
-    UsageError for an unknown model of a local engine, a bad URL, or a key that is absent, empty or malformed.
+    UsageError for an unknown model of a local engine or a bad URL. A key is not needed yet: see `check_key`.
     """
-    module = importlib.import_module(provider(judge.model).module)
+    module = _module(judge)
     resolved: Callable[[Judge], Judge] = module.resolve
     return resolved(judge)
 
 
+def check_key(judge: Judge) -> None:
+    """UsageError where the key that a resolved judge's calls will need is absent, empty or malformed."""
+    found: Callable[[Judge], object] | None = getattr(_module(judge), "api_key", None)
+    if found:
+        found(judge)
+
+
 def open_backend(judge: Judge) -> AbstractAsyncContextManager[Backend]:
     """The backend for a resolved judge, to be entered inside the run that uses it."""
-    module = importlib.import_module(provider(judge.model).module)
+    module = _module(judge)
     opened: Callable[[Judge], AbstractAsyncContextManager[Backend]] = module.open_backend
     return opened(judge)
 
 
 def note(judge: Judge) -> str | None:
     """What must be said beside the numbers of this judge; None for language models."""
-    module = importlib.import_module(provider(judge.model).module)
+    module = _module(judge)
     said: Callable[[Judge], str] | None = getattr(module, "note", None)
     return said(judge) if said else None

@@ -36,9 +36,7 @@ def resolve(judge: Judge) -> Judge:
         settled["temperature"] = 0.0
     if judge.extra:
         _check_fields(judge)
-    resolved = judge.model_copy(update=settled)
-    api_key(resolved)
-    return resolved
+    return judge.model_copy(update=settled)
 
 
 def _check_fields(judge: Judge) -> None:

@@ -52,9 +52,7 @@ def resolve(judge: Judge) -> Judge:
             settled["max_tokens"] = REASONING_MAX_TOKENS
     elif "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
-    resolved = judge.model_copy(update=settled)
-    api_key(resolved)
-    return resolved
+    return judge.model_copy(update=settled)
 
 
 def api_key(judge: Judge) -> SecretStr:

@@ -20,7 +20,7 @@ SHOWN = 20
 
 def examine_and_tell(data: Path, asked: tuple[str, ...] | None, fields: tuple[str, ...], *, as_json: bool) -> None:
     """Examines a file and exits with 1 when something in it is broken."""
-    metrics = tuple(METRICS.values()) + tuple(m for m in rows(asked or tuple(METRICS)) if m.name not in METRICS)
+    metrics = rows(asked or tuple(METRICS))
     malformed: list[str] = []
     found: Survey | None = None
     try:
@@ -53,20 +53,25 @@ def _tell(
     for column in ("metric", "claims of", "against", "can be fed"):
         table.add_column(column)
     for metric in metrics:
-        lacks = found.lacks[metric.name]
-        said = "; ".join(f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in lacks)
-        table.add_row(metric.name, metric.claims_of, metric.against, escape(said) if lacks else "[green]yes[/]")
+        table.add_row(metric.name, metric.claims_of, metric.against, _fed(metric, found))
     console.print(table)
     for line in _remarks(found):
         console.print(f"- {escape(line)}", soft_wrap=True)
+
+
+def _fed(metric: ClaimMetric, found: Survey) -> str:
+    said = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in found.lacks[metric.name]]
+    if not found.feeds(metric.name):
+        return f"[red]no[/]: {escape('; '.join(said))}"
+    if "contexts" in (metric.claims_of, metric.against) and found.empty_contexts:
+        said.append(f"{found.empty_contexts} have no contexts or an empty one")
+    return f"[green]yes[/], but {escape('; '.join(said))}" if said else "[green]yes[/]"
 
 
 def _remarks(found: Survey) -> list[str]:
     remarks = []
     if found.duplicate_ids:
         remarks.append(f"{len(found.duplicate_ids)} ids stand more than once (first: {found.duplicate_ids[0]!r})")
-    if found.empty_contexts:
-        remarks.append(f"{found.empty_contexts} samples have no contexts or an empty one")
     if found.unanswered or found.empty_answers:
         remarks.append(f"{found.unanswered} samples have no answer, {found.empty_answers} an empty one")
     if found.damaged:

@@ -36,7 +36,7 @@ def lexical(
 
     score_and_tell(
         data,
-        metrics=tuple(metrics.split(",")) if metrics else None,
+        metrics=tuple(metrics.split(",")) if metrics is not None else None,
         normalisation=normalisation,
         out=out,
         fields=tuple(field or ()),

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stop
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -80,6 +81,23 @@ for group in (
     prompts,
 ):
     app.add_typer(group)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import claimeval
+
+        print(f"claimeval {claimeval.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of claimeval itself."""
 
 
 def main() -> None:

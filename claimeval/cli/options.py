@@ -19,8 +19,8 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         "-j",
-        help="Who assesses the claims: `openai:gpt-5-mini`, `mistral:mistral-large-latest`, `local:lexical`, "
-        "`openai:MODEL@http://127.0.0.1:8000/v1` for any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+        help="Who assesses the claims: `openai:MODEL`, `mistral:MODEL`, `local:lexical`, `openai:MODEL@URL` for any "
+        "OpenAI-compatible server, or a YAML file. Repeat for a panel.",
     ),
 ]
 JudgesOrNone = Annotated[
@@ -28,8 +28,8 @@ JudgesOrNone = Annotated[
     typer.Option(
         "--judge",
         "-j",
-        help="Who assesses the claims: `openai:gpt-5-mini`, `mistral:mistral-large-latest`, `local:lexical`, "
-        "`openai:MODEL@http://127.0.0.1:8000/v1` for any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+        help="Who assesses the claims: `openai:MODEL`, `mistral:MODEL`, `local:lexical`, `openai:MODEL@URL` for any "
+        "OpenAI-compatible server, or a YAML file. Repeat for a panel.",
         show_default=False,
     ),
 ]
@@ -42,8 +42,8 @@ Metrics = Annotated[
     typer.Option(
         "--metrics",
         "-m",
-        help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, or your own as "
-        "`name=claims_of:against` (`on_policy=answer:policy`). Default: the built-in ones that the file can feed.",
+        help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, `reference_support`, or "
+        "one of your own, `NAME=OF:AGAINST`, as in `on_policy=answer:policy`. Default: those that the file can feed.",
         show_default=False,
     ),
 ]

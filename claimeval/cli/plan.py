@@ -84,7 +84,7 @@ def plan(
     forecast_and_tell(
         data,
         judges=tuple(judge),
-        metrics=tuple(metrics.split(",")) if metrics else None,
+        metrics=tuple(metrics.split(",")) if metrics is not None else None,
         extractor=extractor,
         prompts=(extract_prompt, assess_prompt),
         with_labels=labels is not None,

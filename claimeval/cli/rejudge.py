@@ -121,7 +121,7 @@ def rejudge(
             judges=tuple(judge or ()),
             keep=keep_verdicts,
             extractor=extractor,
-            metrics=tuple(metrics.split(",")) if metrics else None,
+            metrics=tuple(metrics.split(",")) if metrics is not None else None,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
             panel=p.said(vote, tie, quorum, replicates, escalate, on_same_family, leave_own_family_out, families),

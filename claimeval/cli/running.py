@@ -81,10 +81,10 @@ def run_and_tell(settings: Settings) -> None:
         with_labels=settings.labels is not None,
     )
     check_families(plan, found.generators)
-    record = manifest(plan, notes_of((*plan.judges, plan.extractor)), str(settings.data))
+    record = manifest(plan, notes_of(plan.judges, plan.extractor), str(settings.data), limit=settings.limit)
     folder = settings.out or default_out(record)
     run = identity(plan, samples) if settings.limits.capped else ""
-    outline, _ = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
+    outline, progress = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
     if outline.paused and not settings.json:
         raise typer.Exit(ending(outline))
     if not settings.json:
@@ -95,6 +95,9 @@ def run_and_tell(settings: Settings) -> None:
         print(json.dumps(paths | outline.summary.model_dump(), indent=1, ensure_ascii=False))
     elif report:
         print(f"Report: {report}")
+        print(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
+    if progress.last_failure and any(metric.failure_rate for metric in outline.summary.metrics.values()):
+        _say(f"the last failure: {progress.last_failure}")
     raise typer.Exit(exit_code(outline, gates, settings.max_missing))
 
 

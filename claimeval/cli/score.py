@@ -58,7 +58,7 @@ def score(
         Settings(
             data=data,
             judges=tuple(judge),
-            metrics=tuple(metrics.split(",")) if metrics else None,
+            metrics=tuple(metrics.split(",")) if metrics is not None else None,
             extractor=extractor,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,

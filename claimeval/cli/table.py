@@ -30,7 +30,7 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     console = Console(highlight=False, emoji=False)
     console.print(_heading(manifest, summary, total))
     for note in summary.notes:
-        console.print(f"[bold yellow]Note:[/] these numbers are a {escape(note)}.")
+        console.print(f"[bold yellow]Note:[/] {escape(note)}.")
     console.print(_scores(summary))
     for name, metric in summary.metrics.items():
         console.print(Padding(f"[dim]{escape(name)}: {_details(metric)}[/]", (0, 0, 0, 1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,8 +58,10 @@ def _decoded(path: Path, line: int, data: bytes) -> str:
     except UnicodeDecodeError as error:
         utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         hint = "it looks like UTF-16" if utf16 else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
+        encoding = "UTF-16" if utf16 else "ISO-8859-1"
         raise DataError(
-            f"{path}, line {line}: not UTF-8 ({hint}); convert the file, e.g. with iconv -t UTF-8"
+            f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
+            f"iconv -f {encoding} -t UTF-8 {path} > {path.stem}.utf8{path.suffix}"
         ) from error
 
 
@@ -115,13 +117,24 @@ def _csv(path: Path, on_error: OnError) -> Iterator[Row]:
     text = _decoded(path, 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
+        names = reader.fieldnames or ()
+        _check_header(path, names)
         for number, fields in enumerate(reader, 1):
             place = f"{path}, line {reader.line_num}"
             if None in fields or None in fields.values():
-                raise DataError(f"{place}: the row does not have {len(reader.fieldnames or ())} columns")
+                on_error(DataError(f"{place}: the row does not have {len(names)} columns"))
+                continue
             yield Row(place, number, {name: _cell(value, place, name) for name, value in fields.items() if value != ""})
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    twice = next((name for name in names if list(names).count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{path}, line 1: two columns are called {twice!r}")
+    if len(names) == 1 and (other := next((c for c in ";\t|" if c in names[0]), None)):
+        raise DataError(f"{path}, line 1: the columns are separated by {other!r}; separate them by commas")
 
 
 def _cell(value: str, place: str, name: str) -> object:
@@ -138,14 +151,19 @@ def _cell(value: str, place: str, name: str) -> object:
 
 def _parquet(path: Path, on_error: OnError) -> Iterator[Row]:
     try:
-        from pyarrow import parquet
+        from pyarrow import ArrowException, parquet
     except ImportError as error:
         raise UsageError("reading .parquet needs pyarrow: pip install 'claimeval[parquet]'") from error
     number = 0
-    for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
-        for fields in batch.to_pylist():
-            number += 1
-            yield Row(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
+            for fields in batch.to_pylist():
+                number += 1
+                yield Row(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
+    except ArrowException as error:
+        raise DataError(
+            f"{path} is not a Parquet file that can be read: {' '.join(str(error).split())[:200]}"
+        ) from error
 
 
 def _object(fields: object, place: str) -> dict[str, object]:

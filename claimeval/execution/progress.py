@@ -42,6 +42,8 @@ class Progress:
         self.in_flight = 0
         self.failures: Counter[str] = Counter()
         """Failed attempts by reason."""
+        self.last_failure: str | None = None
+        """What the last failed attempt said."""
         self.possibly_paid = 0
         """Failed attempts that the provider may have charged for."""
         self.tokens = 0
@@ -71,6 +73,7 @@ class Progress:
         elif outcome:
             self.failures[outcome.reason] += 1
             self.possibly_paid += outcome.possibly_paid
+            self.last_failure = outcome.message
         self.tell()
 
     def batched(self, requests: int) -> None:

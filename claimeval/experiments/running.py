@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from claimeval.backends import check_key
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import UsageError
@@ -81,6 +82,9 @@ async def run(
 
     In batches no arm waits for its own: what all of them need rides in the same rounds.
     """
+    if not offline:
+        for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
+            check_key(judge)
     calls: Counter[str] = Counter()
     whole = "-".join(identity(p, prepared.samples()) for p in prepared.plans) if limits.capped else ""
     if batching:
@@ -123,8 +127,8 @@ async def _carry_out_arm(
     prepared: Prepared, folder: Path, arm_plan: Plan, settings: _Settings, progress: Progress
 ) -> Outline:
     """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
-    said = notes((*arm_plan.judges, arm_plan.extractor))
-    record = manifest(arm_plan, said, str(prepared.design.data))
+    said = notes(arm_plan.judges, arm_plan.extractor)
+    record = manifest(arm_plan, said, str(prepared.design.data), limit=prepared.design.limit)
     writer = RunWriter(folder, record)
     outline = await carry_out(
         Anew(prepared.samples),

@@ -210,7 +210,7 @@ def _record(source: Source, plan: Plan, known: Known) -> Manifest:
     """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
     before = source.manifest
     taker = before.extractor if before and known.claims_hold else plan.extractor
-    notes = judging.notes(person for person in (*plan.judges, taker) if person.provider != RECORDED)
+    notes = judging.notes(plan.judges, taker)
     record = manifest(plan, notes, source.name)
     if before is None:
         return record

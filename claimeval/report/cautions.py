@@ -19,7 +19,7 @@ def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...
     """All that applies, gravest first; `shorter` has the names of judges as they are shown."""
     return (
         *_incomplete(summary),
-        *(Caution(kind="note", text=f"These numbers are a {note}.") for note in summary.notes),
+        *(Caution(kind="note", text=f"{note[0].upper()}{note[1:]}.") for note in summary.notes),
         *_same_family(summary, shorter),
         *_lost(summary.metrics),
         *_ungrounded(summary.metrics),

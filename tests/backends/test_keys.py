@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from claimeval import judges
+from claimeval.backends import check_key
 from claimeval.backends.keys import ENDPOINT_KEY, is_this_machine, key_for, read_key, scrub, scrub_body
 from claimeval.errors import UsageError
 
@@ -45,13 +46,14 @@ def test_what_a_file_leaves_around_a_key_does_not_count(left: str) -> None:
 def test_a_judge_without_its_key_fails_before_any_call(
     model: str, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    judge = judges.judge(model)
     with pytest.raises(UsageError, match=f"{variable} is not set"):
-        judges.judge(model)
+        check_key(judge)
     monkeypatch.setenv(variable, f"{KEY}\nexport")
     with pytest.raises(UsageError, match=f"{variable} holds a line break"):
-        judges.judge(model)
+        check_key(judge)
     monkeypatch.setenv(variable, KEY)
-    assert judges.judge(model).model == model
+    check_key(judge)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_score_writes_the_run_and_prints_json_for_scripts(
     printed = json.loads(done.stdout)
     assert printed["metrics"]["faithfulness"]["mean"] == 0.75
     folder = data.parent / "here" / "run"
-    assert load_summary(folder).metrics["coverage"].mean == pytest.approx(2.5 / 3)
+    assert load_summary(folder).metrics["coverage"].mean == 0.75
     assert [result.sample.id for result in read_results(folder)] == ["good", "bad", "silent"]
 
 
@@ -55,7 +55,7 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
         folder = data.parent / "here" / "run"
         files.append([(folder / name).read_bytes() for name in ("results.jsonl", "summary.json", "manifest.json")])
     assert files[0] == files[1]
-    assert len(server.exchanges()) == 15
+    assert len(server.exchanges()) == 14
 
 
 def test_worst_claims_name_question_claim_verdict_and_evidence(
@@ -170,10 +170,10 @@ def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, 
         "line 5: no question",
         "1 lack reference_answers (first: good)",
         "1 ids stand more than once (first: 'good')",
-        "1 samples have no contexts or an empty one",
+        "1 have no contexts or an empty one",
         "look wrongly decoded (first: 'good'",
     ):
-        assert words in done.stdout, words
+        assert words in " ".join(done.stdout.split()), words
     found = json.loads(claimeval("doctor", data, "--json").stdout)
     assert found["samples"] == 4
     assert len(found["malformed"]) == 2

@@ -90,7 +90,7 @@ def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
     says = {"a": TOWER_SAYS, "b": {}}
     said = [c.text for c in gather(make(tmp_path / "ties", says=says, notes=notes)).cautions]
     assert said == [
-        "These numbers are a lexical support score, not an LLM judgement.",
+        "Lexical support score, not an LLM judgement.",
         "Claims on which the judges are divided, which count neither way: 2 of 3 in faithfulness "
         "(bounds 0.33 to 1.00).",
     ]
