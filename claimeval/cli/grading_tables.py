@@ -50,15 +50,15 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("against people", no_wrap=True)
     orders = [f"tau {order.measure}" for order in first.orders]
-    for name in ("pairs", "holes", "same grade", "kappa", "quadratic", "binary", *orders):
+    for name in ("pairs", "holes", "kappa", "95 %", "quadratic", "binary", *orders):
         table.add_column(name, justify="right", no_wrap=True)
     for name, one in held.items():
         table.add_row(
             escape(name),
             str(one.pairs),
             str(one.holes),
-            _number(one.exact),
             _number(one.kappa),
+            _interval(one.kappa),
             _number(one.kappa_quadratic),
             _number(one.kappa_binary),
             *("-" if order.tau is None else f"{order.tau:.3f}" for order in one.orders),
@@ -66,7 +66,8 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
     console.print(table)
     for name, one in held.items() if confusions else ():
         if one.kappa is not None:
-            console.print(f"\n [bold]Grades of {escape(name)}[/] (columns) where people gave (rows):")
+            console.print(f"\n [bold]Grades of {escape(name)}[/] (columns) where people gave (rows); the same in")
+            console.print(f" {_number(one.exact)} of the pairs:")
             console.print(_confusion(one))
     for order in first.orders if confusions else ():
         console.print(
@@ -87,9 +88,11 @@ def _confusion(one: Validity) -> Table:
 
 
 def _number(value: Value | None) -> str:
-    if value is None or value.value is None:
-        return "-"
-    return f"{value.value:.3f}" + ("" if value.low is None else f" ({value.low:.2f} to {value.high:.2f})")
+    return "-" if value is None or value.value is None else f"{value.value:.3f}"
+
+
+def _interval(value: Value | None) -> str:
+    return "-" if value is None or value.low is None or value.high is None else f"{value.low:.2f}-{value.high:.2f}"
 
 
 def _mean(value: float | None) -> str:
