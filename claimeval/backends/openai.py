@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from claimeval.backends import Keep
@@ -94,11 +95,17 @@ def body(request: Request) -> dict[str, Any]:
         "reasoning_effort": judge.reasoning_effort,
         "logprobs": True if request.top_logprobs else None,
         "top_logprobs": request.top_logprobs,
+        **judge.extra,
     }
     if request.response_schema and judge.structured:
-        schema = {"name": "reply", "strict": True, "schema": json.loads(request.response_schema)}
+        schema = {"name": "reply", "strict": True, "schema": _parsed(request.response_schema)}
         fields["response_format"] = {"type": "json_schema", "json_schema": schema}
     return {name: value for name, value in fields.items() if value is not None}
+
+
+@lru_cache(maxsize=16)
+def _parsed(schema: str) -> Any:
+    return json.loads(schema)
 
 
 class OpenAIBackend:
@@ -110,14 +117,14 @@ class OpenAIBackend:
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """The reply as the server sent it; the SDK's own model of it is never built."""
+        import httpx2
         import openai
 
         exchange = Exchange(self._key, keep)
         with exchange.open():
             try:
-                await self._sdk.chat.completions.with_raw_response.create(
-                    **body(request), extra_body=request.judge.extra or None
-                )
+                # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU time of a call.
+                await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body(request))
             except openai.APIConnectionError as error:
                 exchange.break_off(error.__cause__ or error)
             except openai.APIStatusError:
