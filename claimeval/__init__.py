@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from claimeval.data.reading import read_samples
     from claimeval.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
     from claimeval.metrics import METRICS, ClaimMetric
+    from claimeval.panel import Panel
     from claimeval.records import (
         Assessment,
         Call,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Score,
         Verdict,
     )
+    from claimeval.rejudging import arejudge, rejudge
     from claimeval.run import Manifest, Summary
     from claimeval.scoring import MetricSummary
 
@@ -43,6 +45,8 @@ _HOMES = {
         *("Assessment", "Call", "Claim", "Document", "Extraction"),
         *("Sample", "SampleResult", "Score", "Verdict"),
     ),
+    "panel": ("Panel",),
+    "rejudging": ("arejudge", "rejudge"),
     "run": ("Manifest", "Summary"),
     "scoring": ("MetricSummary",),
 }
@@ -61,6 +65,7 @@ __all__ = [
     "Judge",
     "Manifest",
     "MetricSummary",
+    "Panel",
     "PromptError",
     "Report",
     "Sample",
@@ -71,8 +76,10 @@ __all__ = [
     "Summary",
     "UsageError",
     "Verdict",
+    "arejudge",
     "ascore",
     "read_samples",
+    "rejudge",
     "score",
 ]
 
