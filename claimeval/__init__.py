@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from claimeval.api import Report, ascore, score
     from claimeval.calls import Judge
+    from claimeval.comparing import compare
     from claimeval.data.reading import read_samples
     from claimeval.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
     from claimeval.metrics import METRICS, ClaimMetric
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "api": ("Report", "ascore", "score"),
     "calls": ("Judge",),
+    "comparing": ("compare",),
     "data.reading": ("read_samples",),
     "errors": ("ClaimevalError", "DataError", "PromptError", "StoppedEarly", "StoreError", "UsageError"),
     "metrics": ("METRICS", "ClaimMetric"),
@@ -78,6 +80,7 @@ __all__ = [
     "Verdict",
     "arejudge",
     "ascore",
+    "compare",
     "read_samples",
     "rejudge",
     "score",
