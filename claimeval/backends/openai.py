@@ -123,7 +123,7 @@ class OpenAIBackend:
         exchange = Exchange(self._key, keep)
         with exchange.open():
             try:
-                # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU time of a call.
+                # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
                 await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body(request))
             except openai.APIConnectionError as error:
                 exchange.break_off(error.__cause__ or error)

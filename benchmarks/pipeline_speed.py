@@ -1,0 +1,354 @@
+"""What a run costs beside what it must cost: wall clock, CPU a call, everything cached, memory, rate limits.
+
+From the root of the checkout:
+
+    python -m benchmarks.pipeline_speed wall      # against calls x latency / calls in flight; a minute
+    python -m benchmarks.pipeline_speed cpu       # CPU a call beside the same requests by AsyncOpenAI alone
+    python -m benchmarks.pipeline_speed cached    # a run whose every reply is stored
+    python -m benchmarks.pipeline_speed memory    # 10,000 and 100,000 samples; --samples 1000 for a tenth of both
+    python -m benchmarks.pipeline_speed rate      # a server that lets 60 requests, 10,000 tokens a minute pass; 4 minutes
+
+The provider is a loopback server in a process of its own. CPU and memory are those of the process that is measured
+and of nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. ragas and
+deepeval are measured beside `cpu` and `cached` where they are installed in the same environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import speed_peers as peers
+from claimeval.api import make_plan
+from claimeval.backends import openai as backend
+from claimeval.calls import Judge, Outcome, Request
+from claimeval.evaluation import carry_out
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.execution.replies import pack
+from claimeval.metrics import rows
+from claimeval.pipeline import Plan, evaluate
+from claimeval.records import Document, Sample
+from claimeval.run import RunWriter, manifest
+from claimeval.store import Store
+from claimeval.wire import read_chat, write_chat
+from tests import claim_judge
+from tests.loopback import Handle, Latency, Options, serve
+from tests.loopback import Limits as ServerLimits
+
+METRICS = ("faithfulness", "correctness", "coverage")
+"""Two extractions and three assessments a sample."""
+CALLS = 5
+WORDS = "The tower of Porto Alto was begun by Ana Souto in the spring and it is built of granite from the north."
+
+
+def samples(count: int) -> Iterator[Sample]:
+    """Answers of four claims, references of two, three documents of about 80 words."""
+    for i in range(count):
+        answer = f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It stands to this day."
+        documents = [Document(id=f"page-{n}", text=f"Page {n} on tower {i}. " + f"{WORDS} " * 4) for n in range(3)]
+        yield Sample(
+            id=f"sample-{i}",
+            question=f"What should I know about tower {i}?",
+            answer=answer,
+            contexts=tuple(documents),
+            reference_answers=(f"Tower {i} is {i} metres high. It was built by Ana Souto.",),
+        )
+
+
+def plan_at(url: str) -> Plan:
+    judge = Judge(name="judge", model="openai:judge", endpoint=url)
+    return make_plan([judge], None, rows(METRICS), "atomic", "three_way")
+
+
+def run(plan: Plan, count: int, folder: Path, *, offline: bool = False, **limits: float) -> Progress:
+    """A run with everything that belongs to it: store, results, summary."""
+    progress = Progress(count)
+    writer = RunWriter(folder / "run", manifest(plan, (), None), overwrite=True)
+    outline = asyncio.run(
+        carry_out(
+            samples(count),
+            plan,
+            notes=(),
+            cache=folder / "store",
+            limits=Limits.model_validate(limits),
+            progress=progress,
+            offline=offline,
+            on_result=writer.add,
+        )
+    )
+    writer.finish(outline.summary)
+    assert outline.summary.complete
+    assert outline.summary["faithfulness"].mean == 0.75, "the scores are those that the rule foretells"
+    return progress
+
+
+def table(title: str, columns: tuple[str, ...], lines: list[tuple[object, ...]]) -> None:
+    """Prints a table with its columns aligned."""
+    cells = [columns, *[tuple(f"{c:.3f}" if isinstance(c, float) else str(c) for c in line) for line in lines]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    print(f"\n{title}")
+    for row in cells:
+        print("  ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))))
+
+
+# --- wall ---
+
+
+def wall(count: int) -> None:
+    """The goal is 1.05 at most."""
+    lines: list[tuple[object, ...]] = []
+    for name, latency in {
+        "200 ms": Latency(seconds=0.2),
+        "200 ms, 5 % at 3 s": Latency(seconds=0.2, tail_seconds=3.0, tail_rate=0.05, seed=1),
+    }.items():
+        for in_flight in (16, 64):
+            with serve(server_options(latency)) as server, tempfile.TemporaryDirectory() as folder:
+                plan = plan_at(server.url)
+                warm_up(server)
+                started = time.perf_counter()
+                progress = run(plan, count, Path(folder), concurrency=in_flight)
+                seconds = time.perf_counter() - started
+                assert progress.calls == CALLS * count
+                ideal = sum(latency.of(n) for n in range(1, CALLS * count + 1)) / in_flight
+                lines.append((name, in_flight, progress.calls, seconds, ideal, seconds / ideal))
+    table(
+        "wall clock of a run", ("latency", "in flight", "calls", "seconds", "calls x latency / in flight", "ratio"), lines
+    )
+
+
+def server_options(latency: Latency = Latency()) -> Options:
+    return Options(judge="tests.claim_judge:make", latency=latency)
+
+
+def warm_up(server: Handle) -> None:
+    """What a process loads on first use is loaded before the clock starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(plan_at(server.url), 2, Path(folder))
+
+
+# --- CPU a call ---
+
+
+class Recording:
+    """Answers in this process, and remembers or stores what it was asked."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.requests: list[Request] = []
+        self._store = store
+
+    async def ask(self, request: Request) -> Outcome:
+        said = claim_judge.answer({"messages": [{"role": m.role, "content": m.content} for m in request.messages]})
+        reply = read_chat(write_chat(str(said.content), "judge"))
+        if self._store is not None:
+            self._store.put(request.key, pack(request, reply))
+        else:
+            self.requests.append(request)
+        return reply
+
+
+def bodies(plan: Plan, count: int) -> list[dict[str, Any]]:
+    """The bodies of all requests of a run."""
+    recording = Recording()
+
+    async def main() -> None:
+        for sample in samples(count):
+            await evaluate(sample, plan, recording)
+
+    asyncio.run(main())
+    return [backend.body(request) for request in recording.requests]
+
+
+def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
+    """The same requests through AsyncOpenAI and nothing else: workers that pull from an iterator."""
+    from openai import AsyncOpenAI
+
+    async def main() -> None:
+        waiting = iter(requests)
+        async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as sdk:
+
+            async def worker() -> None:
+                for body in waiting:
+                    reply = await sdk.chat.completions.create(**body)
+                    assert reply.choices[0].message.content
+
+            await asyncio.gather(*[worker() for _ in range(in_flight)])
+
+    asyncio.run(main())
+
+
+def cpu(count: int, rounds: int, in_flight: int) -> None:
+    """The goal is a quarter more than AsyncOpenAI at most."""
+    spent: dict[str, list[float]] = {"AsyncOpenAI alone": [], "claimeval": []}
+    with serve(server_options()) as server:
+        plan = plan_at(server.url)
+        requests = bodies(plan, count)
+        bare(server.url, requests[:100], in_flight)
+        warm_up(server)
+        for _ in range(rounds):
+            spent["AsyncOpenAI alone"].append(cpu_ms(lambda: bare(server.url, requests, in_flight)) / len(requests))
+            with tempfile.TemporaryDirectory() as folder:
+                way = cpu_ms(lambda folder=folder: run(plan, count, Path(folder), concurrency=in_flight))
+                spent["claimeval"].append(way / len(requests))
+        for name, measure in peers.PER_CALL.items():
+            if found := measure(server.url, list(samples(count)), in_flight):
+                spent[name] = [found]
+    floor = statistics.median(spent["AsyncOpenAI alone"])
+    lines: list[tuple[object, ...]] = [
+        (name, statistics.median(found), min(found), statistics.median(found) / floor) for name, found in spent.items()
+    ]
+    table(
+        f"CPU a call, {len(requests)} calls, {in_flight} in flight, no latency",
+        ("", "median ms", "best ms", "to AsyncOpenAI"),
+        lines,
+    )
+
+
+def cpu_ms(work: Callable[[], object]) -> float:
+    """CPU time of this process, all threads, in milliseconds."""
+    before = time.process_time()
+    work()
+    return 1000 * (time.process_time() - before)
+
+
+# --- everything cached ---
+
+
+def fill(plan: Plan, count: int, folder: Path) -> None:
+    """Puts every reply of a run into the store without a server."""
+
+    async def main() -> None:
+        with Store(folder / "store") as store:
+            recording = Recording(store)
+            for sample in samples(count):
+                await evaluate(sample, plan, recording)
+
+    asyncio.run(main())
+
+
+def cached(counts: tuple[int, ...], rounds: int) -> None:
+    """The goal is 1,000 samples a second of CPU time, results written, whatever their number."""
+    plan = plan_at("http://127.0.0.1:9/v1")
+    lines: list[tuple[object, ...]] = []
+    for count in counts:
+        with tempfile.TemporaryDirectory() as folder:
+            fill(plan, count, Path(folder))
+            found = [
+                cpu_ms(lambda folder=folder, count=count: run(plan, count, Path(folder), offline=True))
+                for _ in range(rounds)
+            ]
+        best, median = min(found) / count, statistics.median(found) / count
+        lines.append(("claimeval", count, 1000 / median, 1000 / best, median / CALLS))
+    for name, measure in peers.CACHED.items():
+        for count in counts[:2]:
+            if ms := measure(list(samples(count))):
+                lines.append((name, count, 1000 / ms.a_sample, 1000 / ms.a_sample, ms.a_request))
+    table(
+        "everything cached, on one core",
+        ("", "samples", "samples/s, median", "samples/s, best", "ms a request, median"),
+        lines,
+    )
+
+
+# --- memory ---
+
+
+def memory(count: int) -> None:
+    """The goal is that ten times as many samples take at most 1.2 times the memory."""
+    lines: list[tuple[object, ...]] = []
+    first = 0.0
+    for n in (count, 10 * count):
+        with tempfile.TemporaryDirectory() as folder:
+            data = Path(folder) / "samples.jsonl"
+            with data.open("w", encoding="utf-8") as file:
+                file.writelines(sample.model_dump_json(exclude_defaults=True) + "\n" for sample in samples(n))
+            command = [sys.executable, "-m", "claimeval", "score", str(data), "--judge", "local:lexical"]
+            command += ["--metrics", ",".join(METRICS), "--out", f"{folder}/run", "--cache", f"{folder}/store"]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            assert os.waitstatus_to_exitcode(status) == 0
+        megabytes = usage.ru_maxrss / 1024
+        first = first or megabytes
+        lines.append((f"{n:,}", megabytes, megabytes / first, usage.ru_utime + usage.ru_stime))
+    table("peak memory of `claimeval score`", ("samples", "MB", "ratio", "CPU s"), lines)
+
+
+# --- rate limits ---
+
+
+def rate(minutes: int) -> None:
+    """The goal is under 2 % refused and over 90 % of the limit used after the first minute."""
+    lines: list[tuple[object, ...]] = []
+    for by in ("bucket", "window"):
+        limits = ServerLimits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
+        options = Options(judge="tests.claim_judge:make", limits=limits, latency=Latency(seconds=0.5))
+        with serve(options) as server, tempfile.TemporaryDirectory() as folder:
+            started = time.time()
+            asyncio.run(for_a_while(plan_at(server.url), Path(folder), 60.0 * minutes))
+            found = server.exchanges()
+        later = [e for e in found if e.answered and e.sent and e.sent - started >= 60]
+        refused = sum(e.status == 429 for e in found)
+        used = max(len(later) / 60, sum(e.tokens for e in later) / 10_000) / (minutes - 1)
+        lines.append((by, len(found), refused, f"{refused / len(found):.1%}", f"{used:.1%}"))
+    columns = ("limit", "requests", "refused", "share refused", "limit used after the first minute")
+    table(f"60 requests, 10,000 tokens a minute, {minutes} minutes, nothing told", columns, lines)
+
+
+async def for_a_while(plan: Plan, folder: Path, seconds: float) -> None:
+    """A run that is broken off."""
+
+    def ignore(result: object) -> None:
+        """Results are of no interest here."""
+
+    way = carry_out(
+        samples(10_000),
+        plan,
+        notes=(),
+        cache=folder / "store",
+        limits=Limits(),
+        progress=Progress(),
+        offline=False,
+        on_result=ignore,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            await way
+    except TimeoutError:
+        return
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("wall", "cpu", "cached", "memory", "rate"))
+    parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000, memory 10000")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--in-flight", type=int, default=16, help="for cpu")
+    parser.add_argument("--minutes", type=int, default=4, help="for rate")
+    given = parser.parse_args()
+    match given.part:
+        case "wall":
+            wall(given.samples or 400)
+        case "cpu":
+            cpu(given.samples or 200, given.rounds, given.in_flight)
+        case "cached":
+            count = given.samples or 1000
+            cached((count, 2 * count, 4 * count), given.rounds)
+        case "memory":
+            memory(given.samples or 10_000)
+        case "rate":
+            rate(given.minutes)
+
+
+if __name__ == "__main__":
+    main()
