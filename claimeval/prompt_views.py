@@ -12,7 +12,7 @@ from claimeval.metrics import ClaimMetric
 from claimeval.prompting import Prompt
 from claimeval.records import Claim, Sample
 from claimeval.relevance_scales import UMBRELA
-from claimeval.steps import assess, extract, rate
+from claimeval.steps import answering, assess, extract, rate
 
 _READER = Judge(name="reader", model="local:reader")
 """Stands for any judge: the messages do not depend on who reads them."""
@@ -27,6 +27,8 @@ def messages(
     the given claims (or those that the local splitter finds) against the metric's evidence. UsageError where the
     sample lacks one of them.
     """
+    if prompt.step == "answering":
+        return answering.ask(prompt, _READER, sample.question, sample.answer or "").messages
     if prompt.step in ("queries", "screen"):
         raise UsageError(f"a {prompt.step} prompt is about documents of a corpus, not about samples")
     if prompt.step == "rate":

@@ -61,6 +61,16 @@ class Screening(NamedTuple):
     reason: str | None
 
 
+KINDS = ("answers", "partly", "declines")
+"""What an answer may do with its question."""
+
+
+class Answering(NamedTuple):
+    kind: str
+    """One of `KINDS`."""
+    reason: str | None
+
+
 MAX_CLAIM_LENGTH = 2000
 MAX_CLAIMS = 500
 
@@ -233,6 +243,15 @@ def screening_json(text: str) -> Screening:
         raise Unparsable(f"{missing[0]!r} is neither true nor false")
     reason = said.get("reason")
     return Screening(tuple(name for name in SCREENED if not said[name]), reason if isinstance(reason, str) else None)
+
+
+def answering_json(text: str) -> Answering:
+    """`{"reason", "kind"}`, the kind one of `KINDS` exactly."""
+    said = json_object(text)
+    kind, reason = said.get("kind"), said.get("reason")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise Unparsable(f"'kind' is {str(kind)[:40]!r}, not one of {', '.join(KINDS)}")
+    return Answering(kind, reason if isinstance(reason, str) else None)
 
 
 FUZZY_MATCH = 90.0

@@ -37,6 +37,7 @@ LEVELS = (
         "retrieval",
         "test_sets",
         "tracking",
+        "answerability",
     },
     {"cli"},
 )

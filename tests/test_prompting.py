@@ -32,6 +32,7 @@ VALUES: dict[str, dict[str, Value]] = {
         "scale": [{"word": "0", "meaning": "no use"}, {"word": "1", "meaning": "of use"}],
     },
     "queries": {"document": quoted("He said {{7*7}}."), "number": 1},
+    "answering": {"question": quoted("Who?"), "answer": quoted("He said {{7*7}}.")},
     "screen": {"document": quoted("He said {{7*7}}."), "question": quoted("Who?"), "answer": quoted("He.")},
 }
 

@@ -12,6 +12,7 @@ import typer
 
 from claimeval.cli.agreement import agreement
 from claimeval.cli.annotate import annotate
+from claimeval.cli.answerability import answerability
 from claimeval.cli.batch import batch
 from claimeval.cli.cache import cache
 from claimeval.cli.compare import compare
@@ -69,6 +70,7 @@ for command in (
     fuse,
     relevance,
     retrieval,
+    answerability,
     sample,
     queries,
     report,

@@ -1,0 +1,60 @@
+"""`claimeval answerability`: does the system answer what it can, and decline what it cannot?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from claimeval.cli import batch_options as b
+from claimeval.cli import options as o
+
+
+def answerability(
+    data: o.DataOrRun,
+    judge: o.Judges,
+    prompt: Annotated[str, typer.Option(help="`plain`, or a .j2 file.")] = "plain",
+    out: o.Out = None,
+    cache: o.Cache = None,
+    concurrency: o.Concurrency = None,
+    rpm: o.Rpm = None,
+    tpm: o.Tpm = None,
+    timeout: o.Timeout = 300.0,
+    max_calls: o.MaxCalls = None,
+    max_cost: o.MaxCost = None,
+    batch: b.Batch = False,
+    batch_retries: b.BatchRetries = "batch",
+    detach: b.Detach = False,
+    by_hand: b.ByHand = False,
+    online: b.Online = None,
+    limit: o.Limit = None,
+    field: o.Field = None,
+    offline: o.Offline = False,
+    json: o.Json = False,
+) -> None:
+    """Have judges tell refusals from answers, and hold them against `is_answerable`.
+
+    `answered` is the share of samples whose answer gives at least a part of what was asked for; `right_to_answer` the
+    share that answers an answerable question or declines an unanswerable one. Of a run directory, the scores stand
+    beside the judges' other scores.
+
+    Example: `claimeval answerability answers.jsonl --judge openai:gpt-5-mini`
+    """
+    from claimeval.cli.answer_sorting import sort_and_tell
+    from claimeval.execution.limits import Limits
+
+    sort_and_tell(
+        data,
+        tuple(judge),
+        prompt,
+        out=out,
+        cache=cache,
+        limits=Limits(
+            concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
+        ),
+        batching=b.said(batch, batch_retries, detach, by_hand, online),
+        limit=limit,
+        fields=tuple(field or ()),
+        offline=offline,
+        as_json=json,
+    )
