@@ -13,6 +13,10 @@ from claimeval.local.model_files import ModelFiles
 from claimeval.local.tokenizing import Tokenizing
 
 Kind = Literal["seq2seq", "classifier"]
+_OWN: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+"""Nothing is fetched, and no code that comes with a model is run."""
+_TOKENIZERS = ("tokenizer.json", "*.model", "vocab.txt", "vocab.json")
+"""Without one of these files, transformers makes a tokenizer that knows no words."""
 DEFAULT_WINDOW = 512
 """Tokens, where neither the model nor its tokenizer names a limit."""
 
@@ -33,7 +37,7 @@ def config_of(files: ModelFiles) -> Any:
     """The model's configuration; no weights are read."""
     transformers = require("transformers")
     try:
-        return transformers.AutoConfig.from_pretrained(files.folder, local_files_only=True)
+        return transformers.AutoConfig.from_pretrained(files.folder, **_OWN)
     except (OSError, ValueError) as error:
         raise UsageError(f"model {files.name!r} cannot be read: {_first_line(error)}") from error
 
@@ -42,21 +46,21 @@ def load(files: ModelFiles, kind: Kind, setting: Setting) -> Loaded:
     """The model on its device, in float32 whatever the setting says: `reduce` comes after.
 
     UsageError where it is not of that kind, lacks weights (which would otherwise be drawn at random), or has no fast
-    tokenizer. No code that comes with a model is run.
+    tokenizer.
     """
     transformers = require("transformers")
     config = config_of(files)
+    _check_tokenizer(files)
     if (kind == "seq2seq") != bool(config.is_encoder_decoder):
         wanted = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
         raise UsageError(f"model {files.name!r} ({config.model_type}) is not {wanted}, which is needed here")
     maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification
+    unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights that are no mere numbers
     with _quietly():
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, local_files_only=True)
-            model, found = maker.from_pretrained(
-                files.folder, local_files_only=True, dtype="float32", output_loading_info=True
-            )
-        except (OSError, ValueError, ImportError, RuntimeError) as error:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_OWN)
+            model, found = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_OWN)
+        except (OSError, ValueError, ImportError, RuntimeError, unsafe) as error:
             raise UsageError(f"model {files.name!r} cannot be loaded: {_first_line(error)}") from error
     if missing := sorted(found["missing_keys"]):
         raise UsageError(
@@ -67,6 +71,14 @@ def load(files: ModelFiles, kind: Kind, setting: Setting) -> Loaded:
     exchange(model, pack=setting == Setting("cpu", "float32"))
     model.to(setting.device)
     return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer), setting)
+
+
+def _check_tokenizer(files: ModelFiles) -> None:
+    if not any(next(files.folder.glob(name), None) for name in _TOKENIZERS):
+        raise UsageError(f"model {files.name!r} has no tokenizer: tokenizer.json must be in {files.folder}")
+    if not (files.folder / "tokenizer.json").is_file() and next(files.folder.glob("*.model"), None):
+        require("sentencepiece")
+        require("google.protobuf")
 
 
 def reduce(loaded: Loaded) -> None:

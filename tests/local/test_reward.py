@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,24 @@ def test_a_model_without_trained_output_is_refused(tmp_path: Path, torch_here: N
 def test_a_model_of_another_kind_is_refused(t5: Path) -> None:
     with pytest.raises(UsageError, match=r"\(t5\) is not a sequence classifier"):
         rated(t5, drawn(1))
+
+
+def test_a_model_without_a_tokenizer_is_refused(reward_model: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(reward_model, tmp_path / "copy")
+    (copy / "tokenizer.json").unlink()
+    with pytest.raises(UsageError, match="has no tokenizer"):
+        rated(copy, drawn(1))
+
+
+def test_weights_in_the_older_format_are_read_without_running_what_is_in_them(
+    reward_model: Path, tmp_path: Path
+) -> None:
+    torch, safetensors = importlib.import_module("torch"), importlib.import_module("safetensors.torch")
+    copy = shutil.copytree(reward_model, tmp_path / "copy")
+    weights = safetensors.load_file(copy / "model.safetensors")
+    (copy / "model.safetensors").unlink()
+    torch.save(weights, copy / "pytorch_model.bin")
+    assert rated(copy, drawn(3)) == rated(reward_model, drawn(3))
+    torch.save({**weights, "evil": Path("x")}, copy / "pytorch_model.bin")
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        rated(copy, drawn(1))

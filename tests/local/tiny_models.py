@@ -1,4 +1,4 @@
-"""Models of a few thousand random weights, with tokenizers trained here, saved as from_pretrained expects them."""
+"""Models of a few thousand random weights, with tokenizers made here, saved as from_pretrained expects them."""
 
 from __future__ import annotations
 
@@ -106,15 +106,15 @@ def _save(model: Any, folder: Path) -> Path:
 
 
 def _unigram(folder: Path, window: int) -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(models.Unigram())
+    words = {f"▁{word[:2]}" for text in TEXTS for word in text.split()}
+    letters = {"▁", *"".join(TEXTS)} - {" "}
+    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    pieces += [(piece, -3.0 - 1 / len(piece)) for piece in sorted(words | letters)]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=200, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator(TEXTS * 3, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
@@ -126,14 +126,16 @@ def _unigram(folder: Path, window: int) -> Any:
 
 
 def _wordpiece(folder: Path, window: int) -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    letters = sorted({*"".join(TEXTS)} - {" "})
+    words = sorted({word.strip(".,:;?") for text in TEXTS for word in text.split()} - {*special, *letters, ""})
+    pieces = [*special, *letters, *(f"##{letter}" for letter in letters), *words]
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(TEXTS * 3, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
