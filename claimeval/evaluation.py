@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from claimeval.carrying import carry_through
+from claimeval.carrying import Ending, carry_through
 from claimeval.execution import Executor
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
@@ -42,6 +42,11 @@ class Outline(NamedTuple):
     """The cap that was reached, in words."""
     paused: str | None = None
     """What is under way in batches, in words, when the run did not wait for it."""
+
+    @property
+    def ending(self) -> Ending:
+        """The same without what the run adds up to."""
+        return Ending(self.summary.complete, self.interrupted, self.stopped, self.over_budget, self.paused)
 
 
 def identity(plan: Plan, samples: Iterable[Sample]) -> str:

@@ -14,8 +14,8 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from claimeval.api import choose_metrics
+from claimeval.cli.endings import ending_code
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.cli.running import ending
 from claimeval.errors import UsageError
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
@@ -54,7 +54,7 @@ def experiment_and_tell(
         carried = asyncio.run(
             run(prepared, folder, cache=store, limits=limits, offline=offline, show=show, batching=batching)
         )
-    if code := ending(carried.last):
+    if code := ending_code(carried.last.ending):
         raise typer.Exit(code)
     table = tabulate(design, prepared.metrics, folder, store, carried.calls)
     if select:

@@ -15,6 +15,7 @@ import typer
 
 from claimeval.api import NO_SETTINGS, check_families, choose_metrics, incomplete, make_plan
 from claimeval.cli.batch_options import remind
+from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
 from claimeval.data.labels import read_labels
@@ -69,7 +70,7 @@ def run_and_tell(settings: Settings) -> None:
     found = survey(samples, asked or tuple(METRICS.values()))
     metrics = choose_metrics(asked, found)
     for lack, names in incomplete(found, metrics).items():
-        _say(f"{lack}: counted as missing_input in {', '.join(names)}")
+        say(f"{lack}: counted as missing_input in {', '.join(names)}")
     gates = [gate(text, metrics) for text in settings.fail_under]
     plan = make_plan(
         settings.judges,
@@ -86,7 +87,7 @@ def run_and_tell(settings: Settings) -> None:
     run = identity(plan, samples) if settings.limits.capped else ""
     outline, progress = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
     if outline.paused and not settings.json:
-        raise typer.Exit(ending(outline))
+        raise typer.Exit(ending_code(outline.ending))
     if not settings.json:
         print_run(folder, record, outline.summary, found.samples)
     report = None if outline.interrupted else str(forms.write(folder, "html"))
@@ -97,7 +98,7 @@ def run_and_tell(settings: Settings) -> None:
         print(f"Report: {report}")
         print(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
     if progress.last_failure and any(metric.failure_rate for metric in outline.summary.metrics.values()):
-        _say(f"the last failure: {progress.last_failure}")
+        say(f"the last failure: {progress.last_failure}")
     raise typer.Exit(exit_code(outline, gates, settings.max_missing))
 
 
@@ -159,32 +160,13 @@ def gate(text: str, metrics: tuple[ClaimMetric, ...]) -> tuple[str, float]:
     return name, least
 
 
-def ending(outline: Outline) -> int:
-    """Says on standard error why a run ended before its last sample, and gives the exit code; 0 if it did not."""
-    if outline.interrupted:
-        _say("interrupted; what was paid for is stored, and the same command goes on from here")
-        return 130
-    for judge, message in outline.stopped.items():
-        _say(f"judge {judge} was stopped: {message}")
-    if outline.over_budget:
-        _say(f"the cap is reached: {outline.over_budget}. The same command with a higher cap goes on from here")
-        return 3
-    if outline.paused:
-        _say(outline.paused)
-        return 3
-    if not outline.summary.complete:
-        _say("stopped before the last sample; mend the cause, and the same command goes on from here")
-        return 3
-    return 0
-
-
 def exit_code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) -> int:
     """The exit code, said on standard error if it is not 0."""
-    if code := ending(outline):
+    if code := ending_code(outline.ending):
         return code
     failed = _failed_gates(outline.summary, gates, max_missing)
     for problem in failed:
-        _say(problem)
+        say(problem)
     return 1 if failed else 0
 
 
@@ -200,7 +182,3 @@ def _failed_gates(summary: Summary, gates: list[tuple[str, float]], max_missing:
         if metric.failure_rate > max_missing
     ]
     return low + lost
-
-
-def _say(text: str) -> None:
-    print(f"claimeval: {text}", file=sys.stderr)
