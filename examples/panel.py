@@ -1,6 +1,6 @@
 """Two judges over the same claims. Start two OpenAI-compatible servers, or name judges you have keys for:
 
-    python examples/panel.py openai:gpt-5-mini mistral:mistral-large-latest
+python examples/panel.py openai:gpt-5-mini mistral:mistral-large-latest
 """
 
 import sys
