@@ -26,6 +26,8 @@ NEAR = 90.0
 """From which `rapidfuzz.fuzz.token_sort_ratio` on, of 100, two questions are near copies."""
 SPARE = 3
 """How many times the rows to be drawn are held, so that near copies can be replaced."""
+HELD = 2000
+"""Rows of each stratum that are held in any case, so that the questions of a small one are counted exactly."""
 NO_STRATUM = "(none)"
 AT_LEAST = 15
 """Rows of each stratum, where it has and the draw allows so many."""
@@ -98,7 +100,8 @@ class _Reservoir:
         """Distinct questions; beyond the room estimated by (k - 1) / the k-th smallest number (Beyer et al. 2007)."""
         if not self._overflowed:
             return len(self._heap)
-        return max(len(self._heap), round((len(self._heap) - 1) / -self._heap[0][0]))
+        estimate = round((len(self._heap) - 1) / -self._heap[0][0])
+        return min(max(len(self._heap), estimate), self.rows)
 
     @property
     def exact(self) -> bool:
@@ -134,7 +137,7 @@ def draw(
         key = f"{row.number}" if keep_copies else words or question
         stratum = _stratum(row, by) if by else ""
         if stratum not in reservoirs:
-            reservoirs[stratum] = _Reservoir(SPARE * count)
+            reservoirs[stratum] = _Reservoir(max(HELD, SPARE * count))
         reservoirs[stratum].offer(_number(key, seed), row, words)
     if not reservoirs:
         raise DataError("the log holds no rows")
