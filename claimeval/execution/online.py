@@ -115,10 +115,23 @@ class Online:
         self._stopped.setdefault(judge, why)
 
     async def _try(self, request: Request) -> Completion:
+        """The reply; most calls need no second attempt, and so none of what further ones take."""
+        try:
+            return await self._attempt(request)
+        except CallError as error:
+            return await self._try_again(request, error)
+
+    async def _try_again(self, request: Request, first: CallError) -> Completion:
         import tenacity
 
         pace = self._paces[request.judge.name]
+        failed: list[CallError] = [first]
         counted = 0
+
+        async def attempt() -> Completion:
+            if failed:
+                raise failed.pop()
+            return await self._attempt(request)
 
         def worth_it(error: BaseException) -> bool:
             if not isinstance(error, CallError) or not error.retryable or (error.retry_after or 0.0) > MAX_WAIT:
@@ -133,21 +146,20 @@ class Online:
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(worth_it),
             stop=enough,
-            wait=self._backoff,
+            wait=lambda state: self._backoff(request.judge.name, _error(state), counted),
             sleep=self._sleep,
             reraise=True,
         )
-        return await retrying(self._attempt, request)
+        return await retrying(attempt)
 
-    def _backoff(self, state: RetryCallState) -> float:
-        """Twice as long each time, with jitter; a refusal makes all calls wait, in the pace."""
-        error = _error(state)
+    def _backoff(self, judge: str, error: CallError, before: int) -> float:
+        """Twice as long for each attempt before, with jitter; a refusal makes all calls wait, in the pace."""
         if error.rate_limited:
             return 0.0
-        seconds = min(self._limits.backoff * 2.0 ** (state.attempt_number - 1), LONGEST_BACKOFF)
+        seconds = min(self._limits.backoff * 2.0**before, LONGEST_BACKOFF)
         seconds = max(error.retry_after or 0.0, seconds * self._random.uniform(0.75, 1.25))
         what = error.message if error.status is None else f"status {error.status}"
-        self._progress.waits_for(state.args[0].judge.name, f"{what[:60]}, again at {time_of_day(seconds)}")
+        self._progress.waits_for(judge, f"{what[:60]}, again at {time_of_day(seconds)}")
         return seconds
 
     async def _attempt(self, request: Request) -> Completion:
