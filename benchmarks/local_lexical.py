@@ -1,6 +1,6 @@
 """How well the lexical support score tells supported claims from others, beside plain K-precision; and how fast it is.
 
-    python benchmarks/local_lexical.py [--data FOLDER] [--resamples 1000]
+    python -m benchmarks.local_lexical [--data FOLDER] [--resamples 1000]
 
 FOLDER (default: $CLAIMEVAL_DATA, or shared/data beside the checkout) holds claims that people compared with evidence:
 
@@ -32,10 +32,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from fit_local_lexical import Floats, Labelled, data_folder, fit, folds, load, measured
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from benchmarks.fit_local_lexical import Floats, Labelled, data_folder, fit, folds, load, measured
 from claimeval import lexical
 from claimeval.local import lexical_words as words
 from claimeval.local.lexical_support import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, support
