@@ -72,6 +72,14 @@ def collect(files: ResultFiles = None, cache: o.Cache = None, json: o.Json = Fal
 def cancel(
     names: Names = None,
     every: Annotated[bool, typer.Option("--all", help="All that are open.")] = False,
+    forget: Annotated[
+        bool,
+        typer.Option(
+            "--forget",
+            help="Do not ask the provider, only drop the batch here: for one that is lost or never ends. What it still "
+            "costs is not known.",
+        ),
+    ] = False,
     cache: o.Cache = None,
     json: o.Json = False,
 ) -> None:
@@ -83,7 +91,7 @@ def cancel(
     """
     from claimeval.cli.batch_tables import cancel_and_tell
 
-    cancel_and_tell(cache, tuple(names or ()), every=every, as_json=json)
+    cancel_and_tell(cache, tuple(names or ()), every=every, forget=forget, as_json=json)
 
 
 @batch.command()

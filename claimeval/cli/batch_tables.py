@@ -48,13 +48,14 @@ def collect_and_tell(folder: Path | None, files: Sequence[Path], *, as_json: boo
     raise typer.Exit(3 if found.left else 0)
 
 
-def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, as_json: bool) -> None:
+def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, forget: bool, as_json: bool) -> None:
     """Gives batches up and prints where they stand."""
     if bool(names) == every:
         raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
 
     async def give_up(desk: Desk) -> list[Batch]:
-        return await desk.cancel(desk.named(names))
+        batches = desk.named(names)
+        return await (desk.forget(batches) if forget else desk.cancel(batches))
 
     _tell(_with_desk(folder, give_up), as_json)
 

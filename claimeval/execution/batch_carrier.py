@@ -18,7 +18,7 @@ from claimeval.calls import CallError
 from claimeval.execution import ledger
 from claimeval.execution.batch_records import Batch, Freed, Group, State
 from claimeval.execution.batch_results import Reading, Received
-from claimeval.execution.batch_state import BatchState
+from claimeval.execution.batch_state import BatchState, on_disk
 from claimeval.execution.ledger import NANO, Ledger
 from claimeval.execution.turns import Turns
 from claimeval.store import Store
@@ -108,11 +108,21 @@ class Carrier:
     async def cancel(self, batch: Batch) -> None:
         """Asks the provider to run no more of a batch; drops one that no provider has and no process is busy with."""
         if batch.state == "submitted" and batch.id:
-            await self._in_time((await self._backend(batch)).cancel(batch.id))
+            try:
+                await self._in_time((await self._backend(batch)).cancel(batch.id))
+            except CallError as error:
+                if error.status != 409:  # it is over already
+                    raise
             return
         async with self._turn(batch.name) as (batch, mine):
             if mine and batch.open and not await self._adopted(batch):
                 self.give_back(batch, self._state.end(batch.name, "dropped"))
+
+    async def forget(self, batch: Batch) -> None:
+        """Drops a batch whatever its provider says; what is set aside for its requests stays spent."""
+        async with self._turn(batch.name) as (batch, mine):
+            if mine and batch.open:
+                self._state.end(batch.name, "dropped")
 
     def give_back(self, batch: Batch, freed: Freed) -> None:
         """Returns to a run's ledger what had been set aside for requests that were not asked."""
@@ -160,7 +170,9 @@ class Carrier:
         if await self._adopted(batch):
             return
         if batch.upload is None:
-            upload = await self._in_time(backend.upload(self._state.path(batch.name), batch.name), TRANSFER)
+            file = self._state.path(batch.name)
+            with on_disk(file):
+                upload = await self._in_time(backend.upload(file, batch.name), TRANSFER)
             self._state.uploaded(batch.name, upload)
         else:
             upload = batch.upload
@@ -201,8 +213,9 @@ class Carrier:
         reading = Reading(self._state, self._store, self.settle, batch)
         for number, file_id in enumerate(standing.files):
             place = self._state.path(batch.name).with_suffix(f".result{number}")
-            if place.exists() or await self._fetched(backend, file_id, place):
-                await reading.read(place, backend.key)
+            with on_disk(place):
+                if place.exists() or await self._fetched(backend, file_id, place):
+                    await reading.read(place, backend.key)
         reading.finish(LEFT_OUT.get(standing.phase))
         self.give_back(batch, self._state.end(batch.name, OVER[standing.phase]))
         return reading.received

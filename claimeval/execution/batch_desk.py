@@ -114,6 +114,13 @@ class Desk:
             await self._carrier.cancel(batch)
         return [await self._carrier.ask(batch.name) for batch in batches]
 
+    async def forget(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Drops them here, whatever their providers make of them."""
+        for batch in batches:
+            await self._carrier.forget(batch)
+        names = {batch.name for batch in batches}
+        return [batch for batch in self.batches(over=True) if batch.name in names]
+
     def export(self, file: Path) -> dict[Path, Batch]:
         """Writes the requests that are to be carried by hand: one file a batch, numbered where there are several."""
         batches = self._state.batches("by_hand")

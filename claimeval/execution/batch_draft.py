@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import uuid
@@ -9,7 +10,7 @@ import uuid
 from claimeval.backends.batching import file_limits
 from claimeval.calls import Judge
 from claimeval.execution.batch_records import Batch, Freed, Sealed, State
-from claimeval.execution.batch_state import BatchState
+from claimeval.execution.batch_state import BatchState, on_disk
 from claimeval.execution.turns import Turns
 
 
@@ -25,8 +26,9 @@ class Draft:
         self._turns = turns
         taken = turns.take(self.name)
         assert taken, "a name that nobody had before"
-        path = state.path(self.name)
-        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+        self._path = state.path(self.name)
+        with on_disk(self._path):
+            self._file = os.fdopen(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         state.begin(self.name, judge, run)
 
     def has_room(self, line: bytes) -> bool:
@@ -36,15 +38,17 @@ class Draft:
 
     def write(self, line: bytes) -> None:
         """Appends the line of a request that rides in this batch."""
-        self._file.write(line)
+        with on_disk(self._path):
+            self._file.write(line)
         self._size += len(line)
         self.requests += 1
 
     def close(self) -> Sealed:
         """Brings the file to the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with on_disk(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
         return Sealed(self.name, self.requests, self._size)
 
     def seal(self, state: State) -> None:
@@ -54,7 +58,8 @@ class Draft:
 
     def drop(self) -> Freed:
         """Undoes it; its requests are free again."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # a full disk
+            self._file.close()
         freed = self._state.end(self.name, "dropped")
         self._turns.give(self.name)
         return freed

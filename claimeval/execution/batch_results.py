@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from claimeval.execution.replies import Origin, join
 from claimeval.prices import Price, batch_price
 from claimeval.store import Store
 
+LONGEST_LINE = 64 * 2**20
+"""Bytes; a longer line is no result."""
 CHUNK = 1000
 """Lines between two flushes, at which others get their turn."""
 
@@ -90,7 +93,7 @@ class Reading:
     async def read(self, file: Path, api_key: SecretStr) -> None:
         """Takes in every line of a file."""
         with file.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
+            for number, raw in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), 1):
                 if result := read_line(raw, api_key):
                     self._take(result.key, result.outcome)
                 elif raw.strip():

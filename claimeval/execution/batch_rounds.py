@@ -83,9 +83,8 @@ async def as_far_as_it_goes(way: Coroutine[Any, Any, R]) -> R | None:
             still = still + 1 if visit.waits and visit.moves == moves else 0
         return task.result() if task.done() else None
     finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def in_rounds(

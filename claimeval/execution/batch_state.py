@@ -255,6 +255,15 @@ class BatchState:
             raise StoreError(f"the record of batches {self._file} cannot be used: {error.strerror or error}") from error
 
 
+@contextlib.contextmanager
+def on_disk(file: Path) -> Iterator[None]:
+    """The system's errors with one of the files in words that name it."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"the file {file} cannot be read or written: {error.strerror or error}") from error
+
+
 def requests_under_way(store: Path) -> int:
     """How many requests ride in batches that a provider has; 0 where there never was a batch."""
     if not (store / FILE).exists():

@@ -20,6 +20,8 @@ from claimeval.execution.turns import Turns
 
 SOONEST, LATEST = 1.0, 60.0
 """Seconds between two looks: a tenth of the time waited so far, within these."""
+AT_ONCE = 0.1
+"""Seconds before the second look of a run that does not wait."""
 PATIENCE = 600.0
 """Seconds after which those that ended are not kept waiting for those that did not."""
 OUT_OF_REACH = 3600.0
@@ -89,8 +91,8 @@ class Watch:
             if all(self._known(name).state == "by_hand" for name in open_ones) or (detach and not sweep.unsettled):
                 break
             self._show(shown, label, now - began)
-            pause = 0.0 if detach and not self._troubles else min(max((now - began) / 10, SOONEST), LATEST)
-            await self._sleep(max(pause, sweep.wait))
+            pause = min(max((now - began) / 10, SOONEST), LATEST)
+            await self._sleep(max(AT_ONCE if detach and not self._troubles else pause, sweep.wait))
         self._progress.waits_for("batches", None)
         return not open_ones or last_end is not None
 
@@ -157,6 +159,8 @@ class Watch:
         advice = ""
         if batch.state == "ready" and error.status in (404, 405):
             advice = f" (a server without batches is asked with --online {batch.judge.name})"
+        elif error.status == 404:
+            advice = f" (asked for batch {batch.id}; `claimeval batch cancel --forget {batch.name[:8]}` gives it up)"
         since = self._troubles.setdefault(batch.group, self._clock())
         if error.fatal or not error.retryable:
             self._stop(batch.group, error.message + advice)

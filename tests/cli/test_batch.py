@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -48,14 +49,10 @@ def test_a_detached_run_is_seen_to_and_finished(
     )
     (listed,) = json.loads(claimeval("batch", "list", "--json").stdout)
     assert (listed["state"], listed["status"], listed["requests"]) == ("submitted", "validating", 3)
-    (seen,) = json.loads(claimeval("batch", "status", "--json").stdout)
-    assert (seen["id"], seen["model"]) == (listed["id"], "openai:judge")
     table = claimeval("batch", "status").stdout.splitlines()
     assert table[0].split() == ["batch", "model", "requests", "answered", "failed", "age", "state"]
     assert table[1].split() == [listed["batch"][:8], "openai:judge", "3", "0", "0", "0:00", "validating"]
 
-    offline = claimeval(*command[:-1], "--offline")
-    assert "under way" not in offline.stderr
     online = claimeval(*command[:-1], "--max-calls", "0")
     assert online.stderr.startswith("claimeval: 3 requests are under way in batches; what this run needs of them is")
     collected = claimeval("batch", "collect")
@@ -108,6 +105,50 @@ def test_a_run_through_batches_leaves_the_files_of_the_run_without(
     assert claimeval("batch", "list", "--cache", "other").stdout == "No open batches.\n"
     over = json.loads(claimeval("batch", "list", "--all", "--json", "--cache", "other").stdout)
     assert [batch["state"] for batch in over] == ["answered", "answered"]
+
+
+def test_a_run_is_judged_again_in_batches(claimeval: Run, data: Path, server: ThreadHandle) -> None:
+    judge = spec(server, "openai")
+    assert claimeval("score", data, "-j", judge, "-m", "faithfulness", "--out", "a", "--batch").returncode == 0
+    done = claimeval("rejudge", "a", "--assess-prompt", "binary", "--out", "b", "--batch")
+    assert done.returncode == 0, done.stderr
+    assert "Calls: 3 made, 0 answered by the store, 3 spared (the run had the claims of 3 texts" in done.stdout
+    lines = server.batch_lines()
+    assert len(lines) == len({line.custom_id for line in lines}) == 9
+    assert not any(exchange.path.endswith("/chat/completions") for exchange in server.exchanges())
+
+
+LIMITED = """
+import resource, sys
+from claimeval.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (250_000, resource.RLIM_INFINITY))
+main()
+"""
+
+
+def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_later(
+    claimeval: Run, tmp_path: Path, server: ThreadHandle
+) -> None:
+    data = tmp_path / "many.jsonl"
+    write_samples(data, 200)
+    command = ("score", data, "-j", spec(server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, *map(str, command)],
+        cwd=tmp_path / "here",
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 3
+    said = [line for line in done.stderr.splitlines() if line.startswith("claimeval:")]
+    assert len(said) == 1
+    assert "cannot be" in said[0]
+    assert "Traceback" not in done.stderr
+    assert server.batch_lines() == []
+    assert claimeval(*command).returncode == 0
+    lines = server.batch_lines()
+    assert len(lines) == len({line.custom_id for line in lines}) == 400
 
 
 def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: ThreadHandle) -> None:

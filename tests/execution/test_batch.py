@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import claimeval as ce
 from claimeval.api import make_plan
 from claimeval.backends import mistral_batch, openai_batch
 from claimeval.backends.batching import FileLimits
@@ -393,3 +394,18 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
     asyncio.run(main())
     assert len(executor.requests) > 8
     assert longest <= batch_rounds.STILL / 4, longest
+
+
+def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> None:
+    material = [sample.model_dump() for sample in samples(2)]
+    judge = spec(server, "openai")
+    report = ce.score(material, judges=[judge], metrics=["faithfulness"], cache=tmp_path, batch=True)
+    assert [result.score("faithfulness").value for result in report.results] == [RIGHT] * 2
+    assert len(server.batch_lines()) == 4
+
+
+def test_a_detached_call_from_python_says_what_is_under_way(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
+    material, judge = [sample.model_dump() for sample in samples(2)], spec(server, "openai")
+    with pytest.raises(ce.StoppedEarly, match="1 batch with 2 requests under way; the same command goes on from here"):
+        ce.score(material, judges=[judge], metrics=["faithfulness"], cache=tmp_path, batch=True, detach=True)

@@ -112,6 +112,37 @@ def test_a_batch_that_no_provider_has_is_dropped(start_server: StartServer, tmp_
     assert server.exchanges() == []
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
+    server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
+    judge = spec(server, provider)
+    go(server, [judge], tmp_path, batching=DETACHED)
+    (batch,) = open_batches(tmp_path)
+    for file in server.log.with_suffix(".state").glob("jobs/*"):
+        file.unlink()
+    stopped = go(server, [judge], tmp_path)
+    (why,) = stopped.run.outline.stopped.values()
+    assert f"(asked for batch {batch.id}; `claimeval batch cancel --forget {batch.name[:8]}` gives it up)" in why
+    (dropped,) = at_desk(tmp_path, lambda desk: desk.forget([batch]))
+    assert dropped.state == "dropped"
+    assert go(server, [judge], tmp_path, batching=DETACHED).creates == 2
+
+
+def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(seconds=0.2)), judge=claim_judge.answer)
+    go(server, [spec(server, "openai")], tmp_path, batching=DETACHED)
+
+    async def too_late(desk: Desk) -> Collected:
+        await asyncio.sleep(0.3)
+        (batch,) = await desk.cancel(desk.named([]))
+        assert batch.status == "completed"
+        return await desk.collect([])
+
+    assert at_desk(tmp_path, too_late).received.replies == 4
+
+
 def by_hand(server: ThreadHandle, file: Path) -> bytes:
     """What somebody gets who carries a file of requests to OpenAI."""
 
