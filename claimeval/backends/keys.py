@@ -23,15 +23,15 @@ _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
 def read_key(variable: str, environment: Mapping[str, str] | None = None) -> SecretStr:
-    """The key in an environment variable; white space around it, as files leave it, does not count.
+    """The key in an environment variable; UsageError where it is absent, empty, or holds what no key holds.
 
-    UsageError where it is absent, empty, or holds what no key holds.
+    That is a space or a line break too, as a key read from a file may have at its end: the HTTP client would refuse it
+    with an error that shows the key.
     """
     value = (os.environ if environment is None else environment).get(variable)
     if value is None:
         raise UsageError(f"the environment variable {variable} is not set; put your API key there")
-    value = value.strip()
-    if not value:
+    if not value.strip():
         raise UsageError(f"the environment variable {variable} is empty; put your API key there")
     if not _PRINTABLE.fullmatch(value):
         kind = "a line break" if "\n" in value or "\r" in value else "a character that no key has (a space?)"

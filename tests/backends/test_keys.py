@@ -35,8 +35,10 @@ def test_a_key_that_cannot_be_one_is_refused_without_being_shown(environment: di
 
 
 @pytest.mark.parametrize("left", ["\n", "\r\n", " \n"])
-def test_what_a_file_leaves_around_a_key_does_not_count(left: str) -> None:
-    assert read_key("MISTRAL_API_KEY", {"MISTRAL_API_KEY": f" {KEY}{left}"}).get_secret_value() == KEY
+def test_a_line_break_that_a_file_leaves_behind_a_key_is_said(left: str) -> None:
+    with pytest.raises(UsageError, match="MISTRAL_API_KEY holds a line break; set it again without it") as raised:
+        read_key("MISTRAL_API_KEY", {"MISTRAL_API_KEY": KEY + left})
+    assert KEY not in str(raised.value)
 
 
 @pytest.mark.parametrize(
