@@ -100,7 +100,7 @@ class EntailmentBackend:
         except RuntimeError as error:  # how torch says that memory ran out or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
         answers = [_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in findings]
-        return _reply(_written(task, request, answers), request, started, keep)
+        return _reply(_written(task, request, answers), request, started, keep, where=f" on {self._judge.device}")
 
 
 class _Answer(NamedTuple):
@@ -113,8 +113,9 @@ class _Answer(NamedTuple):
     reason: str
 
 
-def _reply(text: str, request: Request, started: float, keep: Keep) -> Completion:
-    reply = read_chat(write_chat(text, request.judge.endpoint or ""), latency=time.perf_counter() - started)
+def _reply(text: str, request: Request, started: float, keep: Keep, where: str = "") -> Completion:
+    served = f"{request.judge.endpoint}{where}"
+    reply = read_chat(write_chat(text, served), latency=time.perf_counter() - started)
     keep(reply)
     return reply
 

@@ -1,1 +1,1 @@
-"""What runs on this machine without a provider: the lexical support score and the claim splitter it uses."""
+"""What runs on this machine without a provider: the lexical support score, the claim splitter, and neural models."""

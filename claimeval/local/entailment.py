@@ -120,6 +120,11 @@ class EntailmentJudge:
     ) -> None:
         self._batches.__exit__(kind, error, trace)
 
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return self._setting.device
+
     async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:
         """What the documents say of each claim."""
         texts = [claim.text for claim in claims]

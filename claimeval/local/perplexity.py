@@ -106,6 +106,11 @@ class QuestionModel:
         questions = list(dict.fromkeys(pair.question for pair in pairs))
         tokens = self._tokens.targets([self._tokens.data(question) for question in questions])
         targets = dict(zip(questions, tokens, strict=True))
+        longest, limit = max(map(len, tokens)), self._model.longest_target
+        if limit and longest > limit:
+            raise UsageError(
+                f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut"
+            )
         texts = [_Text(self._windows.read(text), indices) for text, indices in own.items()]
         sources = [(text, source) for text in texts for source in text.read.sources]
         asked = [[targets[pairs[index].question] for index in text.indices] for text, _ in sources]

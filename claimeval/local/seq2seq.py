@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from claimeval.errors import UsageError
 from claimeval.local.batching import buckets
 from claimeval.local.loading import Loaded
 from claimeval.local.tokenizing import Ids
@@ -39,8 +40,10 @@ class Seq2Seq:
         self._pad = loaded.tokens.pad
         self._batch_tokens = batch_tokens
         self._decoder_tokens = max(min(batch_tokens, _LOGITS // loaded.config.vocab_size), 1)
-        self._start: int = loaded.config.decoder_start_token_id
+        self._start = _start_token(loaded)
         self._folds = loaded.config.model_type in _RELATIVE
+        self.longest_target: int | None = None if self._folds else loaded.config.max_position_embeddings
+        """Tokens that the decoder has positions for; None without a limit."""
         self._wanted: torch.Tensor | None = None
         self._model.get_output_embeddings().register_forward_pre_hook(self._only_wanted)
 
@@ -156,6 +159,14 @@ class Seq2Seq:
         import torch
 
         return torch.tensor(values, device=self._device)
+
+
+def _start_token(loaded: Loaded) -> int:
+    """What the decoder reads before the first token of a target."""
+    for config in (loaded.config, loaded.model.generation_config):
+        if (token := getattr(config, "decoder_start_token_id", None)) is not None:
+            return int(token)
+    raise UsageError(f"the configuration of model {loaded.files.name!r} does not say decoder_start_token_id")
 
 
 def _block_mask(owner: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -19,6 +19,12 @@ def torch_here() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def _on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers on every machine."""
+    monkeypatch.setenv("CLAIMEVAL_DEVICE", "cpu")
+
+
 @pytest.fixture(scope="session")
 def t5(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path:
     """A tiny T5."""

@@ -73,7 +73,7 @@ def scores(folder: Path, pairs: list[Pair], **settings: Any) -> list[Likelihood]
 @pytest.mark.parametrize("model", ["t5", "bart"])
 def test_the_score_is_that_of_the_plain_model_asked_token_by_token(model: str, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(model)
-    pairs = drawn(5)
+    pairs = drawn(3)
     for pair, said in zip(pairs, scores(folder, pairs), strict=True):
         assert said.log_probability == pytest.approx(token_by_token(folder, pair), abs=TOLERANCE)
         assert said.score == pytest.approx(math.exp(said.log_probability))
@@ -146,6 +146,11 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
     with torch.no_grad():
         losses = [model(input_ids=torch.tensor([source]), labels=labels).loss.item() for source in read.sources]
     assert said.log_probability == pytest.approx(-min(losses), abs=TOLERANCE)
+
+
+def test_a_question_that_the_model_cannot_produce_is_refused(bart: Path) -> None:
+    with pytest.raises(UsageError, match="the model can produce 256, and questions are not cut"):
+        scores(bart, [Pair("Rome", " ".join(WORDS * 4))])
 
 
 def test_a_text_that_fits_is_read_once(t5: Path) -> None:
