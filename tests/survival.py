@@ -6,6 +6,7 @@ makes it durable.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -73,10 +74,11 @@ class Client:
         """Whether it still works; takes note of how it ended."""
         if self._process.returncode is not None:
             return False
-        pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+        self._look()
+        pid, status = os.waitpid(self._process.pid, os.WNOHANG)
         if not pid:
             return True
-        self._ended(status, usage.ru_maxrss)
+        self._ended(status)
         return False
 
     def send(self, number: int) -> None:
@@ -85,14 +87,21 @@ class Client:
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Sends the signal and waits for the end."""
+        self._look()
         self.send(number)
-        _, status, usage = os.wait4(self._process.pid, 0)
-        self._ended(status, usage.ru_maxrss)
+        _, status = os.waitpid(self._process.pid, 0)
+        self._ended(status)
 
-    def _ended(self, status: int, kilobytes: int) -> None:
+    def _look(self) -> None:
+        """Takes note of the most memory it had so far. (What wait4 says begins with the memory of the parent.)"""
+        with contextlib.suppress(FileNotFoundError):
+            lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+            most = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), "0")
+            self.peak = max(self.peak, int(most) * 1024)
+
+    def _ended(self, status: int) -> None:
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.codes.append(self._process.returncode)
-        self.peak = max(self.peak, kilobytes * 1024)
 
     def noted(self, word: str) -> set[int]:
         """The numbers of the requests whose replies it has begun or ended to make durable."""

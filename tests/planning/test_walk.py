@@ -59,9 +59,9 @@ def test_what_is_stored_is_not_counted_and_nothing_is_written(store: Store) -> N
 
     assert found.calls == (0, 0)
     assert line(found, "extract").stored == 10
-    # faithfulness 1 + 1 + 3 (45 claims), correctness the same and "no contexts", coverage of five references (there is
-    # no answer in one), context_recall of five (no contexts in one).
-    assert line(found, "assess").stored == 5 + 6 + 5 + 5
+    # faithfulness 1 + 1 + 3 (45 claims), correctness the same and "no contexts", coverage of four references (one
+    # sample has no answer, one an empty one), context_recall of five (no contexts in one).
+    assert line(found, "assess").stored == 5 + 6 + 4 + 5
     assert (found.cost, found.worst, found.unpriced) == ((0, 0), 0, ())
     foresee(SAMPLES, plan(judge("b")), store)
     assert list(store) == before
