@@ -6,11 +6,11 @@ From the root of the checkout:
     python -m benchmarks.pipeline_speed cpu       # CPU a call beside the same requests by AsyncOpenAI alone
     python -m benchmarks.pipeline_speed cached    # a run whose every reply is stored
     python -m benchmarks.pipeline_speed memory    # 10,000 and 100,000 samples; --samples 1000 for a tenth of both
-    python -m benchmarks.pipeline_speed rate      # a server that lets 60 requests, 10,000 tokens a minute pass; 4 minutes
+    python -m benchmarks.pipeline_speed rate      # a server that lets 60 requests, 10,000 tokens a minute pass
 
 The provider is a loopback server in a process of its own. CPU and memory are those of the process that is measured
-and of nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. ragas and
-deepeval are measured beside `cpu` and `cached` where they are installed in the same environment.
+and of nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. With
+`--peers INTERPRETER`, one that has them, ragas and deepeval are measured beside `cpu` and `cached`; see `speed_peers`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks import speed_peers as peers
 from claimeval.api import make_plan
 from claimeval.backends import openai as backend
 from claimeval.calls import Judge, Outcome, Request
@@ -47,6 +46,7 @@ from tests import claim_judge
 from tests.loopback import Handle, Latency, Options, serve
 from tests.loopback import Limits as ServerLimits
 
+ROOT = Path(__file__).parents[1]
 METRICS = ("faithfulness", "correctness", "coverage")
 """Two extractions and three assessments a sample."""
 CALLS = 5
@@ -100,7 +100,12 @@ def table(title: str, columns: tuple[str, ...], lines: list[tuple[object, ...]])
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     print(f"\n{title}")
     for row in cells:
-        print("  ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))))
+        print(
+            "  ".join(
+                cell.rjust(width) if i else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+        )
 
 
 # --- wall ---
@@ -124,11 +129,13 @@ def wall(count: int) -> None:
                 ideal = sum(latency.of(n) for n in range(1, CALLS * count + 1)) / in_flight
                 lines.append((name, in_flight, progress.calls, seconds, ideal, seconds / ideal))
     table(
-        "wall clock of a run", ("latency", "in flight", "calls", "seconds", "calls x latency / in flight", "ratio"), lines
+        "wall clock of a run",
+        ("latency", "in flight", "calls", "seconds", "calls x latency / in flight", "ratio"),
+        lines,
     )
 
 
-def server_options(latency: Latency = Latency()) -> Options:
+def server_options(latency: Latency) -> Options:
     return Options(judge="tests.claim_judge:make", latency=latency)
 
 
@@ -188,26 +195,25 @@ def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
     asyncio.run(main())
 
 
-def cpu(count: int, rounds: int, in_flight: int) -> None:
+def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> None:
     """The goal is a quarter more than AsyncOpenAI at most."""
     spent: dict[str, list[float]] = {"AsyncOpenAI alone": [], "claimeval": []}
-    with serve(server_options()) as server:
+    with serve(server_options(Latency())) as server:
         plan = plan_at(server.url)
         requests = bodies(plan, count)
         bare(server.url, requests[:100], in_flight)
         warm_up(server)
         for _ in range(rounds):
-            spent["AsyncOpenAI alone"].append(cpu_ms(lambda: bare(server.url, requests, in_flight)) / len(requests))
+            spent["AsyncOpenAI alone"].append(cpu_ms(partial(bare, server.url, requests, in_flight)) / len(requests))
             with tempfile.TemporaryDirectory() as folder:
-                way = cpu_ms(lambda folder=folder: run(plan, count, Path(folder), concurrency=in_flight))
+                way = cpu_ms(partial(run, plan, count, Path(folder), concurrency=in_flight))
                 spent["claimeval"].append(way / len(requests))
-        for name, measure in peers.PER_CALL.items():
-            if found := measure(server.url, list(samples(count)), in_flight):
-                spent[name] = [found]
     floor = statistics.median(spent["AsyncOpenAI alone"])
     lines: list[tuple[object, ...]] = [
         (name, statistics.median(found), min(found), statistics.median(found) / floor) for name, found in spent.items()
     ]
+    for peer in measure_peers(interpreter, count, in_flight) if interpreter else ():
+        lines.append((f"{peer.tool}, {peer.calls:.0f} calls a sample", peer.a_call, peer.a_call, peer.a_call / floor))
     table(
         f"CPU a call, {len(requests)} calls, {in_flight} in flight, no latency",
         ("", "median ms", "best ms", "to AsyncOpenAI"),
@@ -220,6 +226,43 @@ def cpu_ms(work: Callable[[], object]) -> float:
     before = time.process_time()
     work()
     return 1000 * (time.process_time() - before)
+
+
+# --- peers ---
+
+PEERS = {"ragas": 2, "deepeval": 4}
+"""Calls a sample, for faithfulness."""
+
+
+class Cost(NamedTuple):
+    """CPU milliseconds of the whole process."""
+
+    tool: str
+    calls: int
+    """A sample."""
+    a_call: float
+    """Online."""
+    cached_a_call: float
+    """A second time over the same samples, all out of the tool's cache."""
+
+
+def measure_peers(interpreter: str, samples: int, in_flight: int) -> list[Cost]:
+    """What each tool costs that the interpreter has."""
+    found = []
+    for tool, calls_a_sample in PEERS.items():
+        with serve(Options(judge="benchmarks.speed_peers:make")) as server, tempfile.TemporaryDirectory() as folder:
+            command = [interpreter, "-m", "benchmarks.speed_peers", tool, server.url, str(samples), str(in_flight)]
+            done = subprocess.run(
+                command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+            )
+            if done.returncode:
+                print(f"{tool}: not installed there, or it fails: {done.stderr.strip().splitlines()[-1:]}")
+                continue
+            online, cached = json.loads(done.stdout.splitlines()[-1])
+            calls = samples * calls_a_sample
+            assert len(server.exchanges()) >= calls, "everything was asked once"
+            found.append(Cost(tool, calls_a_sample, online / calls, cached / calls))
+    return found
 
 
 # --- everything cached ---
@@ -237,23 +280,20 @@ def fill(plan: Plan, count: int, folder: Path) -> None:
     asyncio.run(main())
 
 
-def cached(counts: tuple[int, ...], rounds: int) -> None:
+def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> None:
     """The goal is 1,000 samples a second of CPU time, results written, whatever their number."""
     plan = plan_at("http://127.0.0.1:9/v1")
     lines: list[tuple[object, ...]] = []
     for count in counts:
         with tempfile.TemporaryDirectory() as folder:
             fill(plan, count, Path(folder))
-            found = [
-                cpu_ms(lambda folder=folder, count=count: run(plan, count, Path(folder), offline=True))
-                for _ in range(rounds)
-            ]
+            found = [cpu_ms(partial(run, plan, count, Path(folder), offline=True)) for _ in range(rounds)]
         best, median = min(found) / count, statistics.median(found) / count
         lines.append(("claimeval", count, 1000 / median, 1000 / best, median / CALLS))
-    for name, measure in peers.CACHED.items():
-        for count in counts[:2]:
-            if ms := measure(list(samples(count))):
-                lines.append((name, count, 1000 / ms.a_sample, 1000 / ms.a_sample, ms.a_request))
+    for count in counts[:2] if interpreter else ():
+        for peer in measure_peers(interpreter or "", count // 5, 16):
+            speed = 1000 / (peer.cached_a_call * peer.calls)
+            lines.append((f"{peer.tool}, {peer.calls:.0f} requests", count // 5, speed, speed, peer.cached_a_call))
     table(
         "everything cached, on one core",
         ("", "samples", "samples/s, median", "samples/s, best", "ms a request, median"),
@@ -335,15 +375,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, default=16, help="for cpu")
     parser.add_argument("--minutes", type=int, default=4, help="for rate")
+    parser.add_argument("--peers", metavar="INTERPRETER", help="a python that has ragas and deepeval")
     given = parser.parse_args()
     match given.part:
         case "wall":
             wall(given.samples or 400)
         case "cpu":
-            cpu(given.samples or 200, given.rounds, given.in_flight)
+            cpu(given.samples or 200, given.rounds, given.in_flight, given.peers)
         case "cached":
             count = given.samples or 1000
-            cached((count, 2 * count, 4 * count), given.rounds)
+            cached((count, 2 * count, 4 * count), given.rounds, given.peers)
         case "memory":
             memory(given.samples or 10_000)
         case "rate":
