@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.execution.batch import Batching
+from claimeval.execution import batch
 from claimeval.records import Sample
-from tests.loopback import BatchLine, Handle, Name
+from tests.conftest import StartServer
+from tests.loopback import Batching, BatchLine, Handle, Name, ThreadHandle
 from tests.runs import SAMPLE, Run, run
 
 PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
-BATCH = Batching()
+BATCH = batch.Batching()
 
 
 def samples(count: int) -> list[Sample]:
@@ -25,6 +27,14 @@ def samples(count: int) -> list[Sample]:
 def spec(server: Handle, provider: Name, model: str = "judge") -> str:
     """A judge as a user names it."""
     return f"{provider}:{model}@{server.url_for(provider)}"
+
+
+def ahead(start_server: StartServer, server: ThreadHandle, plan: Batching) -> ThreadHandle:
+    """The same server when time has gone on: its batches now take as long as this plan says."""
+    server.stop()
+    options = server.server.options
+    again = dataclasses.replace(options, batching=plan, state=str(options.state_path), port=server.port)
+    return start_server(again, judge=server.server.judge)
 
 
 class Came(NamedTuple):
@@ -58,7 +68,7 @@ def go(
     judges: Sequence[str],
     cache: Path,
     count: int = 4,
-    batching: Batching | None = BATCH,
+    batching: batch.Batching | None = BATCH,
     **limits: float,
 ) -> Came:
     """Carries the evaluation out."""

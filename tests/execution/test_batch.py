@@ -31,7 +31,7 @@ from claimeval.run import to_line
 from claimeval.store import Store
 from tests import claim_judge, scripted
 from tests.conftest import StartServer
-from tests.execution.batch_runs import PROVIDERS, go, samples, spec
+from tests.execution.batch_runs import PROVIDERS, ahead, go, samples, spec
 from tests.loopback import Batching as Plan
 from tests.loopback import Name, Options, Reply, ThreadHandle
 from tests.loopback.judge import Body, text_of
@@ -183,7 +183,7 @@ def test_a_file_that_the_queue_does_not_take_is_halved_until_it_does(
 def test_a_file_that_the_queue_does_not_take_waits_for_those_before_it(
     start_server: StartServer, tmp_path: Path
 ) -> None:
-    plan = Plan(outcomes=("completed", "token_limit"), seconds=0.2)
+    plan = Plan(outcomes=("completed", "token_limit"), seconds=0.6)
     server = start_server(Options(batching=plan), judge=claim_judge.answer)
     came = go(server, [spec(server, "openai")], tmp_path, 5)
     assert came.run.values == [RIGHT] * 5
@@ -235,7 +235,7 @@ def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp
 
 
 def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(Options(batching=Plan(seconds=0.3)), judge=claim_judge.answer)
+    server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, "mistral")
     first = go(server, [judge], tmp_path, batching=Batching(detach=True))
     assert first.run.results == []
@@ -246,7 +246,7 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     soon = go(server, [judge], tmp_path, batching=Batching(detach=True))
     assert soon.run.outline.paused == first.run.outline.paused
     assert soon.creates == 1, "nothing is submitted twice"
-    last = go(server, [judge], tmp_path)
+    last = go(ahead(start_server, server, Plan()), [judge], tmp_path)
     assert last.run.values == [RIGHT] * 4
     assert set(last.paid.values()) == {1}
 

@@ -19,7 +19,7 @@ from claimeval.execution.batch_records import Batch
 from claimeval.store import Store
 from tests import claim_judge
 from tests.conftest import StartServer
-from tests.execution.batch_runs import BATCH, PROVIDERS, go, spec
+from tests.execution.batch_runs import BATCH, PROVIDERS, ahead, go, spec
 from tests.loopback import Batching as Plan
 from tests.loopback import Name, Options, ThreadHandle
 from tests.loopback.batch.submit import results, submit, with_openai
@@ -55,7 +55,7 @@ def open_batches(cache: Path, *, over: bool = False) -> list[Batch]:
 def test_a_detached_run_is_looked_at_and_collected_at_the_desk(
     start_server: StartServer, tmp_path: Path, provider: Name
 ) -> None:
-    server = start_server(Options(batching=Plan(seconds=0.4)), judge=claim_judge.answer)
+    server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     go(server, [spec(server, provider)], tmp_path, batching=DETACHED)
     (seen,) = at_desk(tmp_path, lambda desk: desk.status([]))
     assert (seen.state, seen.requests, seen.answered) == ("submitted", 4, 0)
@@ -63,11 +63,8 @@ def test_a_detached_run_is_looked_at_and_collected_at_the_desk(
     early = at_desk(tmp_path, lambda desk: desk.collect([]))
     assert (early.received.replies, [batch.name for batch in early.left]) == (0, [seen.name])
 
-    async def later(desk: Desk) -> Collected:
-        await asyncio.sleep(0.5)
-        return await desk.collect([])
-
-    done = at_desk(tmp_path, later)
+    server = ahead(start_server, server, Plan())
+    done = at_desk(tmp_path, lambda desk: desk.collect([]))
     assert (done.received.replies, done.left) == (4, [])
     assert open_batches(tmp_path) == []
     assert [batch.state for batch in open_batches(tmp_path, over=True)] == ["answered"]
@@ -81,22 +78,23 @@ def test_a_detached_run_is_looked_at_and_collected_at_the_desk(
 def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     start_server: StartServer, tmp_path: Path, provider: Name
 ) -> None:
-    server = start_server(Options(batching=Plan(seconds=1.0)), judge=claim_judge.answer)
+    server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, provider)
     go(server, [judge], tmp_path, 20, batching=DETACHED)
 
     async def give_up(desk: Desk) -> list[Batch]:
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.1)
         return await desk.cancel(desk.named([]))
 
     (batch,) = at_desk(tmp_path, give_up)
-    assert batch.status in ("cancelling", "cancelled", "CANCELLATION_REQUESTED", "CANCELLED")
+    assert batch.status in ("cancelling", "CANCELLATION_REQUESTED")
 
+    server = ahead(start_server, server, Plan(seconds=1.0))  # a tenth or more of it had passed
     stopped = go(server, [judge], tmp_path, 20)
     (why,) = stopped.run.outline.stopped.values()
     assert why == f"batch {batch.name[:8]} was cancelled; the same command asks the rest again"
     ran = sum(line.paid for line in stopped.lines)
-    assert 0 < ran < 20
+    assert 0 < ran <= 20
 
     came = go(server, [judge], tmp_path, 20, batching=None)
     assert came.run.values == [RIGHT] * 20
@@ -131,11 +129,11 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
 
 
 def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(Options(batching=Plan(seconds=0.2)), judge=claim_judge.answer)
+    server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     go(server, [spec(server, "openai")], tmp_path, batching=DETACHED)
+    ahead(start_server, server, Plan())
 
     async def too_late(desk: Desk) -> Collected:
-        await asyncio.sleep(0.3)
         (batch,) = await desk.cancel(desk.named([]))
         assert batch.status == "completed"
         return await desk.collect([])
