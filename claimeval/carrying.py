@@ -6,7 +6,7 @@ What the work is (the claims of a sample, the grades of a document, a question t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
 from pathlib import Path
@@ -72,6 +72,7 @@ async def carry_through(
     leave it `hopeless`; replies that are under way then are waited for and kept. `run` is what the caps are for. With
     `batching` the items are gone over several times, and must be the same each time.
     """
+    assert not (batching and isinstance(items, Iterator)), "items that can be gone over again"
     if limits.max_cost is not None and not offline:
         check_prices(judges)
     async with AsyncExitStack() as stack:
