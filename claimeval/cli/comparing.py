@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,12 +14,13 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from claimeval import side_scores
 from claimeval.records import SampleResult
 from claimeval.report import forms
-from claimeval.report.comparison import Compared, Pair, compare, shared_metrics
+from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared_metrics
 from claimeval.report.facts import Comparison, MetricComparison
 from claimeval.run import load_manifest
-from claimeval.statistics import mcnemar_exact
+from claimeval.statistics import holm, mcnemar_exact
 
 MOVED = 5
 """Samples that moved most, to be shown for each metric."""
@@ -67,30 +69,48 @@ def _supported(result: SampleResult, way: tuple[str, str]) -> dict[str, bool]:
     }
 
 
+def side_metrics(run_a: Path, run_b: Path) -> list[MetricComparison]:
+    """Lexical and other scores that no judge gave, where both runs have them: the same differences and tests."""
+    kinds = [kind.kind for kind in side_scores.read(run_a) if kind.kind in {k.kind for k in side_scores.read(run_b)}]
+    found = []
+    for kind in kinds:
+        ours = {row.id: row.scores for row in side_scores.rows(run_a, kind)}
+        pairs = [(ours[row.id], row.scores) for row in side_scores.rows(run_b, kind) if row.id in ours]
+        for name in pairs[0][0] if pairs else ():
+            found.append(pair_up(name, [(a.get(name), b.get(name)) for a, b in pairs]))
+    tested = [i for i, metric in enumerate(found) if metric.p_value is not None]
+    adjusted = dict(zip(tested, holm([found[i].p_value or 0.0 for i in tested]), strict=True))
+    return [metric.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, metric in enumerate(found)]
+
+
 def compare_and_tell(run_a: Path, run_b: Path, *, shown: int, out: Path | None, as_json: bool) -> None:
     """Compares two runs and prints what differs; with `out`, writes the page of both too."""
     metrics = shared_metrics(load_manifest(run_a), load_manifest(run_b))
     watch = _Watch({metric.name: (metric.claims_of, metric.against) for metric in metrics})
     found = compare(run_a, run_b, watch.look)
+    sides = side_metrics(run_a, run_b)
     if out:
         forms.write(run_a, "html", out, compared=run_b)
     if as_json:
         labels = {metric.name: watch.labels(metric.name)._asdict() for metric in metrics}
-        print(json.dumps({**found.comparison.model_dump(), "supported_in_one_only": labels}, indent=1))
+        content = {"supported_in_one_only": labels, "side_scores": [metric.model_dump() for metric in sides]}
+        print(json.dumps({**found.comparison.model_dump(), **content}, indent=1))
         return
-    _tell(Console(highlight=False, emoji=False), found, watch, shown)
+    _tell(Console(highlight=False, emoji=False), found, watch, shown, sides)
     if out:
         print(f"\nReport: {out}")
 
 
-def _tell(console: Console, found: Compared, watch: _Watch, shown: int) -> None:
+def _tell(console: Console, found: Compared, watch: _Watch, shown: int, sides: list[MetricComparison]) -> None:
     comparison = found.comparison
     console.print(
         f"\n[bold]{escape(comparison.a)}[/] (A) and [bold]{escape(comparison.b)}[/] (B), {_aligned(comparison)}"
     )
     for setting in comparison.settings:
         console.print(Padding(escape(setting), (0, 0, 0, 2)))
-    console.print(_table(comparison))
+    console.print(_table(comparison.metrics))
+    if sides:
+        console.print(_table(sides))
     for metric in comparison.metrics:
         labels = watch.labels(metric.metric)
         console.print(
@@ -125,12 +145,12 @@ def _aligned(comparison: Comparison) -> str:
     return ", ".join(parts)
 
 
-def _table(comparison: Comparison) -> Table:
+def _table(metrics: Iterable[MetricComparison]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("metric", no_wrap=True)
     for name in ("n", "A", "B", "B minus A", "95 % interval", "p", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for metric in comparison.metrics:
+    for metric in metrics:
         table.add_row(*_cells(metric))
     return table
 

@@ -109,7 +109,7 @@ class Comparing:
         """What the pairs come to. UsageError where the runs share no sample."""
         if not self._shared:
             raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
-        metrics = [_compare(name, values) for name, values in self._values.items()]
+        metrics = [pair_up(name, values) for name, values in self._values.items()]
         tested = [i for i, metric in enumerate(metrics) if metric.p_value is not None]
         adjusted = dict(zip(tested, holm([metrics[i].p_value or 0.0 for i in tested]), strict=True))
         return Comparison(
@@ -158,7 +158,8 @@ def flips(pair: Pair, metrics: tuple[ClaimMetric, ...]) -> Iterator[Flip]:
             )
 
 
-def _compare(name: str, values: list[tuple[float | None, float | None]]) -> MetricComparison:
+def pair_up(name: str, values: list[tuple[float | None, float | None]]) -> MetricComparison:
+    """One metric from its values in both runs, sample by sample."""
     both = [(x, y) for x, y in values if x is not None and y is not None]
     paired = paired_difference([y for _, y in values], [x for x, _ in values])
     return MetricComparison(

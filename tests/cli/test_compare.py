@@ -57,3 +57,13 @@ def test_runs_that_share_nothing_are_refused(claimeval: Run, runs: Path) -> None
     assert done.returncode == 2
     assert "no metric in common" in done.stderr
     assert "has no manifest.json" in claimeval("compare", "a", "nothing").stderr
+
+
+def test_lexical_scores_of_both_runs_are_compared_too(claimeval: Run, runs: Path) -> None:
+    for run in ("a", "b"):
+        assert claimeval("lexical", run, "-m", "k_precision").returncode == 0
+    found = json.loads(claimeval("compare", "a", "b", "--json").stdout)
+    k_precision, length = found["side_scores"]
+    assert (k_precision["metric"], k_precision["n"]) == ("k_precision", 2)
+    assert (length["metric"], length["difference"]["value"]) == ("answer_length", -0.5)
+    assert "k_precision" in claimeval("compare", "a", "b").stdout
