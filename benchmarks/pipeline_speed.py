@@ -1,4 +1,4 @@
-"""What a run costs beside what it must cost: wall clock, CPU a call, everything cached, memory, rate limits.
+"""What a run costs beside what it must cost: wall clock, CPU a call, everything cached, memory.
 
 From the root of the checkout:
 
@@ -6,7 +6,6 @@ From the root of the checkout:
     python -m benchmarks.pipeline_speed cpu       # CPU a call beside the same requests by AsyncOpenAI alone
     python -m benchmarks.pipeline_speed cached    # a run whose every reply is stored
     python -m benchmarks.pipeline_speed memory    # 10,000 and 100,000 samples; --samples 1000 for a tenth of both
-    python -m benchmarks.pipeline_speed rate      # a server that lets 60 requests, 10,000 tokens a minute pass
 
 The provider is a loopback server in a process of its own. CPU and memory are those of the process that is measured
 and of nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. With
@@ -44,7 +43,6 @@ from claimeval.store import Store
 from claimeval.wire import read_chat, write_chat
 from tests import claim_judge
 from tests.loopback import Handle, Latency, Options, serve
-from tests.loopback import Limits as ServerLimits
 
 ROOT = Path(__file__).parents[1]
 METRICS = ("faithfulness", "correctness", "coverage")
@@ -282,7 +280,7 @@ def fill(plan: Plan, count: int, folder: Path) -> None:
 
 def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> None:
     """The goal is 1,000 samples a second of CPU time, results written, whatever their number."""
-    plan = plan_at("http://127.0.0.1:9/v1")
+    plan = plan_at(NOWHERE)
     lines: list[tuple[object, ...]] = []
     for count in counts:
         with tempfile.TemporaryDirectory() as folder:
@@ -303,78 +301,51 @@ def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> Non
 
 # --- memory ---
 
+NOWHERE = "http://127.0.0.1:9/v1"
+"""Nothing is asked of this server; everything is stored."""
+RUN = """
+import sys
+from benchmarks.pipeline_speed import *
+run(plan_at(NOWHERE), int(sys.argv[1]), Path(sys.argv[2]), offline=True)
+"""
+
 
 def memory(count: int) -> None:
     """The goal is that ten times as many samples take at most 1.2 times the memory."""
     lines: list[tuple[object, ...]] = []
-    first = 0.0
-    for n in (count, 10 * count):
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "samples.jsonl"
-            with data.open("w", encoding="utf-8") as file:
-                file.writelines(sample.model_dump_json(exclude_defaults=True) + "\n" for sample in samples(n))
-            command = [sys.executable, "-m", "claimeval", "score", str(data), "--judge", "local:lexical"]
-            command += ["--metrics", ",".join(METRICS), "--out", f"{folder}/run", "--cache", f"{folder}/store"]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _, status, usage = os.wait4(process.pid, 0)
-            assert os.waitstatus_to_exitcode(status) == 0
-        megabytes = usage.ru_maxrss / 1024
-        first = first or megabytes
-        lines.append((f"{n:,}", megabytes, megabytes / first, usage.ru_utime + usage.ru_stime))
-    table("peak memory of `claimeval score`", ("samples", "MB", "ratio", "CPU s"), lines)
+    sizes = (count, 10 * count)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fill(plan_at(NOWHERE), 10 * count, folder)
+        (folder / "judge.yaml").write_text(f"name: judge\nmodel: openai:judge\nendpoint: {NOWHERE}\n")
+        with (folder / "samples.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(s.model_dump_json(exclude_defaults=True) + "\n" for s in samples(10 * count))
+        score = [
+            *("-m", "claimeval", "score", f"{name}/samples.jsonl", "--offline", "--overwrite"),
+            *("--judge", f"{name}/judge.yaml", "--metrics", ",".join(METRICS)),
+            *("--out", f"{name}/run", "--cache", f"{name}/store", "--limit"),
+        ]
+        peaks = [peak_megabytes(["-c", RUN, str(n), name]) for n in sizes]
+        lines.append(("a run: store, results, summary", *peaks, peaks[1] / peaks[0]))
+        peaks = [peak_megabytes([*score, str(n)]) for n in sizes]
+        lines.append(("claimeval score, which writes the report too", *peaks, peaks[1] / peaks[0]))
+    table("peak memory, MB", ("", *(f"{n:,} samples" for n in sizes), "ratio"), lines)
 
 
-# --- rate limits ---
-
-
-def rate(minutes: int) -> None:
-    """The goal is under 2 % refused and over 90 % of the limit used after the first minute."""
-    lines: list[tuple[object, ...]] = []
-    for by in ("bucket", "window"):
-        limits = ServerLimits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
-        options = Options(judge="tests.claim_judge:make", limits=limits, latency=Latency(seconds=0.5))
-        with serve(options) as server, tempfile.TemporaryDirectory() as folder:
-            started = time.time()
-            asyncio.run(for_a_while(plan_at(server.url), Path(folder), 60.0 * minutes))
-            found = server.exchanges()
-        later = [e for e in found if e.answered and e.sent and e.sent - started >= 60]
-        refused = sum(e.status == 429 for e in found)
-        used = max(len(later) / 60, sum(e.tokens for e in later) / 10_000) / (minutes - 1)
-        lines.append((by, len(found), refused, f"{refused / len(found):.1%}", f"{used:.1%}"))
-    columns = ("limit", "requests", "refused", "share refused", "limit used after the first minute")
-    table(f"60 requests, 10,000 tokens a minute, {minutes} minutes, nothing told", columns, lines)
-
-
-async def for_a_while(plan: Plan, folder: Path, seconds: float) -> None:
-    """A run that is broken off."""
-
-    def ignore(result: object) -> None:
-        """Results are of no interest here."""
-
-    way = carry_out(
-        samples(10_000),
-        plan,
-        notes=(),
-        cache=folder / "store",
-        limits=Limits(),
-        progress=Progress(),
-        offline=False,
-        on_result=ignore,
-    )
-    try:
-        async with asyncio.timeout(seconds):
-            await way
-    except TimeoutError:
-        return
+def peak_megabytes(arguments: list[str]) -> float:
+    """The most memory that a process of its own had."""
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    return usage.ru_maxrss / 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("wall", "cpu", "cached", "memory", "rate"))
+    parser.add_argument("part", choices=("wall", "cpu", "cached", "memory"))
     parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000, memory 10000")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, default=16, help="for cpu")
-    parser.add_argument("--minutes", type=int, default=4, help="for rate")
     parser.add_argument("--peers", metavar="INTERPRETER", help="a python that has ragas and deepeval")
     given = parser.parse_args()
     match given.part:
@@ -387,8 +358,6 @@ def main() -> None:
             cached((count, 2 * count, 4 * count), given.rounds, given.peers)
         case "memory":
             memory(given.samples or 10_000)
-        case "rate":
-            rate(given.minutes)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,68 @@
+"""A run against servers that let 60 requests and 10,000 tokens a minute pass, as a bucket and as a sliding window.
+
+    python -m benchmarks.rate_limits [MINUTES]      # from the root of the checkout; 4 minutes for each server
+
+Nothing is told to the run; it goes by what the replies say. The goal is under 2 % of the requests refused and over 90 %
+of the limit used from the second minute on. tests/execution/test_pace.py does the same in virtual time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.pipeline_speed import plan_at, samples, table
+from claimeval.evaluation import carry_out
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.pipeline import Plan
+from tests.loopback import Latency, Options, serve
+from tests.loopback import Limits as ServerLimits
+
+
+def rate(minutes: int) -> None:
+    """The goal is under 2 % refused and over 90 % of the limit used after the first minute."""
+    lines: list[tuple[object, ...]] = []
+    for by in ("bucket", "window"):
+        limits = ServerLimits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
+        options = Options(judge="tests.claim_judge:make", limits=limits, latency=Latency(seconds=0.5))
+        with serve(options) as server, tempfile.TemporaryDirectory() as folder:
+            started = time.time()
+            asyncio.run(for_a_while(plan_at(server.url), Path(folder), 60.0 * minutes))
+            found = server.exchanges()
+        later = [e for e in found if e.answered and e.sent and e.sent - started >= 60]
+        refused = sum(e.status == 429 for e in found)
+        used = max(len(later) / 60, sum(e.tokens for e in later) / 10_000) / (minutes - 1)
+        lines.append((by, len(found), refused, f"{refused / len(found):.1%}", f"{used:.1%}"))
+    columns = ("limit", "requests", "refused", "share refused", "limit used after the first minute")
+    table(f"60 requests, 10,000 tokens a minute, {minutes} minutes, nothing told", columns, lines)
+
+
+async def for_a_while(plan: Plan, folder: Path, seconds: float) -> None:
+    """A run that is broken off."""
+
+    def ignore(result: object) -> None:
+        """Results are of no interest here."""
+
+    way = carry_out(
+        samples(10_000),
+        plan,
+        notes=(),
+        cache=folder / "store",
+        limits=Limits(),
+        progress=Progress(),
+        offline=False,
+        on_result=ignore,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            await way
+    except TimeoutError:
+        return
+
+
+if __name__ == "__main__":
+    rate(int(sys.argv[1]) if len(sys.argv) > 1 else 4)
