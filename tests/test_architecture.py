@@ -26,6 +26,7 @@ LEVELS = (
         "report",
         "planning",
         "annotating",
+        "marking",
         "correcting",
         "prompt_views",
         "rejudging",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
 from claimeval.annotating import Design, Drawn, Labels, Question, draw, export, questions
+from claimeval.cli.asking import Keys, harmless
 from claimeval.records import Label
 
 KEYS: dict[str, Label | Literal["unsure"]] = {
@@ -47,9 +46,10 @@ def label_and_tell(
 
 
 def _ask(console: Console, run: Path, found: Drawn, labels: Labels, annotator: str | None) -> None:
+    keys = Keys()
     for question in questions(run, found, labels.answered):
         _show(console, question, found, len(labels.answered) + 1)
-        while (key := _key()) not in KEYS:
+        while (key := keys.next()) not in KEYS:
             if key == "q":
                 return
             console.print(HELP)
@@ -61,23 +61,9 @@ def _show(console: Console, question: Question, found: Drawn, number: int) -> No
     sample = question.result.sample
     console.rule(f"{number} of {len(found.items)}")
     for document in sample.documents(found.metric.against) or ():
-        console.print(f"[dim]{escape(document.id)}[/] [bold]{escape(document.title or '')}[/]")
-        console.print(Padding(escape(_visible(document.text)), (0, 0, 1, 2)))
-    console.print(f"[dim]question[/] {escape(_visible(sample.question))}")
-    console.print(f"[dim]claim   [/] [bold]{escape(_visible(question.claim.text))}[/]")
+        name, title = harmless(document.id), harmless(document.title or "")
+        console.print(f"[dim]{escape(name)}[/] [bold]{escape(title)}[/]")
+        console.print(Padding(escape(harmless(document.text)), (0, 0, 1, 2)))
+    console.print(f"[dim]question[/] {escape(harmless(sample.question))}")
+    console.print(f"[dim]claim   [/] [bold]{escape(harmless(question.claim.text))}[/]")
     console.print(f"[dim]Is the claim borne out by the {escape(found.metric.against)} above?  {HELP}[/]")
-
-
-def _visible(text: str) -> str:
-    """The text without characters that would steer the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _key() -> str:
-    """One key on a terminal; the first character of a line elsewhere."""
-    if sys.stdin.isatty():
-        return typer.getchar(echo=False).lower()
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError
-    return line.strip()[:1].lower()

@@ -1,0 +1,88 @@
+"""A command on a real pseudo-terminal: what it shows is read, keys are pressed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from types import TracebackType
+
+PATIENCE = 60.0
+"""Seconds that a test waits for what it expects to see."""
+
+
+class Terminal:
+    """`claimeval ARGUMENTS` in a folder, on a terminal of this size."""
+
+    def __init__(self, folder: Path, *arguments: object, rows: int = 24, columns: int = 60) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "claimeval", *map(str, arguments)],
+            cwd=folder,
+            env={**environment, "TERM": "xterm"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._master)
+
+    def until(self, words: str) -> str:
+        """What is shown from here up to the words, these included; AssertionError where they do not come."""
+        start = len(self.shown)
+        end = time.monotonic() + PATIENCE
+        while words not in self.shown[start:]:
+            assert time.monotonic() < end, f"{words!r} did not come; shown: {self.shown[start:]}"
+            if not self._read():
+                break
+        assert words in self.shown[start:], self.shown[start:]
+        return self.shown[start:]
+
+    def press(self, key: str) -> None:
+        """Presses a key as soon as the command waits for one: then the terminal does not echo."""
+        end = time.monotonic() + PATIENCE
+        while termios.tcgetattr(self._master)[3] & termios.ICANON:
+            assert time.monotonic() < end, f"nobody waits for {key!r}; shown: {self.shown}"
+            time.sleep(0.01)
+        os.write(self._master, key.encode())
+
+    def ended(self) -> int:
+        """Reads to the end; the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(PATIENCE)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._master], [], [], PATIENCE)
+        if not ready:
+            return False
+        try:
+            found = os.read(self._master, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            return False
+        self.shown += found.decode("utf-8", "replace")
+        return bool(found)
+
+
+def _take_terminal() -> None:
+    """Makes the terminal that of the process, so that Ctrl-C reaches it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
