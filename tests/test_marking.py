@@ -47,7 +47,7 @@ def test_lgtm_is_the_mean_over_questions_of_good_ones_among_those_marked() -> No
     assert (found.n, found.begun, found.drawn) == (3, 3, 3)
     assert (found.good, found.bad, found.unsure, found.unmarked) == (5, 9, 1, 1)
     # unsure and unmarked of q3 bad: 1/4, good: 3/4
-    assert found.bounds == (pytest.approx((0.3 + 0.5 + 0.25) / 3), pytest.approx((0.3 + 0.5 + 0.75) / 3))
+    assert found.bounds == pytest.approx(((0.3 + 0.5 + 0.25) / 3, (0.3 + 0.5 + 0.75) / 3))
     assert found.ci
     assert found.ci[0] < 1.3 / 3 < found.ci[1]
 

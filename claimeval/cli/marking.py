@@ -39,7 +39,7 @@ class Asked(NamedTuple):
     corpus: Path | None
     run: Path | None
     first: int | None
-    count: int | None
+    questions: int | None
     seed: int
     out: Path | None
     fields: tuple[str, ...]
@@ -78,7 +78,7 @@ def _mark(console: Console, marks: Marks, asked: Asked) -> None:
     first = asked.first or (before.first if before else FIRST)
     drawn, todo = draw(
         _items(asked, first),
-        asked.count or (before.count if before else COUNT),
+        asked.questions or (before.count if before else COUNT),
         first=first,
         seed=asked.seed,
         source=" ".join(path.name for path in (asked.data, asked.run) if path),

@@ -198,9 +198,9 @@ def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(claimeval: R
     (folder / "queries.tsv").write_text("q1\tWhat is red?\n")
     (folder / "docs.jsonl").write_text('{"id": "a", "title": "A", "text": "roses"}\n{"id": "b", "text": "grass"}\n')
     (folder / "my.run").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq1 Q0 lost 3 0.5 t\n")
+    options = ["--corpus", "docs.jsonl", "--run", "my.run", "--json"]
     done = subprocess.run(
-        [sys.executable, "-m", "claimeval", "annotate", "queries.tsv", "--documents", "--corpus", "docs.jsonl"]
-        + ["--run", "my.run", "--json"],
+        [sys.executable, "-m", "claimeval", "annotate", "queries.tsv", "--documents", *options],
         cwd=folder,
         input="y\nn\n",
         capture_output=True,
