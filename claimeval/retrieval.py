@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from claimeval import ir
 from claimeval.errors import UsageError, unknown
+from claimeval.ir.folding import fold_names
 from claimeval.records import Sample
 from claimeval.side_scores import SideRow
 
@@ -39,22 +40,26 @@ def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
     return {measure.name: "gain" if measure.row.name == "dcg" else "share" for measure in measures}
 
 
-def score(samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids") -> Iterator[SideRow]:
+def score(
+    samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids", *, fold: str | None = None
+) -> Iterator[SideRow]:
     """The values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
     A sample without references has no value and says so; one that has references and retrieved nothing has 0. Every
-    reference counts as relevant with grade 1.
+    reference counts as relevant with grade 1. What the regular expression `fold` matches is cut out of ids first, of
+    references too; of contexts that then are the same the best stays.
     """
     if match not in get_args(Match):
         raise unknown("match", match, get_args(Match))
-    ranked = ids if match == "ids" else by_content
+    if fold and match != "ids":
+        raise UsageError("contexts are folded by their ids; with match='text' there is nothing to fold")
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):
-        qrels = {str(i): dict.fromkeys(_references(sample, match), 1) for i, sample in enumerate(chunk)}
+        qrels = {str(i): dict.fromkeys(_references(sample, match, fold), 1) for i, sample in enumerate(chunk)}
         judged = {query: grades for query, grades in qrels.items() if grades}
         values = {}
         if judged:
-            run = {query: _scores(ranked(chunk[int(query)])) for query in judged}
+            run = {query: _scores(_ranked(chunk[int(query)], match, fold)) for query in judged}
             values = dict(ir.evaluate(judged, run, measures).per_query)
         for i, sample in enumerate(chunk):
             if found := values.get(str(i)):
@@ -64,9 +69,12 @@ def score(samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Matc
                 yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, LACKS[match]))
 
 
-def ids(sample: Sample) -> list[str]:
-    """The ids of what was retrieved, best first."""
-    return [document.id for document in sample.contexts]
+def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
+    """The names of what was retrieved, best first."""
+    if match == "text":
+        return by_content(sample)
+    names = [document.id for document in sample.contexts]
+    return fold_names(names, fold) if fold else names
 
 
 def by_content(sample: Sample) -> list[str]:
@@ -87,10 +95,11 @@ def by_content(sample: Sample) -> list[str]:
     return found
 
 
-def _references(sample: Sample, match: Match) -> list[str]:
-    if match == "ids":
-        return list(dict.fromkeys(sample.reference_context_ids))
-    return [f"reference-{i}" for i, _ in enumerate(sample.reference_contexts, 1)]
+def _references(sample: Sample, match: Match, fold: str | None = None) -> list[str]:
+    if match == "text":
+        return [f"reference-{i}" for i, _ in enumerate(sample.reference_contexts, 1)]
+    names = sample.reference_context_ids
+    return fold_names(names, fold) if fold else list(dict.fromkeys(names))
 
 
 def _holds(text: str, reference: str) -> bool:
@@ -102,5 +111,8 @@ def _folded(text: str) -> str:
 
 
 def _scores(names: Sequence[str]) -> dict[str, float]:
-    """Scores that fall with the rank. A query of which nothing was retrieved gets a document that nobody judged."""
-    return {name: -float(rank) for rank, name in enumerate(names)} or {"": 0.0}
+    """Scores that fall with the rank; of a name that stands twice the first counts.
+
+    A query of which nothing was retrieved gets a document that nobody judged.
+    """
+    return {name: -float(rank) for rank, name in enumerate(dict.fromkeys(names))} or {"": 0.0}

@@ -41,6 +41,20 @@ def test_more_samples_than_are_taken_at_once() -> None:
     assert [row.scores["mrr"] for row in found] == [0.5 if i % 2 else 1.0 for i in range(2001)]
 
 
+def test_a_context_that_stands_twice_counts_where_it_stands_first() -> None:
+    (row,) = rows(sample("one", "axa", "a"), measures="mrr,P@5")
+    assert row.scores == {"mrr": 1.0, "P@5": 0.2}
+
+
+def test_pages_are_folded_into_the_documents_that_are_the_references() -> None:
+    pages = tuple(Document(id=name, text="x") for name in ("b#1", "b#2", "a#9", "a#1"))
+    one = Sample(id="s", question="Q", contexts=pages, reference_context_ids=("a",))
+    (row,) = retrieval.score([one], retrieval.asked("mrr,P@5"), fold="#.*")
+    assert row.scores == {"mrr": 0.5, "P@5": 0.2}
+    with pytest.raises(UsageError, match="nothing to fold"):
+        list(retrieval.score([one], retrieval.asked("mrr"), "text", fold="#.*"))
+
+
 def test_content_is_matched_once_for_each_reference() -> None:
     texts = ["Something else.", "It says: The  Tower is high, and more.", "the tower is high", "x"]
     one = Sample(

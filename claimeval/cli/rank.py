@@ -51,6 +51,14 @@ def rank(
     without_relevant: Annotated[
         Literal["zero", "undefined"], typer.Option(help="What queries without a relevant document count.")
     ] = "zero",
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            help="A regular expression that is cut out of document ids, in qrels and runs; of those that are the same "
+            "then, the best stays. `'#.*'` makes documents of pages such as `report#p12`.",
+            show_default=False,
+        ),
+    ] = None,
     split: Annotated[str, typer.Option(help="Which qrels of a BEIR folder: `qrels/SPLIT.tsv`.")] = "test",
     paired: Annotated[
         bool,
@@ -73,6 +81,8 @@ def rank(
     The numbers are those of trec_eval 10.0, and `-q -n -c -M -l -J -m` mean what they mean there.
 
     Example: `claimeval rank qrels.txt bm25.run dense.run -m ndcg@10,map --plot runs.svg`
+
+    Example: `claimeval rank qrels_docs.txt pages.run --fold '#.*'`
     """
     from claimeval import ir
     from claimeval.errors import UsageError
@@ -96,6 +106,7 @@ def rank(
             ties=ties,
             missing="zero" if complete else missing,
             without_relevant=without_relevant,
+            fold=fold,
         )
         for run in runs
     ]

@@ -28,6 +28,14 @@ def retrieval(
             "`reference_contexts`, or is a piece of it."
         ),
     ] = "ids",
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            help="A regular expression that is cut out of ids before they are compared; of contexts that are the same "
+            "then, the best stays. `'#.*'` makes documents of pages such as `report#p12`.",
+            show_default=False,
+        ),
+    ] = None,
     out: o.Out = None,
     limit: o.Limit = None,
     field: o.Field = None,
@@ -49,8 +57,8 @@ def retrieval(
     summary = side_scores.write(
         place.folder,
         "retrieval",
-        retrieved.score(place.samples(), asked, match),
+        retrieved.score(place.samples(), asked, match, fold=fold),
         retrieved.units(asked),
-        {"match": match},
+        {"match": match, **({"fold": fold} if fold else {})},
     )
     tell(summary, place.folder, {}, as_json=json)

@@ -35,6 +35,8 @@ class Content:
             if str(source) == "-":
                 return cls.of(sys.stdin.buffer.read(), "standard input")
             with open(source, "rb", buffering=0) as file:
+                if not file.seekable():
+                    return cls.of(file.readall(), str(source))
                 packed = file.read(2) == b"\x1f\x8b"
                 size = file.seek(0, 2)
                 file.seek(0)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from claimeval.errors import DataError, UsageError, unknown
-from claimeval.ir import columnar, mappings
+from claimeval.ir import columnar, folding, mappings
 from claimeval.ir.content import Content, Source
 from claimeval.ir.mappings import Qrels, Run
 from claimeval.ir.names import Measure, parse
@@ -38,6 +38,7 @@ def evaluate(
     ties: Ties = "trec",
     missing: Missing = "skip",
     without_relevant: WithoutRelevant = "zero",
+    fold: str | None = None,
 ) -> Evaluation:
     """Evaluate a run: the values of each query, their means, and what is missing.
 
@@ -57,11 +58,16 @@ def evaluate(
         ties: The order of documents with equal scores.
         missing: What queries of the qrels count that the run lacks.
         without_relevant: What queries without relevant documents count.
+        fold: A regular expression. What it matches is cut out of the ids of documents on both sides before anything
+            else, and of those that then are the same the best stays: ``"#.*"`` makes documents of ``report#p12``.
     """
     asked = parse(measures)
     _check(level, max_retrieved, ties, missing, without_relevant)
     everything = judged_only or max_retrieved is not None or any(m.needs_nonrelevant(level) for m in asked)
-    ranked, in_run, run_id = _join(qrels, run, ties, 0 if everything else 1)
+    if fold is None:
+        ranked, in_run, run_id = _join(qrels, run, ties, 0 if everything else 1)
+    else:
+        ranked, in_run, run_id = _join_folded(qrels, run, fold, ties, 0 if everything else 1)
     lacking = _lacking(ranked, in_run, missing)
     not_judged = tuple(sorted(in_run.difference(ranked.queries)))
     if lacking and missing == "skip":
@@ -108,6 +114,12 @@ def _join(qrels: Qrels | Source, run: Run | Source, ties: Ties, lowest: int) -> 
     if placed:
         return _Joined(*placed)
     return _join_mappings(qrels, *parse_run(content), ties, lowest=0)
+
+
+def _join_folded(qrels: Qrels | Source, run: Run | Source, pattern: str, ties: Ties, lowest: int) -> _Joined:
+    judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(Content.read(qrels))
+    found, tag = (run, None) if isinstance(run, Mapping) else parse_run(Content.read(run))
+    return _join_mappings(folding.fold(judgments, pattern), folding.fold(found, pattern), tag, ties, lowest)
 
 
 def _written(qrels: Qrels) -> Content | None:
