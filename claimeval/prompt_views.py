@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from claimeval.answer_questions import ANSWERING
 from claimeval.calls import Judge, Message, Request
 from claimeval.errors import UsageError
 from claimeval.local.claim_splitting import split_claims
@@ -12,7 +13,7 @@ from claimeval.metrics import ClaimMetric
 from claimeval.prompting import Prompt
 from claimeval.records import Claim, Sample
 from claimeval.relevance_scales import UMBRELA
-from claimeval.steps import answering, assess, extract, rate
+from claimeval.steps import assess, extract, rate, rate_answer
 
 _READER = Judge(name="reader", model="local:reader")
 """Stands for any judge: the messages do not depend on who reads them."""
@@ -23,12 +24,12 @@ def messages(
 ) -> tuple[Message, ...]:
     """The messages that a judge gets for a sample under a metric.
 
-    A grading shows the first document and has no metric. An extraction shows the metric's `claims_of`, an assessment
-    the given claims (or those that the local splitter finds) against the metric's evidence. UsageError where the
-    sample lacks one of them.
+    A question about a whole answer has no metric, nor has a grading, which shows the first document. An extraction
+    shows the metric's `claims_of`, an assessment the given claims (or those that the local splitter finds) against the
+    metric's evidence. UsageError where the sample lacks one of them.
     """
-    if prompt.step == "answering":
-        return answering.ask(prompt, _READER, sample.question, sample.answer or "").messages
+    if prompt.step in ("answering", "answers"):
+        return rate_answer.ask(prompt, _READER, ANSWERING, sample).messages
     if prompt.step in ("queries", "screen"):
         raise UsageError(f"a {prompt.step} prompt is about documents of a corpus, not about samples")
     if prompt.step == "rate":

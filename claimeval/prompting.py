@@ -36,11 +36,12 @@ VARIABLES: dict[str, frozenset[str]] = {
     "rate": frozenset({"question", "documents", "scale"}),
     "queries": frozenset({"document", "number"}),
     "screen": frozenset({"document", "question", "answer"}),
-    "answering": frozenset({"question", "answer"}),
+    "answering": frozenset({"question", "answer", "contexts", "references"}),
+    "answers": frozenset({"question", "answer", "contexts", "references"}),
 }
 """What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
 
-_JSON_ONLY = ("rate", "queries", "screen", "answering")
+_JSON_ONLY = ("rate", "queries", "screen", "answering", "answers")
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
 _SPECIAL = re.compile(
     "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"

@@ -61,13 +61,11 @@ class Screening(NamedTuple):
     reason: str | None
 
 
-KINDS = ("answers", "partly", "declines")
-"""What an answer may do with its question."""
-
-
-class Answering(NamedTuple):
-    kind: str
-    """One of `KINDS`."""
+class Rating(NamedTuple):
+    word: str
+    """One of those that were offered."""
+    flags: tuple[str, ...]
+    """Those that the judge raised."""
     reason: str | None
 
 
@@ -245,13 +243,16 @@ def screening_json(text: str) -> Screening:
     return Screening(tuple(name for name in SCREENED if not said[name]), reason if isinstance(reason, str) else None)
 
 
-def answering_json(text: str) -> Answering:
-    """`{"reason", "kind"}`, the kind one of `KINDS` exactly."""
+def rating_json(text: str, field: str, words: Sequence[str], flags: Sequence[str] = ()) -> Rating:
+    """`{"reason", FIELD, FLAG...}`: the field is one of the words exactly, every flag true or false."""
     said = json_object(text)
-    kind, reason = said.get("kind"), said.get("reason")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise Unparsable(f"'kind' is {str(kind)[:40]!r}, not one of {', '.join(KINDS)}")
-    return Answering(kind, reason if isinstance(reason, str) else None)
+    word, reason = said.get(field), said.get("reason")
+    if not isinstance(word, str) or word not in words:
+        raise Unparsable(f"{field!r} is {str(word)[:40]!r}, not one of {', '.join(words)}")
+    if missing := [flag for flag in flags if not isinstance(said.get(flag), bool)]:
+        raise Unparsable(f"{missing[0]!r} is neither true nor false")
+    raised = tuple(flag for flag in flags if said[flag])
+    return Rating(word, raised, reason if isinstance(reason, str) else None)
 
 
 FUZZY_MATCH = 90.0

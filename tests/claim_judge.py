@@ -1,7 +1,10 @@
 """A fake language model that understands claimeval's prompts and judges by a rule, so that scores can be foretold.
 
 It takes every sentence for a claim. A claim that contains the word WRONG is contradicted, one with MISSING is not
-found, any other is supported. As a judge of the loopback server: `serve(Options(judge="tests.claim_judge:make"))`.
+found, any other is supported. A whole answer is unfaithful with either word and incorrect with WRONG; it is relevant
+unless it says PARTLY or OFFTOPIC, and one that does not know is noncommittal. A document has the grade that it names,
+as in GRADE3, else the highest where it shares half of the question's longer words, else 0. As a judge of the loopback
+server: `serve(Options(judge="tests.claim_judge:make"))`.
 """
 
 from __future__ import annotations
@@ -15,8 +18,13 @@ _LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
 def answer(body: Body) -> Reply:
-    """Claims for an extraction prompt, verdicts for an assessment prompt, in the format the prompt asks for."""
+    """Claims, verdicts, ratings or grades, as the prompt asks for, in the format that it asks for."""
     text = text_of(body)
+    asked = text.rpartition("Reply with this JSON and nothing else:")[2]
+    if '{"grades"' in asked:
+        return Reply(_grades(text))
+    if '"rating"' in asked or '"kind"' in asked:
+        return Reply(_rating(text, asked))
     return Reply(_claims(text) if "<sentences>" in text.rpartition("<claims>")[2] else _verdicts(text))
 
 
@@ -54,6 +62,37 @@ def _verdicts(text: str) -> str:
         for claim_id, claim in _LINE.findall(claims)
     ]
     return json.dumps({"verdicts": verdicts})
+
+
+def _rating(text: str, asked: str) -> str:
+    said = json.loads(_within(text, "answer"))
+    unknown = "do not know" in said.lower()
+    reason = "rated by rule"
+    if '"kind"' in asked:
+        return json.dumps({"reason": reason, "kind": "declines" if unknown else "answers"})
+    if '"noncommittal"' in asked:
+        rating = "no" if unknown or "OFFTOPIC" in said else "partly" if "PARTLY" in said else "fully"
+        return json.dumps({"reason": reason, "rating": rating, "noncommittal": unknown})
+    bad = ("WRONG",) if "<references>" in text else ("WRONG", "MISSING")
+    return json.dumps({"reason": reason, "rating": "no" if any(word in said for word in bad) else "yes"})
+
+
+def _grades(text: str) -> str:
+    wanted = _within(text, "question") or _within(text, "passage")
+    words = {word.lower() for word in re.findall(r"\w{5,}", json.loads(wanted))}
+    most = max(int(step) for step in re.findall(r"^- (\d): ", text, re.MULTILINE))
+    found = [
+        {"id": name, "reason": "graded by rule", "grade": _grade(json.loads(said), words, most)}
+        for name, said in _LINE.findall(_within(text, "documents"))
+    ]
+    return json.dumps({"grades": found})
+
+
+def _grade(document: str, words: set[str], most: int) -> int:
+    if named := re.search(r"GRADE(\d)", document):
+        return int(named[1])
+    shared = {word for word in words if word in document.lower()}
+    return most if words and 2 * len(shared) >= len(words) else 0
 
 
 def make() -> Judge:

@@ -8,9 +8,13 @@ import json
 import pytest
 
 from claimeval import prompting
-from claimeval.answerability import AnswerabilityPlan, answerability_plan, outcomes, sort_answer
+from claimeval.answer_questions import ANSWERING
+from claimeval.answerability import answerability_plan, outcomes, sort_answer
+from claimeval.answers.opinions import Asked
+from claimeval.answers.rating import RatingPlan
 from claimeval.calls import Failure, Outcome, Request
 from claimeval.errors import UsageError
+from claimeval.families import Families
 from claimeval.panel import Panel
 from claimeval.records import Sample
 from claimeval.side_scores import SideRow
@@ -37,7 +41,8 @@ def kind(word: str) -> str:
 def sort(
     *replies: str | Failure, answer: str | None = "A.", is_answerable: bool | None = True, judges: int = 1
 ) -> tuple[SideRow, int]:
-    plan = AnswerabilityPlan(tuple(judge(str(n)) for n in range(judges)), prompting.load("answering", "plain"), Panel())
+    asked = Asked(ANSWERING, prompting.load("answering", "plain"), Panel())
+    plan = RatingPlan(tuple(judge(str(n)) for n in range(judges)), (asked,), Families())
     executor = Replies(*replies)
     sample = Sample(id="s", question="Q?", answer=answer, is_answerable=is_answerable)
     return asyncio.run(sort_answer(sample, plan, executor)), len(executor.requests)

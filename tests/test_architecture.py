@@ -14,11 +14,11 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "claimeval"
 LEVELS = (
     {"errors", "ir", "lexical", "statistics"},
-    {"records", "calls", "scales", "relevance_scales"},
+    {"records", "calls", "scales", "relevance_scales", "answer_questions"},
     {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
     {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges", "lineups"},
-    {"pipeline", "carrying", "run", "agreement", "side_scores", "revoting"},
+    {"pipeline", "carrying", "hearing", "run", "agreement", "side_scores", "revoting"},
     {
         "evaluation",
         "experiments",
@@ -39,6 +39,8 @@ LEVELS = (
         "test_sets",
         "tracking",
         "answerability",
+        "answers",
+        "side_judging",
     },
     {"cli"},
 )

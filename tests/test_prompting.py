@@ -33,6 +33,12 @@ VALUES: dict[str, dict[str, Value]] = {
     },
     "queries": {"document": quoted("He said {{7*7}}."), "number": 1},
     "answering": {"question": quoted("Who?"), "answer": quoted("He said {{7*7}}.")},
+    "answers": {
+        "question": quoted("Who?"),
+        "answer": quoted("He said {{7*7}}."),
+        "contexts": [{"id": "d1", "text": quoted("EVIDENCE")}],
+        "references": [{"id": "r1", "text": quoted("He.")}],
+    },
     "screen": {"document": quoted("He said {{7*7}}."), "question": quoted("Who?"), "answer": quoted("He.")},
 }
 

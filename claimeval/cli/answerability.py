@@ -15,6 +15,7 @@ def answerability(
     judge: o.Judges,
     prompt: Annotated[str, typer.Option(help="`plain`, or a .j2 file.")] = "plain",
     out: o.Out = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
     cache: o.Cache = None,
     concurrency: o.Concurrency = None,
     rpm: o.Rpm = None,
@@ -41,20 +42,18 @@ def answerability(
     Example: `claimeval answerability answers.jsonl --judge openai:gpt-5-mini`
     """
     from claimeval.cli.answer_sorting import sort_and_tell
+    from claimeval.cli.judged_rows import Way
     from claimeval.execution.limits import Limits
 
+    limits = Limits(concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost)
     sort_and_tell(
         data,
         tuple(judge),
         prompt,
+        Way(cache, limits, b.said(batch, batch_retries, detach, by_hand, online), offline),
         out=out,
-        cache=cache,
-        limits=Limits(
-            concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
-        ),
-        batching=b.said(batch, batch_retries, detach, by_hand, online),
+        only_plan=plan,
         limit=limit,
         fields=tuple(field or ()),
-        offline=offline,
         as_json=json,
     )

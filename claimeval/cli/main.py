@@ -13,6 +13,7 @@ import typer
 from claimeval.cli.agreement import agreement
 from claimeval.cli.annotate import annotate
 from claimeval.cli.answerability import answerability
+from claimeval.cli.answers import answers
 from claimeval.cli.batch import batch
 from claimeval.cli.cache import cache
 from claimeval.cli.compare import compare
@@ -70,6 +71,7 @@ for command in (
     fuse,
     relevance,
     retrieval,
+    answers,
     answerability,
     sample,
     queries,

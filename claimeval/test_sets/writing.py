@@ -8,12 +8,11 @@ from typing import NamedTuple
 from claimeval.calls import Failure, Judge
 from claimeval.execution import Executor
 from claimeval.execution.side_by_side import side_by_side
-from claimeval.pipeline import ATTEMPTS
+from claimeval.hearing import hear
 from claimeval.prompting import Prompt
 from claimeval.records import Call, Document, Reason, Record
-from claimeval.replies import Screening, WrittenQuery
+from claimeval.replies import WrittenQuery
 from claimeval.steps import screen, write_queries
-from claimeval.steps.call_record import call_record
 from claimeval.test_sets.rules import rejected
 
 
@@ -63,25 +62,24 @@ class _Checked(NamedTuple):
 
 async def write(document: Document, plan: WritingPlan, executor: Executor) -> Written:
     """The questions about one document, those of no use with the reason."""
-    calls: list[Call] = []
-    found: tuple[WrittenQuery, ...] | Failure = ()
-    for attempt in range(ATTEMPTS):
-        request = write_queries.ask(plan.write_prompt, plan.writer, document, plan.per_document, attempt=attempt)
-        outcome = await executor.ask(request)
-        found = outcome if isinstance(outcome, Failure) else write_queries.read(outcome, request)
-        failure = found if isinstance(found, Failure) else None
-        calls.append(call_record("queries", request, outcome, failure, "document", claim_ids=[document.id]))
-        if isinstance(outcome, Failure) or failure is None or failure.reason not in ("unparsable", "truncated"):
-            break
+    heard = await hear(
+        "queries",
+        lambda attempt: write_queries.ask(plan.write_prompt, plan.writer, document, plan.per_document, attempt=attempt),
+        write_queries.read,
+        executor,
+        part="document",
+        about=document.id,
+    )
+    found = heard.said
     if isinstance(found, Failure):
-        return Written(document=document.id, failed_because=found.reason, calls=tuple(calls))
+        return Written(document=document.id, failed_because=found.reason, calls=heard.calls)
     checked: list[_Checked] = await side_by_side(
         [_check(query, document, plan, executor) for query in found[: plan.per_document]]
     )
     return Written(
         document=document.id,
         queries=tuple(one.query for one in checked),
-        calls=(*calls, *(call for one in checked for call in one.calls)),
+        calls=(*heard.calls, *(call for one in checked for call in one.calls)),
     )
 
 
@@ -90,19 +88,18 @@ async def _check(written: WrittenQuery, document: Document, plan: WritingPlan, e
     query = Query(id=f"q-{name}", question=written.question, answer=written.answer, passage=written.passage)
     if why := rejected(written, document):
         return _Checked(query.model_copy(update={"rejected": (why,)}), ())
-    calls: list[Call] = []
-    said: Screening | Failure = Failure(reason="provider_error", message="not asked")
-    for attempt in range(ATTEMPTS):
-        request = screen.ask(
+    heard = await hear(
+        "screen",
+        lambda attempt: screen.ask(
             plan.check_prompt, plan.checker, written.question, written.answer, document, attempt=attempt
-        )
-        outcome = await executor.ask(request)
-        said = outcome if isinstance(outcome, Failure) else screen.read(outcome, request)
-        failure = said if isinstance(said, Failure) else None
-        calls.append(call_record("screen", request, outcome, failure, "document", claim_ids=[document.id]))
-        if isinstance(outcome, Failure) or failure is None or failure.reason not in ("unparsable", "truncated"):
-            break
+        ),
+        screen.read,
+        executor,
+        part="document",
+        about=document.id,
+    )
+    said = heard.said
     if isinstance(said, Failure):
-        return _Checked(query.model_copy(update={"unchecked_because": said.reason}), tuple(calls))
+        return _Checked(query.model_copy(update={"unchecked_because": said.reason}), heard.calls)
     not_so = tuple(f"not {name}" for name in said.failed)
-    return _Checked(query.model_copy(update={"rejected": not_so, "reason": said.reason}), tuple(calls))
+    return _Checked(query.model_copy(update={"rejected": not_so, "reason": said.reason}), heard.calls)

@@ -1,0 +1,108 @@
+"""Whole-answer yes or no beside the claims of the same run: how many pass, how far the two agree, where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from claimeval.records import Record, SampleResult, Score
+from claimeval.side_scores import SideRow
+from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
+from claimeval.statistics.estimate import Estimate
+
+PAIRS = MappingProxyType({"answer_faithful": "faithfulness", "answer_correct": "correctness"})
+"""Per rating the metric by claims that asks the same."""
+
+
+class Share(Record):
+    """A share or an agreement with its 95 % interval over samples; None where undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """Samples it rests on."""
+
+
+class Apart(Record):
+    """A sample where the two part."""
+
+    id: str
+    whole: bool
+    """What the judges say of the whole answer."""
+    supported: int
+    judged: int
+    """Claims supported, and claims with a label."""
+
+
+class Baseline(Record):
+    """A whole-answer rating held against a metric by claims."""
+
+    rating: str
+    metric: str
+    whole: Share
+    """Of the rated answers, those with a yes."""
+    claims: Share
+    """Of the answers for which it is known, those of which every claim is supported."""
+    agreement: Share
+    """Of the answers for which both are known, those where they say the same."""
+    kappa: Share
+    """Cohen's kappa of the two; undefined where both say the same of all."""
+    apart: tuple[Apart, ...]
+    """In the order of the samples."""
+
+
+def every_claim(score: Score) -> bool | None:
+    """Whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
+    if score.hits < score.judged:
+        return False
+    return True if score.judged and score.judged == score.total else None
+
+
+def baselines(results: Iterable[SampleResult], rows: Iterable[SideRow]) -> tuple[Baseline, ...]:
+    """A comparison for each rating of `PAIRS` whose metric the run has; rows and results are of the same samples."""
+    found: dict[str, _Pairs] = {}
+    for result, row in zip(results, rows, strict=True):
+        scores = {score.metric: score for score in result.scores}
+        for rating, metric in PAIRS.items():
+            if rating in row.scores and metric in scores:
+                found.setdefault(rating, _Pairs()).add(row.id, row.scores[rating], scores[metric])
+    return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
+
+
+class _Pairs:
+    def __init__(self) -> None:
+        self._whole: list[bool | None] = []
+        self._claims: list[bool | None] = []
+        self._apart: list[Apart] = []
+
+    def add(self, name: str, value: float | None, score: Score) -> None:
+        whole, claims = None if value is None else value == 1.0, every_claim(score)
+        self._whole.append(whole)
+        self._claims.append(claims)
+        if whole is not None and claims is not None and whole != claims:
+            self._apart.append(Apart(id=name, whole=whole, supported=score.hits, judged=score.judged))
+
+    def baseline(self, rating: str, metric: str) -> Baseline:
+        return Baseline(
+            rating=rating,
+            metric=metric,
+            whole=_passing(self._whole),
+            claims=_passing(self._claims),
+            agreement=_share(raw_agreement(self._whole, self._claims)),
+            kappa=_share(cohen_kappa(self._whole, self._claims, labels=(False, True))),
+            apart=tuple(self._apart),
+        )
+
+
+def _passing(said: Iterable[bool | None]) -> Share:
+    return _share(mean_interval([float(one) for one in said if one is not None], support=(0.0, 1.0)))
+
+
+def _share(found: Estimate) -> Share:
+    return Share(value=found.value, low=found.low, high=found.high, n=found.n)
+
+
+def words(apart: Apart, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:
+    """Such a sample in a few words: `q1 (no; 5 of 5 claims supported)`."""
+    return f"{apart.id} ({names[apart.whole]}; {apart.supported} of {apart.judged} claims supported)"

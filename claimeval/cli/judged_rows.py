@@ -1,0 +1,58 @@
+"""What the commands share that have every sample judged for scores beside the claims: answers, answerability."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from claimeval.cli.beside_a_run import Place
+from claimeval.cli.endings import ending_code, say
+from claimeval.cli.progress_line import ProgressLine
+from claimeval.evaluation import Anew
+from claimeval.execution.batch import Batching
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.side_judging import Work, lost, score_each
+from claimeval.side_scores import SideRow
+from claimeval.store import default_folder
+
+
+class Way(NamedTuple):
+    """How the judges are asked, as the options say."""
+
+    cache: Path | None
+    limits: Limits
+    batching: Batching | None
+    offline: bool
+
+
+def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:
+    """A row a sample; ends the command with its code where the work did not reach the last one."""
+    total = sum(1 for _ in place.samples())
+    with ProgressLine(sys.stderr) as line:
+        rows, ending = asyncio.run(
+            score_each(
+                Anew(place.samples),
+                work,
+                cache=way.cache or default_folder(),
+                limits=way.limits,
+                progress=Progress(total, line.show),
+                offline=way.offline,
+                batching=way.batching,
+            )
+        )
+    if code := ending_code(ending):
+        raise typer.Exit(code)
+    return rows
+
+
+def gate(rows: list[SideRow], max_missing: float) -> None:
+    """Ends the command with code 1 where a larger share of the scores was lost to failures of judges."""
+    share = lost(rows)
+    if share > max_missing:
+        say(f"gate failed: {share:.1%} of the scores were lost to failures, over --max-missing")
+        raise typer.Exit(1)

@@ -1,0 +1,134 @@
+"""`claimeval answers` as a process, against loopback judges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from claimeval import side_scores
+from tests.claim_judge import answer
+from tests.cli.conftest import Run
+from tests.conftest import StartServer
+from tests.loopback.judge import Body, Reply, text_of
+
+ROWS = [
+    {"id": "good", "answer": "The tower is 63 metres high. It is old."},
+    {"id": "wrong", "answer": "The tower is old. It has a WRONG height."},
+    {"id": "unknown", "answer": "I do not know."},
+    {"id": "none"},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.jsonl"
+    shared = {"question": "How high is the tower?", "contexts": ["C."], "reference_answers": ["R."]}
+    path.write_text("".join(json.dumps({**row, **shared}) + "\n" for row in ROWS))
+    return path
+
+
+def lenient(body: Body) -> Reply:
+    """Finds every whole answer faithful and correct."""
+    asked = text_of(body).rpartition("Reply with this JSON")[2]
+    return Reply('{"reason": "", "rating": "yes"}') if '"rating": "yes|no"' in asked else answer(body)
+
+
+def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
+    claimeval: Run, data: Path, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=lenient)
+    judge = ("-j", f"openai:m@{server.url}")
+    assert claimeval("score", data, *judge, "-m", "faithfulness", "-o", "run").returncode == 0
+    before = len(server.exchanges())
+    done = claimeval("answers", "run", *judge, "--json")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert len(server.exchanges()) - before == 9
+    means = {name: metric["mean"] for name, metric in shown["metrics"].items()}
+    assert means == {
+        "answer_relevance": pytest.approx(2 / 3),
+        "noncommittal": pytest.approx(1 / 3),
+        "answer_faithful": 1.0,
+        "answer_correct": 1.0,
+    }
+    assert shown["metrics"]["answer_relevance"]["missing"] == {"missing_input": 1}
+    assert shown["ratings"]["relevance"] == {"fully": 2, "partly": 0, "no": 1, "noncommittal": 1}
+    (held,) = shown["against_claims"]
+    assert (held["rating"], held["metric"]) == ("answer_faithful", "faithfulness")
+    assert held["claims"]["value"] == pytest.approx(2 / 3)
+    assert held["apart"] == [{"id": "wrong", "whole": True, "supported": 1, "judged": 2}]
+
+    run = tmp_path / "here" / "run"
+    first = next(side_scores.rows(run, "answers"))
+    assert json.loads(json.dumps(first.details))["faithful"][0]["reply"] == '{"reason": "", "rating": "yes"}'
+    again = claimeval("answers", "run", *judge)
+    assert "part in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
+    assert len(server.exchanges()) - before == 9
+    report = claimeval("report", "run", "--format", "json")
+    assert "answer_relevance" in report.stdout
+    assert "answer_faithful" in claimeval("compare", "run", "run").stdout
+
+
+def test_a_plan_asks_nothing(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    server = start_server(judge=answer)
+    done = claimeval("answers", data, "-j", f"openai:m@{server.url}", "--ask", "correct", "--plan", "--json")
+    (row,) = json.loads(done.stdout)
+    assert (row["step"], row["calls"]) == ("correct", [3, 3])
+    assert not server.exchanges()
+
+
+def test_a_cap_stops_with_three_and_a_higher_one_goes_on(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    server = start_server(judge=answer)
+    command = ("answers", data, "-j", f"openai:m@{server.url}", "-o", "out", "--concurrency", "1")
+    stopped = claimeval(*command, "--max-calls", "4")
+    assert stopped.returncode == 3
+    assert "the cap is reached" in stopped.stderr
+    assert len(server.exchanges()) == 4
+    assert claimeval(*command, "--max-calls", "9").returncode == 0
+    assert len(server.exchanges()) == 9
+
+
+def test_ratings_lost_to_failures_are_holes_and_fail_the_gate(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=lambda body: Reply("yes") if "<references>" in text_of(body) else answer(body))
+    command = ("answers", data, "-j", f"openai:m@{server.url}", "-o", "out", "--json")
+    done = claimeval(*command)
+    assert done.returncode == 1
+    assert "25.0% of the scores were lost" in done.stderr
+    found = json.loads(done.stdout)["metrics"]["answer_correct"]
+    assert (found["mean"], found["missing"]) == (None, {"unparsable": 3, "missing_input": 1})
+    assert claimeval(*command, "--max-missing", "0.5").returncode == 0
+
+
+def test_a_panel_of_two_providers_votes_and_says_who_said_what(
+    claimeval: Run, data: Path, tmp_path: Path, start_server: StartServer
+) -> None:
+    strict, kind = start_server(judge=answer), start_server(judge=lenient, dialect="mistral")
+    (tmp_path / "kind.yaml").write_text(f"model: mistral:m\nendpoint: {kind.url}\n")
+    command = ("answers", data, "-j", f"openai:m@{strict.url}", "-j", tmp_path / "kind.yaml", "--ask", "faithful")
+    done = claimeval(*command, "-o", "out", "--json", MISTRAL_API_KEY="k")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["metrics"]["answer_faithful"]
+    assert (found["mean"], found["missing"]) == (1.0, {"tie": 1, "missing_input": 1})
+    done = claimeval(*command, "-o", "out", "--json", "--tie", "conservative", MISTRAL_API_KEY="k")
+    assert json.loads(done.stdout)["metrics"]["answer_faithful"]["mean"] == pytest.approx(2 / 3)
+    assert (len(strict.exchanges()), len(kind.exchanges())) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--ask", "truth"), "correct, faithful, relevance"),
+        (("--prompt", "faithful"), "QUESTION=FILE"),
+        (("--prompt", "correct=none.j2"), "none.j2"),
+    ],
+)
+def test_what_the_caller_can_mend_is_said_before_any_call(
+    claimeval: Run, data: Path, options: tuple[str, ...], message: str
+) -> None:
+    done = claimeval("answers", data, "-j", "openai:m@http://127.0.0.1:9/v1", *options)
+    assert done.returncode == 2
+    assert message in done.stderr
