@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from claimeval.cli.grading_tables import print_grading, print_validity
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.data.corpora import read_corpus, read_queries
+from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.errors import UsageError
 from claimeval.evaluation import Anew
@@ -69,7 +70,7 @@ def grade_and_tell(settings: Settings) -> None:
         settings.judges, settings.scale, settings.prompt, per_call=settings.per_call, panel=settings.panel
     )
     ir.parse(settings.measures)
-    human = ir.read_qrels(settings.qrels) if settings.qrels else None
+    human = read_qrels(settings.qrels) if settings.qrels else None
     runs = _runs(settings.runs)
     items = _items(settings, human, runs)
     found = pairs.survey(items)
@@ -117,20 +118,31 @@ def grade_and_tell(settings: Settings) -> None:
     raise typer.Exit(code)
 
 
-def compare_and_tell(settings: Settings, files: tuple[Path, ...]) -> None:
-    """Holds grades that are there against those of people."""
+def compare_and_tell(settings: Settings, files: tuple[Path, ...], names: Path | None) -> None:
+    """Holds grades that are there against those of people; with --out also writes them as qrels, a file an assessor."""
     if settings.qrels is None:
         raise UsageError("--grades is held against grades of people: name them with --qrels")
     scale = relevance_scale(settings.scale)
-    human, runs = ir.read_qrels(settings.qrels), _runs(settings.runs)
-    names = labels_of(files)
-    held = {
-        name: _held(ir.read_qrels(path), human, scale, runs, settings) for name, path in zip(names, files, strict=True)
-    }
+    human, runs = read_qrels(settings.qrels), _runs(settings.runs)
+    assessors = _assessors(files, read_names(names) if names else ())
+    held = {name: _held(grades, human, scale, runs, settings) for name, grades in assessors.items()}
+    written = write_assessors(assessors, settings.out) if settings.out else []
     if settings.json:
         print(json.dumps({name: one.model_dump(mode="json") for name, one in held.items()}, indent=1))
-    else:
-        print_validity(held, confusions=len(held) == 1)
+        return
+    print_validity(held, confusions=len(held) == 1)
+    if settings.out:
+        print(f"Grades: {len(written)} files in {settings.out}")
+
+
+def _assessors(files: tuple[Path, ...], names: Sequence[str]) -> dict[str, ir.Qrels]:
+    """All assessors of all files; those of a file that has a namesake are called after their file too."""
+    found: dict[str, ir.Qrels] = {}
+    for label, path in zip(labels_of(files), files, strict=True):
+        for name, grades in read_assessors(path, names).items():
+            own = label if name in (path.name, path.stem) else name
+            found[f"{label} {name}" if own in found else own] = grades
+    return found
 
 
 def _held(

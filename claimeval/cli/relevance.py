@@ -57,16 +57,24 @@ def relevance(
     qrels: Annotated[
         Path | None,
         typer.Option(
-            help="Grades of people, a TREC or BEIR file: what the new grades are held against. With a corpus these "
-            "pairs are graded too (--depth 0: these alone).",
+            help="Grades of people: what the new grades are held against. A TREC or BEIR file, or a table (.jsonl, "
+            ".csv, ...) with `query_id`, `doc_id`, `grade`. With a corpus these pairs are graded too (--depth 0: these "
+            "alone).",
             show_default=False,
         ),
     ] = None,
     grades: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Qrels that some assessor made before, to be held against --qrels; nothing is asked. Repeat.",
+            help="Grades that some assessor gave before, to be held against --qrels; nothing is asked. Repeat. A table "
+            "may hold those of many, as `grades`; --out writes those of each as qrels.",
             show_default=False,
+        ),
+    ] = None,
+    assessors: Annotated[
+        Path | None,
+        typer.Option(
+            help="Names for a list of `grades`, in its order: a JSON list, or an object with one.", show_default=False
         ),
     ] = None,
     measures: Annotated[
@@ -131,6 +139,8 @@ def relevance(
 
     Example: `claimeval relevance answers.jsonl --judge openai:gpt-5-mini --out runs/grades`
 
+    Example: `claimeval relevance --qrels human.txt --grades judge-a.txt --grades judge-b.txt`
+
     Example: `claimeval relevance queries.tsv --corpus docs.jsonl --run bm25.run --qrels human.txt -j ...`
     """
     from claimeval.cli.grading import Settings, compare_and_tell, grade_and_tell
@@ -163,9 +173,11 @@ def relevance(
         offline=offline,
         json=json,
     )
+    if assessors and not grades:
+        raise UsageError("--assessors names those who gave the --grades; there are none")
     if not grades:
         grade_and_tell(settings)
     elif data or judge:
         raise UsageError("--grades compares grades that are there and asks nobody; leave DATA and --judge out")
     else:
-        compare_and_tell(settings, tuple(grades))
+        compare_and_tell(settings, tuple(grades), assessors)

@@ -1,15 +1,11 @@
-"""Grades against those of people, worked by hand and on recorded assessors."""
+"""Grades against those of people, worked by hand."""
 
 from __future__ import annotations
-
-import json
-from collections import Counter
 
 import pytest
 
 from claimeval.errors import DataError
 from claimeval.relevance.validity import kendall_tau, validity
-from tests.shared_data import shared_data
 
 HUMAN = {"q1": {"a": 0, "b": 1, "pooled": -1}, "q2": {"c": 2, "d": 3, "e": 3}}
 ASSESSOR = {"q1": {"a": 0, "b": 1, "new": 2}, "q2": {"c": 2, "d": 2}}
@@ -55,27 +51,3 @@ def test_tau_worked_by_hand() -> None:
 def test_nothing_in_common_is_said() -> None:
     with pytest.raises(DataError, match="no pair in common"):
         validity({"other": {"a": 1}}, HUMAN)
-
-
-def test_recorded_assessors_of_trec_dl_2023() -> None:
-    """Every assessor's kappa equals the definition, computed here from counts."""
-    lines = shared_data("llmjudge/judgments_visible.jsonl").read_text().splitlines()
-    rows = [json.loads(line) for line in lines]
-    human: dict[str, dict[str, int]] = {}
-    for row in rows:
-        human.setdefault(row["query_id"], {})[row["doc_id"]] = row["human"]
-    for number in (0, 15, 32):
-        grades: dict[str, dict[str, int]] = {}
-        for row in rows:
-            if row["grades"][number] is not None:
-                grades.setdefault(row["query_id"], {})[row["doc_id"]] = row["grades"][number]
-        both = [(row["human"], row["grades"][number]) for row in rows if row["grades"][number] is not None]
-        n = len(both)
-        observed = sum(a == b for a, b in both) / n
-        by_human, by_assessor = Counter(a for a, _ in both), Counter(b for _, b in both)
-        expected = sum(by_human[g] * by_assessor[g] for g in range(4)) / n**2
-        found = validity(grades, human)
-        assert found.pairs == n
-        assert found.holes == len(rows) - n
-        assert found.kappa
-        assert found.kappa.value == pytest.approx((observed - expected) / (1 - expected))
