@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import time
+from collections import Counter
 from pathlib import Path
 
+from tests import query_judge
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
+from tests.loopback import Latency, Options
 from tests.loopback.judge import Body, Reply, text_of
+from tests.shared_data import shared_data
 
 _DOCUMENT = re.compile(r'<document>\n(".*")\n</document>')
 CORPUS = [
@@ -68,3 +76,70 @@ def test_a_test_set_is_made_planned_and_made_again_without_a_call(
     assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
     assert len(server.exchanges()) == 5
     assert (here / "queries.jsonl").read_text() == before
+
+
+def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    """Planned, stopped by --max-calls, killed in the middle, gone on with: no reply that was read is asked for again,
+    and the set is the one that an undisturbed run makes."""
+    pages = shared_data("sec10q/pages.jsonl")
+    texts = {page["id"]: page["text"] for page in map(json.loads, pages.read_text().splitlines())}
+    server = start_server(Options(latency=Latency(seconds=0.1)), judge=query_judge.answer)
+    concurrency = 4
+    options = ["-j", f"openai:m@{server.url}", "-n", "60", "--concurrency", str(concurrency)]
+    command = ["queries", str(pages), *options, "-o", "killed"]
+    planned = claimeval(*command, "--plan", "--json", OPENAI_API_KEY="k")
+    steps = {row["step"]: row["calls"] for row in json.loads(planned.stdout)}
+    assert steps == {"queries": [60, 60], "screen": [0, 60]}
+    assert not server.exchanges()
+
+    capped = claimeval(*command, "--max-calls", "20", OPENAI_API_KEY="k")
+    assert capped.returncode == 3
+    assert "the cap is reached" in capped.stderr
+    assert len(server.exchanges()) == 20
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "claimeval", *command],
+        cwd=tmp_path / "here",
+        env={**os.environ, "OPENAI_API_KEY": "k"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while len(server.exchanges()) < 40:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+
+    done = claimeval(*command, "--json", OPENAI_API_KEY="k")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    bodies = Counter(exchange.sha256 for exchange in server.exchanges())
+    repeated = sum(bodies.values()) - len(bodies)
+    assert repeated <= concurrency  # in flight when it was killed
+    assert max(bodies.values()) <= 2
+    undisturbed = claimeval("queries", pages, *options, "-o", "quiet", "--cache", tmp_path / "new", OPENAI_API_KEY="k")
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    here = tmp_path / "here"
+    for name in ("queries.jsonl", "qrels.txt"):
+        assert (here / "killed" / name).read_text() == (here / "quiet" / name).read_text()
+
+    samples = [json.loads(line) for line in (here / "killed" / "queries.jsonl").read_text().splitlines()]
+    assert shown["documents"] == 60
+    assert shown["kept"] == len(samples) == shown["written"] - sum(shown["rejected"].values())
+    for sample in samples:
+        (source,) = sample["reference_context_ids"]
+        made = query_judge.about(texts[source])
+        assert made
+        assert (sample["question"], sample["reference_contexts"]) == (made["question"], [made["passage"]])
+    ranked = claimeval("rank", here / "killed" / "qrels.txt", run_of(here, samples), "-m", "mrr", "--json")
+    assert json.loads(ranked.stdout)["runs"][0]["mean"]["mrr"] == 1.0
+
+
+def run_of(folder: Path, samples: list[dict[str, list[str]]]) -> Path:
+    """A run that finds the source of every question first."""
+    path = folder / "right.run"
+    lines = [f"{sample['id']} Q0 {sample['reference_context_ids'][0]} 1 1 right\n" for sample in samples]
+    path.write_text("".join(lines))
+    return path
