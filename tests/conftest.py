@@ -1,4 +1,4 @@
-"""For every test: no network but loopback, no keys, no proxies, a claimeval home of its own."""
+"""For every test: no network but loopback, no proxies, a claimeval home of its own, and keys that it must not leave."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import ipaddress
 import itertools
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any, Protocol
 
 import pytest
 
+from tests.canary import CANARY, KEY_VARIABLES, files_with_a_key, holds_a_key
 from tests.loopback import Judge, Options, ThreadHandle, serve_in_thread
 from tests.loopback.dialects import Name
 
@@ -80,18 +81,43 @@ def pytest_configure() -> None:
             del os.environ[name]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fails a test that printed or logged a key."""
+    report = yield
+    if any(holds_a_key(text) for _, text in report.sections):
+        report.outcome, report.longrepr = "failed", f"{item.nodeid} printed or logged a key"
+    return report
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_file_holds_a_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Looks through all that the tests left behind."""
+    yield
+    assert files_with_a_key(tmp_path_factory.getbasetemp()) == []
+
+
 homes = itertools.count()
 
 
 @pytest.fixture(autouse=True)
 def _sealed(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A claimeval home and cache of the test's own; fails a test that tried the network."""
+    """A claimeval home and cache of the test's own, keys; fails a test that tried the network."""
     home = tmp_path_factory.getbasetemp() / f"home-{next(homes)}"
     monkeypatch.setenv("CLAIMEVAL_HOME", str(home))
     monkeypatch.setenv("CLAIMEVAL_CACHE", str(home / "cache"))
+    for variable in KEY_VARIABLES:
+        monkeypatch.setenv(variable, CANARY)
     attempts.clear()
     yield
     assert not attempts, f"the test tried to reach the network: {attempts}"
+
+
+@pytest.fixture
+def without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment in which no key is set."""
+    for variable in KEY_VARIABLES:
+        monkeypatch.delenv(variable)
 
 
 class StartServer(Protocol):

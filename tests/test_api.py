@@ -184,6 +184,7 @@ def test_local_lexical_answers_in_every_reply_format(extract: str, assess: str) 
     assert not failed
 
 
+@pytest.mark.usefixtures("without_keys")
 @pytest.mark.parametrize(
     ("judges", "words"),
     [

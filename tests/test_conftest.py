@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests import conftest
+from tests import canary, conftest
 from tests.loopback import ThreadHandle
 
 
@@ -59,8 +59,9 @@ def test_loopback_unix_sockets_and_other_processes_work(openai_server: ThreadHan
         assert pool.apply(os.getppid) == os.getpid()
 
 
-def test_no_key_no_proxy_and_a_home_of_its_own() -> None:
-    assert not [name for name in os.environ if name.startswith(("OPENAI_", "MISTRAL_"))]
+def test_no_real_key_no_proxy_and_a_home_of_its_own() -> None:
+    keys = {os.environ[name] for name in os.environ if name.startswith(("OPENAI_", "MISTRAL_"))}
+    assert keys == {canary.CANARY}
     assert not [name for name in os.environ if name.upper().endswith("_PROXY")]
     assert os.environ["CLAIMEVAL_CACHE"].startswith(os.environ["CLAIMEVAL_HOME"])
     assert not os.path.exists(os.environ["CLAIMEVAL_HOME"])

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from claimeval.backends.exchange import deliver
+from claimeval.backends.keys import scrubbed_logs
 from claimeval.errors import UsageError
 
 if TYPE_CHECKING:
     import httpx2
+    from pydantic import SecretStr
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 600.0
@@ -51,8 +55,9 @@ def _bypasses_proxy(host: str) -> bool:
     return any(name == "*" or host == name or host.endswith("." + name) for name in names)
 
 
-def client(endpoint: str) -> httpx2.AsyncClient:
-    """A client for one run; close it in the event loop that opened it.
+@asynccontextmanager
+async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client for one run, whose connections live as long as the block and whose logs do not show the key.
 
     Every response is read whole and handed to `deliver` before the connection is tidied up, which may wait.
     """
@@ -73,10 +78,13 @@ def client(endpoint: str) -> httpx2.AsyncClient:
                 await response.aclose()
             return whole
 
-    return WholeResponses(
+    whole_responses = WholeResponses(
         timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         follow_redirects=False,
         trust_env=secure,
         verify=secure,  # loading the trusted certificates takes 30 ms
     )
+    with scrubbed_logs(key):
+        async with whole_responses as opened:
+            yield opened

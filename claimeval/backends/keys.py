@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
 
 from pydantic import SecretStr
@@ -17,6 +19,12 @@ ENDPOINT_KEY = "CLAIMEVAL_ENDPOINT_KEY"
 
 SHORTEST = 6
 """Characters; something shorter is no key and may stand in any text."""
+
+_WIRE_LOGS = (
+    *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+    "httpx2",
+)
+"""The loggers that repeat, at level DEBUG, what servers say."""
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
@@ -74,6 +82,32 @@ def scrub_body(body: bytes, key: SecretStr) -> bytes:
     for form in _forms(key):
         body = body.replace(form.encode(), b"[key]")
     return body
+
+
+class _Scrubbing(logging.Filter):
+    """Lets every record through, without the key."""
+
+    def __init__(self, key: SecretStr) -> None:
+        super().__init__()
+        self._key = key
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = scrub(record.getMessage(), self._key), ()
+        return True
+
+
+@contextmanager
+def scrubbed_logs(key: SecretStr) -> Iterator[None]:
+    """A block in which the HTTP libraries' logs do not hold the key, whatever servers echo."""
+    scrubbing = _Scrubbing(key)
+    loggers = [logging.getLogger(name) for name in _WIRE_LOGS]
+    for logger in loggers:
+        logger.addFilter(scrubbing)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(scrubbing)
 
 
 def _forms(key: SecretStr) -> list[str]:

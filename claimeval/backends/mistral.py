@@ -63,7 +63,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
 
     assert judge.endpoint, "the judge is resolved"
     key = api_key(judge)
-    async with client(judge.endpoint) as http:
+    async with client(judge.endpoint, key) as http:
         # Without a blocking client of ours the SDK makes one of its own, which loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
             sdk = Mistral(

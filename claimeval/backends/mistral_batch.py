@@ -52,7 +52,7 @@ async def open_batches(judge: Judge) -> AsyncIterator[MistralBatches]:
 
     assert judge.endpoint, "the judge is resolved"
     key = api_key(judge)
-    async with client(judge.endpoint) as http:
+    async with client(judge.endpoint, key) as http:
         with httpx2.Client(verify=False) as unused:  # as in the backend
             sdk = Mistral(
                 api_key=key.get_secret_value(),

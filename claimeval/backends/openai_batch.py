@@ -45,7 +45,7 @@ async def open_batches(judge: Judge) -> AsyncIterator[OpenAIBatches]:
 
     assert judge.endpoint, "the judge is resolved"
     key = api_key(judge)
-    async with client(judge.endpoint) as http:
+    async with client(judge.endpoint, key) as http:
         sdk = AsyncOpenAI(
             api_key=key.get_secret_value(),
             base_url=judge.endpoint,

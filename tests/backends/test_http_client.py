@@ -7,6 +7,7 @@ import gzip
 
 import httpx2
 import pytest
+from pydantic import SecretStr
 
 from claimeval.backends import exchange
 from claimeval.backends.http_client import check_endpoint, client
@@ -52,7 +53,7 @@ def test_only_https_goes_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("https_proxy", "http://proxy.example.org:3128")
 
     async def mounts(endpoint: str) -> int:
-        async with client(endpoint) as http:
+        async with client(endpoint, SecretStr("none")) as http:
             return len(http._mounts)
 
     assert asyncio.run(mounts("https://10.0.0.7/v1")) == 2
@@ -68,7 +69,7 @@ def test_a_compressed_reply_is_delivered_unpacked_and_whole(monkeypatch: pytest.
         return httpx2.Response(200, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(packed))
 
     async def main() -> bytes:
-        async with client("http://127.0.0.1/v1") as http:
+        async with client("http://127.0.0.1/v1", SecretStr("none")) as http:
             http._transport = httpx2.MockTransport(answer)
             return (await http.post("http://127.0.0.1/v1", json={})).content
 

@@ -14,6 +14,7 @@ from claimeval.backends.keys import ENDPOINT_KEY, is_this_machine, key_for, read
 from claimeval.errors import UsageError
 
 KEY = "sk-CANARY/1+2=3&4"
+pytestmark = pytest.mark.usefixtures("without_keys")
 
 
 @pytest.mark.parametrize(

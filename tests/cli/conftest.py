@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.canary import holds_a_key
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -20,7 +22,7 @@ def claimeval(tmp_path: Path) -> Run:
     folder.mkdir()
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "claimeval", *map(str, arguments)],
             cwd=folder,
             env={**os.environ, "COLUMNS": "80", **environment},
@@ -28,5 +30,7 @@ def claimeval(tmp_path: Path) -> Run:
             text=True,
             timeout=120,
         )
+        assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
+        return done
 
     return run

@@ -111,6 +111,7 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
     assert len(server.exchanges()) == 1
 
 
+@pytest.mark.usefixtures("without_keys")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

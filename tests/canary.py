@@ -1,0 +1,43 @@
+"""A key that every test runs with, and the forms in which it must not be found anywhere."""
+
+from __future__ import annotations
+
+import base64
+import mmap
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+KEY_VARIABLES = ("OPENAI_API_KEY", "MISTRAL_API_KEY", "CLAIMEVAL_ENDPOINT_KEY")
+CANARY = f"sk-CANARY/{uuid.uuid4()}+=&%"
+"""Made anew for every session, with characters that URLs, JSON and base64 write in ways of their own."""
+
+
+def _forms() -> Iterator[bytes]:
+    """The key as it is, a part of it, URL-encoded, escaped for JSON, and in base64 at every offset."""
+    for text in (CANARY, CANARY[10:30], quote(CANARY), quote(CANARY, safe=""), CANARY.replace("/", "\\/")):
+        yield text.encode()
+    for offset in range(3):
+        yield base64.b64encode(b"x" * offset + CANARY.encode())[4:-4]
+
+
+_PATTERN = re.compile(b"|".join(re.escape(form) for form in _forms()))
+
+
+def holds_a_key(content: bytes | str) -> bool:
+    """Whether the key stands there in any form."""
+    return bool(_PATTERN.search(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content))
+
+
+def files_with_a_key(folder: Path) -> list[Path]:
+    """The files under a folder that hold it."""
+    return [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and _in_file(path)]
+
+
+def _in_file(path: Path) -> bool:
+    if not path.stat().st_size:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return bool(_PATTERN.search(content))

@@ -1,0 +1,180 @@
+"""Keys stay in the environment: no file, log, record, error or report holds one in any form, whatever servers echo."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import claimeval as ce
+from claimeval import backends
+from claimeval.calls import CallError, Completion
+from claimeval.errors import ClaimevalError
+from tests import claim_judge
+from tests.backends.asking import PROVIDERS, judge_at, question
+from tests.canary import CANARY, files_with_a_key, holds_a_key
+from tests.loopback import Faults, Name, Options, ThreadHandle, serve, serve_in_thread
+from tests.loopback.sabotage import KINDS
+from tests.runs import SAMPLE, run
+from tests.survival import ROOT
+
+FAST = [kind for kind, fault in KINDS.items() if fault.group != "slow"]
+ECHOES = ["key_echo", "key_in_redirect", "key_in_reply"]
+"""What a server says in these holds the key that it was sent."""
+
+
+class Heap:
+    """Texts that are to be searched; it does not show them when it is itself a captured local."""
+
+    def __init__(self) -> None:
+        self.texts: list[bytes | str] = []
+
+    def add(self, *texts: bytes | str) -> None:
+        self.texts += texts
+
+
+def test_the_forms_are_found(tmp_path: Path) -> None:
+    """Every test runs with this key; conftest looks for it in what they print, log and leave behind."""
+    assert all(holds_a_key(text) for text in (CANARY, quote(CANARY), base64.b64encode(f"user:{CANARY}".encode())))
+    assert not holds_a_key("nothing of that kind")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "leak").write_text(f"x{CANARY}x")
+    (tmp_path / "empty").touch()
+    (tmp_path / "clean").write_text("x")
+    assert files_with_a_key(tmp_path) == [tmp_path / "inside" / "leak"]
+    (tmp_path / "inside" / "leak").unlink()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ThreadHandle]:
+    with serve_in_thread(Options(), judge=claim_judge.answer) as server:
+        yield server
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_no_reply_and_no_error_of_a_backend_holds_the_key(
+    server: ThreadHandle, provider: Name, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.server.faults = Faults(first=tuple(FAST))
+    judge = judge_at(server, provider)
+    heap = Heap()
+    heap.add(repr(judge), judge.model_dump_json(), pickle.dumps(judge))
+
+    async def main() -> None:
+        async with backends.open_backend(judge) as backend:
+            heap.add(repr(backend))
+            for _ in FAST:
+                kept: list[Completion] = []
+                try:
+                    reply = await backend.complete(question(judge), kept.append)
+                except CallError as error:
+                    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+                    heap.add("".join(told.format()), repr(error), repr(vars(error)), pickle.dumps(error))
+                else:
+                    heap.add(repr(reply), pickle.dumps(reply), reply.body)
+                heap.add(repr(kept))
+
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(main())
+    heap.add(*(record.getMessage() for record in caplog.records))
+    assert set(ECHOES) < set(FAST)
+    assert {record.name.partition(".")[0] for record in caplog.records} >= {"httpcore2", "httpx2"}
+    assert sum("[key]" in str(text) for text in heap.texts) > len(ECHOES), "keys came back and were taken out"
+    assert len(heap.texts) > 3 * len(FAST)
+    assert [text for text in heap.texts if holds_a_key(text)] == []
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_no_file_and_no_record_of_a_run_holds_the_key(
+    server: ThreadHandle, tmp_path: Path, provider: Name, caplog: pytest.LogCaptureFixture
+) -> None:
+    judge = judge_at(server, provider)
+    kinds = [kind for kind in FAST if KINDS[kind].group not in ("fatal", "rate", "redirect")]
+    samples = [SAMPLE.model_copy(update={"id": f"{i}", "question": f"Tower {i}?"}) for i in range(len(kinds))]
+    server.server.faults = Faults(first=tuple(fault for kind in kinds for fault in (kind, None)))
+    found: list[object] = []
+    with caplog.at_level(logging.DEBUG):
+        ran = run([judge], tmp_path / "store", samples, attempts=4, concurrency=1)
+        found += [ran.results, ran.outline, vars(ran.progress)]
+        for kind in ECHOES:
+            server.server.faults = Faults(rates={kind: 1.0})
+            asked = SAMPLE.model_copy(update={"question": kind})
+            stopped = run([judge], tmp_path / "store", [asked], attempts=1)
+            found += [stopped.results, stopped.outline]
+    assert "[key]" in repr(found), "keys came back and were taken out"
+    assert not holds_a_key(repr(found))
+    assert not holds_a_key(pickle.dumps([ran.results, ran.outline]))
+    assert not [record for record in caplog.records if holds_a_key(record.getMessage())]
+    assert files_with_a_key(tmp_path) == []
+
+
+def test_no_error_of_the_front_door_shows_the_key_even_with_its_locals(server: ThreadHandle, tmp_path: Path) -> None:
+    told = []
+    for kind in ("key_echo", "key_in_redirect", "status_401", "unknown_model"):
+        server.server.faults = Faults(rates={kind: 1.0})
+        with pytest.raises(ClaimevalError) as raised:
+            ce.score([SAMPLE], judges=[judge_at(server, "openai")], cache=tmp_path / "store")
+        found = traceback.TracebackException.from_exception(raised.value, capture_locals=True)
+        told.append("".join(found.format()))
+    assert not [text for text in told if holds_a_key(text)]
+
+
+@pytest.mark.parametrize("wrong", [f"{CANARY}\n{CANARY}", f"Bearer {CANARY}", f"{CANARY}é"])
+def test_a_key_that_cannot_be_one_is_not_shown(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", wrong)
+    with pytest.raises(ce.UsageError) as raised:
+        ce.score([SAMPLE], judges=["openai:gpt-5-mini"])
+    found = traceback.TracebackException.from_exception(raised.value)
+    assert not holds_a_key("".join(found.format()))
+
+
+@pytest.mark.slow
+def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for name in ("home", "tmp", "work"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "work" / "samples.jsonl").write_text(
+        "\n".join(
+            SAMPLE.model_copy(update={"id": f"{i}", "question": f"Tower {i}?"}).model_dump_json() for i in range(8)
+        )
+    )
+    places = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CLAIMEVAL_")}
+    environment |= places | {"PYTHONPATH": str(ROOT)}
+    said: list[str] = []
+
+    def command(*arguments: str) -> int:
+        done = subprocess.run(
+            [sys.executable, "-X", "dev", "-W", "error", "-m", "claimeval", *arguments],
+            cwd=tmp_path / "work",
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said.extend([done.stdout, done.stderr])
+        return done.returncode
+
+    faults = Faults(rates=dict.fromkeys(("key_in_reply", "status_503", "reset", "null_body"), 0.15), at_most=2)
+    with serve(Options(judge="tests.claim_judge:make", faults=faults)) as server:
+        for provider, url in (("openai", server.url_for("openai")), ("mistral", server.url_for("mistral"))):
+            judge = f"{provider}:judge@{url}"
+            assert command("score", "samples.jsonl", "--judge", judge, "--out", f"run-{provider}") == 0, said[-1]
+            assert command("report", f"run-{provider}") == 0, said[-1]
+    with serve(Options(judge="tests.claim_judge:make", faults=Faults(rates={"key_echo": 1.0}))) as server:
+        assert command("score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--out", "stopped") == 3
+    assert command("cache", "export", "replies.jsonl") == 0, said[-1]
+    assert (tmp_path / "work" / "replies.jsonl").stat().st_size > 10_000
+    assert files_with_a_key(tmp_path) == []
+    assert not [text for text in said if holds_a_key(text)]
+    assert not [text for text in said if "ResourceWarning" in text or "Traceback" in text]
