@@ -14,7 +14,7 @@ from claimeval.answers.rating import RatingPlan, language_models
 from claimeval.calls import Judge
 from claimeval.execution import Executor
 from claimeval.families import Families
-from claimeval.records import Reason, Sample
+from claimeval.records import NOT_APPLICABLE, Reason, Sample
 from claimeval.side_judging import Work
 from claimeval.side_scores import SideRow
 
@@ -63,7 +63,9 @@ def _row(sample: Sample, answered: bool | None, because: Reason | None, details:
         "answered": None if answered is None else float(answered),
         "right_to_answer": None if right is None else float(right),
     }
-    return SideRow(id=sample.id, scores=scores, undefined=undefined, details=details)
+    open_ = [name for name, why in undefined.items() if why == because and because not in NOT_APPLICABLE]
+    bounds = dict.fromkeys(open_, (0.0, 1.0))
+    return SideRow(id=sample.id, scores=scores, undefined=undefined, bounds=bounds, details=details)
 
 
 def outcomes(samples: Iterable[Sample], rows: Iterable[SideRow]) -> Mapping[str, int]:

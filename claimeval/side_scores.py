@@ -1,4 +1,4 @@
-"""Scores that no judge gave (lexical, perplexity, reward), kept in a run directory beside the judges' scores.
+"""Scores that are not of claims (lexical, perplexity, reward, ratings of whole answers), beside those of a run.
 
 `scores/KIND.jsonl` has a line a sample and `scores/KIND.json` what they add up to, so that one table shows both.
 """
@@ -27,6 +27,8 @@ class SideRow(Record):
     id: str
     scores: dict[str, float | None]
     undefined: dict[str, str] = Field(default_factory=dict)
+    bounds: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    """Between which values an undefined score lies, where that is known."""
     details: dict[str, JsonValue] = Field(default_factory=dict)
     """What the scores were made from, as the scores and ranks of single texts."""
 
@@ -42,16 +44,55 @@ class SideMetric(Record):
     """Samples without a value, by reason."""
     unit: str
     """`share` for a value in [0, 1]; otherwise what is counted."""
+    bounds: tuple[float, float] | None = None
+    """The mean if every undefined score with known bounds were at its least, and at its greatest; None without such."""
 
 
 class SideSummary(Record):
     """All metrics of one kind over a run."""
 
     kind: str
-    """`lexical`, `perplexity` or `reward`."""
+    """`lexical`, `perplexity`, `reward`, `answers`, ..."""
     settings: dict[str, str]
     """What decided the numbers: normalisation, model, ..."""
     metrics: dict[str, SideMetric]
+
+
+class Sums:
+    """Adds up the rows of one kind as they come."""
+
+    def __init__(self, units: Mapping[str, str]) -> None:
+        self._units = units
+        self._values: dict[str, array[float]] = {metric: array("d") for metric in units}
+        self._missing: dict[str, Counter[str]] = {metric: Counter() for metric in units}
+        self._ends: dict[str, list[tuple[float, float]]] = {metric: [] for metric in units}
+
+    def add(self, row: SideRow) -> None:
+        """Counts one sample in."""
+        for metric, value in row.scores.items():
+            if value is not None:
+                self._values[metric].append(value)
+                continue
+            self._missing[metric][row.undefined[metric]] += 1
+            if metric in row.bounds:
+                self._ends[metric].append(row.bounds[metric])
+
+    def summary(self, kind: str, settings: Mapping[str, str]) -> SideSummary:
+        """What the rows so far come to."""
+        metrics = {metric: self._metric(metric) for metric in self._units}
+        return SideSummary(kind=kind, settings=dict(settings), metrics=metrics)
+
+    def _metric(self, name: str) -> SideMetric:
+        values, unit, ends = self._values[name], self._units[name], self._ends[name]
+        estimate = mean_interval(values, support=(0.0, 1.0) if unit == "share" else (-math.inf, math.inf))
+        low, high = estimate.low, estimate.high
+        ci = None if low is None or high is None or math.isinf(high - low) else (low, high)
+        total, n = math.fsum(values), len(values) + len(ends)
+        bounds = None
+        if ends:
+            bounds = (total + math.fsum(low for low, _ in ends)) / n, (total + math.fsum(high for _, high in ends)) / n
+        missing = dict(sorted(self._missing[name].items()))
+        return SideMetric(mean=estimate.value, ci=ci, n=len(values), missing=missing, unit=unit, bounds=bounds)
 
 
 def write(
@@ -61,31 +102,15 @@ def write(
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     path = folder / FOLDER / f"{kind}.jsonl"
     part = path.with_name(path.name + ".part")
-    values: dict[str, array[float]] = {metric: array("d") for metric in units}
-    missing: dict[str, Counter[str]] = {metric: Counter() for metric in units}
+    sums = Sums(units)
     with part.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(row.model_dump_json(exclude_defaults=True) + "\n")
-            for metric, value in row.scores.items():
-                if value is None:
-                    missing[metric][row.undefined[metric]] += 1
-                else:
-                    values[metric].append(value)
+            sums.add(row)
     part.replace(path)
-    summary = SideSummary(
-        kind=kind,
-        settings=dict(settings),
-        metrics={metric: _metric(values[metric], missing[metric], unit) for metric, unit in units.items()},
-    )
+    summary = sums.summary(kind, settings)
     path.with_suffix(".json").write_text(json.dumps(summary.model_dump(), indent=1) + "\n", encoding="utf-8")
     return summary
-
-
-def _metric(values: array[float], missing: Counter[str], unit: str) -> SideMetric:
-    estimate = mean_interval(values, support=(0.0, 1.0) if unit == "share" else (-math.inf, math.inf))
-    low, high = estimate.low, estimate.high
-    ci = None if low is None or high is None or math.isinf(high - low) else (low, high)
-    return SideMetric(mean=estimate.value, ci=ci, n=len(values), missing=dict(sorted(missing.items())), unit=unit)
 
 
 def read(folder: Path) -> Iterator[SideSummary]:

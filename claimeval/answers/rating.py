@@ -178,7 +178,7 @@ async def rate(sample: Sample, plan: RatingPlan, executor: Executor) -> SideRow:
         elif because:
             row.lack(metrics_of(one.question), because)
     scores = {name: row.scores[name] for name in plan.metrics}
-    return SideRow(id=sample.id, scores=scores, undefined=row.undefined, details=row.details)
+    return SideRow(id=sample.id, scores=scores, undefined=row.undefined, bounds=row.bounds, details=row.details)
 
 
 class _Row:
@@ -187,6 +187,7 @@ class _Row:
     def __init__(self) -> None:
         self.scores: dict[str, float | None] = {}
         self.undefined: dict[str, str] = {}
+        self.bounds: dict[str, tuple[float, float]] = {}
         self.details: dict[str, JsonValue] = {}
 
     def add(self, rated: Opinions) -> None:
@@ -201,6 +202,7 @@ class _Row:
         self.scores[name] = value
         if value is None:
             self.undefined[name] = str(vote.unassessed_because)
+            self.bounds[name] = (0.0, 1.0)
 
     def lack(self, names: Sequence[str], because: Reason) -> None:
         self.scores |= dict.fromkeys(names)

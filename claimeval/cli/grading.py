@@ -11,27 +11,30 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+from rich.console import Console
 
-from claimeval import ir
+from claimeval import ir, side_scores
 from claimeval.api import NO_SETTINGS
+from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.grading_tables import print_grading, print_validity
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
+from claimeval.cli.table import print_sides
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
-from claimeval.data.reading import parse_fields, read_samples
 from claimeval.errors import UsageError
 from claimeval.evaluation import Anew
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.ir.tables import labels as labels_of
-from claimeval.relevance import pairs
+from claimeval.relevance import pairs, per_sample
 from claimeval.relevance.pairs import Candidates
 from claimeval.relevance.running import QRELS, grading_plan, prospects, run
 from claimeval.relevance.validity import Validity, validity
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
+from claimeval.run import RESULTS
 from claimeval.store import default_folder
 
 
@@ -72,14 +75,15 @@ def grade_and_tell(settings: Settings) -> None:
     ir.parse(settings.measures)
     human = read_qrels(settings.qrels) if settings.qrels else None
     runs = _runs(settings.runs)
-    items = _items(settings, human, runs)
+    place = _place(settings, settings.data)
+    items = _items(settings, human, runs, place)
     found = pairs.survey(items)
     if found.without_text:
         say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document: holes")
     if settings.only_plan:
         quote_and_tell(prospects(items, plan), settings.cache, as_json=settings.json)
         return
-    folder = settings.out or Path("runs") / f"{settings.data.stem}-relevance"
+    folder = _folder(settings, settings.data, place)
     with ProgressLine(sys.stderr) as line:
         outcome = asyncio.run(
             run(
@@ -101,12 +105,20 @@ def grade_and_tell(settings: Settings) -> None:
         held["panel" if len(plan.judges) > 1 else plan.judges[0].name] = _held(
             outcome.qrels, human, plan.scale, runs, settings
         )
+    sides = None
+    if place and summary.complete:
+        rows = per_sample.rows(place.samples(), outcome.qrels, outcome.holes, plan.scale)
+        sides = side_scores.write(place.folder, "relevance", rows, per_sample.units(plan.scale), summary.settings)
     if settings.json:
         against = {name: one.model_dump(mode="json") for name, one in held.items()}
         shown = summary.model_dump(mode="json", exclude={"prompt": {"source"}})
-        print(json.dumps({"folder": str(folder), **shown, "against_people": against}, indent=1, ensure_ascii=False))
+        samples = sides.model_dump(mode="json")["metrics"] if sides else None
+        everything = {"folder": str(folder), **shown, "samples": samples, "against_people": against}
+        print(json.dumps(everything, indent=1, ensure_ascii=False))
     else:
         print_grading(summary, folder)
+        if sides:
+            print_sides(Console(highlight=False), [sides])
         print_validity(held, confusions=True)
         if summary.complete:
             print(f"Grades: {folder / QRELS}")
@@ -164,22 +176,32 @@ def _runs(paths: tuple[Path, ...]) -> dict[str, ir.Run]:
     return {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
 
 
-def _items(settings: Settings, human: ir.Qrels | None, runs: Mapping[str, ir.Run]) -> Iterable[Candidates]:
+def _place(settings: Settings, data: Path) -> Place | None:
+    """Where samples come from and their scores go; None where it is queries and a corpus that are graded."""
+    if (data / RESULTS).exists() or not (settings.corpus or data.is_dir()):
+        return Place(data, "relevance", out=settings.out, fields=settings.fields, limit=settings.limit)
+    return None
+
+
+def _folder(settings: Settings, data: Path, place: Place | None) -> Path:
+    """Where the grades go: of a run into a folder of its own inside it, unless another is named."""
+    if place and (place.folder / RESULTS).exists():
+        return settings.out if settings.out and settings.out != place.folder else place.folder / "relevance"
+    return settings.out or Path("runs") / f"{data.stem}-relevance"
+
+
+def _items(
+    settings: Settings, human: ir.Qrels | None, runs: Mapping[str, ir.Run], place: Place | None
+) -> Iterable[Candidates]:
     """What is graded, to be gone over as often as needed."""
-    data = settings.data
-    assert data is not None, "checked before"
-    corpus = settings.corpus or (data if data.is_dir() else None)
-    if corpus is None:
-        fields = parse_fields(list(settings.fields))
-        return Anew(
-            lambda: pairs.of_samples(
-                itertools.islice(read_samples(data, fields=fields), settings.limit), settings.per_call
-            )
-        )
+    if place:
+        return Anew(lambda: pairs.of_samples(place.samples(), settings.per_call))
+    assert settings.data is not None, "checked before"
     if not runs and human is None:
         raise UsageError("with a corpus, say what is to be graded: the first documents of a --run, or the --qrels")
     pool = dict(itertools.islice(pairs.pool(runs.values(), settings.depth, human).items(), settings.limit))
-    queries = read_queries(data)
+    queries = read_queries(settings.data)
     wanted = {name for names in pool.values() for name in names}
-    documents = {document.id: document for document in read_corpus(corpus) if document.id in wanted}
+    corpus = read_corpus(settings.corpus or settings.data)
+    documents = {document.id: document for document in corpus if document.id in wanted}
     return Anew(lambda: pairs.of_pool(pool, queries, documents, settings.per_call))

@@ -27,8 +27,8 @@ def relevance(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Samples whose contexts are graded; or, with --corpus, queries (.jsonl, .json, .tsv); or a BEIR "
-            "folder, which has both.",
+            help="Samples whose contexts are graded, or the directory of a run over them; or, with --corpus, queries "
+            "(.jsonl, .json, .tsv); or a BEIR folder, which has both.",
             show_default=False,
         ),
     ] = None,
@@ -103,7 +103,12 @@ def relevance(
     replicates: p.Replicates = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The folder to write. Default: `runs/DATA-relevance`.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help="The folder to write. Default: `runs/DATA-relevance`, or `RUN/relevance`.",
+            show_default=False,
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace grades of other settings in the same --out.")
@@ -136,6 +141,10 @@ def relevance(
     What `claimeval rank` reads comes out: `claimeval rank OUT/qrels.txt my.run`. A pair that could not be graded is a
     hole with its reason, never a 0. Every reply is stored the moment it arrives: stop the command, run it again, and
     nothing is paid twice.
+
+    Of samples it also says how relevant their contexts are: `context_relevance`, the share of relevant ones,
+    `context_grade`, their mean grade, and `ap_retrieved`, the precision in order of rank that some tools call context
+    precision. Of a run these stand beside its other scores.
 
     Example: `claimeval relevance answers.jsonl --judge openai:gpt-5-mini --out runs/grades`
 

@@ -82,16 +82,18 @@ def _cells(metric: MetricSummary) -> tuple[str, ...]:
 
 
 def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
-    """Scores that no judge gave, a row a metric."""
+    """Scores that are not of claims, a row a metric; the bounds where something undefined lies between known ends."""
+    metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
+    bounded = any(metric.bounds for metric in metrics.values())
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("metric", no_wrap=True)
-    for name in ("mean", "95 % interval", "n", "missing"):
+    for name in ("mean", "95 % interval", "n", "missing", *(("bounds",) if bounded else ())):
         table.add_column(name, justify="right", no_wrap=True)
-    metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
     for name, metric in metrics.items():
         unit = "" if metric.unit == "share" else f" ({metric.unit})"
         missing = str(sum(metric.missing.values()))
-        table.add_row(escape(name + unit), _number(metric.mean), _range(metric.ci), str(metric.n), missing)
+        ends = (_range(metric.bounds),) if bounded else ()
+        table.add_row(escape(name + unit), _number(metric.mean), _range(metric.ci), str(metric.n), missing, *ends)
     console.print(table)
     reasons: dict[str, list[str]] = {}
     for name, metric in metrics.items():

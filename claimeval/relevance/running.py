@@ -79,6 +79,16 @@ class RelevanceSummary(Record):
     """None for a single judge."""
     versions: dict[str, str] = Field(default_factory=dict)
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """What decided the grades, in words."""
+        return {
+            "judges": ", ".join(judge.name for judge in self.judges),
+            "prompt": f"{self.prompt.name} {self.prompt.digest[:12]}",
+            "scale": self.scale.name,
+            "vote": self.panel.vote,
+        }
+
 
 class Outcome(NamedTuple):
     """How a grading ended."""
@@ -87,6 +97,8 @@ class Outcome(NamedTuple):
     ending: Ending
     qrels: dict[str, dict[str, int]]
     """The grades without the holes."""
+    holes: dict[str, dict[str, Reason]]
+    """Per question and document without a grade the reason."""
 
 
 def grading_plan(
@@ -189,7 +201,7 @@ async def run(
         with (folder / QRELS).open("w", encoding="utf-8") as file:
             ir.write_qrels(tally.qrels, file)
     (folder / SUMMARY).write_text(json.dumps(summary.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
-    return Outcome(summary, ending, tally.qrels)
+    return Outcome(summary, ending, tally.qrels, tally.holes)
 
 
 def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
@@ -244,6 +256,7 @@ class _Tally:
     def __init__(self, plan: GradingPlan) -> None:
         self._plan = plan
         self.qrels: dict[str, dict[str, int]] = {}
+        self.holes: dict[str, dict[str, Reason]] = {}
         self._all = _Counter()
         self._members = {judge.name: _Counter() for judge in plan.judges}
         self._ratings: list[list[int | None]] = []
@@ -253,6 +266,8 @@ class _Tally:
         self._all.add(row.grade, row.ungraded_because)
         if row.grade is not None:
             self.qrels.setdefault(row.query, {})[row.document] = row.grade
+        elif row.ungraded_because:
+            self.holes.setdefault(row.query, {})[row.document] = row.ungraded_because
         ballots = {ballot.judge: ballot for ballot in cast(row.verdicts, self._plan.panel)}
         for name, counter in self._members.items():
             ballot = ballots.get(name)

@@ -56,6 +56,7 @@ def test_missing_texts_are_counted_with_their_reason(claimeval: Run, data: Path)
         "n": 0,
         "missing": {"no contexts": 1},
         "unit": "share",
+        "bounds": None,
     }
 
 

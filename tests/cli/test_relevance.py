@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import ir
+from claimeval import ir, side_scores
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback.judge import Body, Reply, text_of
@@ -64,6 +64,15 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     assert len(rows[3]["calls"]) == 2
     assert rows[3]["calls"][0]["reply"] == "I would say three."
 
+    # q1: grades 3 and 0 of which 3 is relevant: 1 of 2, first rank; q2: grade 1 and a hole that is relevant or not
+    samples = shown["samples"]
+    assert samples["context_relevance"]["mean"] == 0.5
+    assert samples["context_relevance"]["bounds"] == [(0.5 + 0) / 2, (0.5 + 0.5) / 2]
+    assert samples["ap_retrieved"]["mean"] == 1.0
+    assert samples["ap_retrieved"]["bounds"] == [(1 + 0) / 2, (1 + 0.5) / 2]
+    assert samples["context_grade"]["mean"] == 1.5
+    assert samples["context_grade"]["missing"] == {"unparsable": 1}
+
     asked = len(server.exchanges())
     before = (here / "out" / "grades.jsonl").read_text()
     again = claimeval(*command, OPENAI_API_KEY="k")
@@ -75,6 +84,25 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\nq2 Q0 c 1 1.0 t\n")
     ranked = claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr")
     assert "0.7500" in ranked.stdout
+
+
+def test_context_relevance_stands_beside_the_scores_of_a_run(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    answered = lines(data, [{**row, "answer": "It is."} for row in SAMPLES])
+    assert claimeval("score", answered, "-j", "local:lexical", "-m", "faithfulness", "-o", "run").returncode == 0
+    command = ("relevance", "run", "-j", f"openai:m@{server.url}", "--max-missing", "0.5")
+    done = claimeval(*command)
+    assert done.returncode == 0, done.stderr
+    assert "ap_retrieved" in done.stdout
+    run = data.parent / "here" / "run"
+    assert (run / "relevance" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
+    first, second = side_scores.rows(run, "relevance")
+    assert first.scores == {"context_relevance": 0.5, "ap_retrieved": 1.0, "context_grade": 1.5}
+    assert second.undefined["ap_retrieved"] == "unparsable"
+    assert second.bounds["context_grade"] == (0.5, 2.0)
+    assert claimeval(*command, "--limit", "1").returncode == 2
 
 
 def test_a_lost_share_over_the_gate_exits_with_one(claimeval: Run, data: Path, start_server: StartServer) -> None:
