@@ -104,3 +104,13 @@ def note(judge: Judge) -> str | None:
     module = _module(judge)
     said: Callable[[Judge], str] | None = getattr(module, "note", None)
     return said(judge) if said else None
+
+
+def place(judge: Judge) -> str | None:
+    """Where a judge computes that is a model on this machine, and in which precision; None for others.
+
+    UsageError where it cannot compute there.
+    """
+    module = _module(judge)
+    said: Callable[[Judge], str | None] | None = getattr(module, "place", None)
+    return said(judge) if said else None

@@ -46,6 +46,12 @@ def note(judge: Judge) -> str:
     return lexical_support.NOTICE
 
 
+def place(judge: Judge) -> str | None:
+    """Device and precision of an entailment model."""
+    engine, model = _engine(judge)
+    return entailment.settle(model, judge.extra).place() if engine == "nli" else None
+
+
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
     """The engine, which lives as long as the block."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,7 +34,7 @@ def batch(text: str) -> int | None:
 
 def relevance_and_tell(
     scorer: perplexity.QuestionScorer,
-    data: Path | None,
+    data: Path,
     *,
     out: Path | None,
     cache: Path | None,
@@ -41,8 +43,6 @@ def relevance_and_tell(
     as_json: bool,
 ) -> None:
     """Scores all retrieved texts and prints what they add up to."""
-    if data is None:
-        raise UsageError("give the samples, as in `claimeval perplexity answers.jsonl`, or --self-check")
     place = Place(data, "perplexity", out=out, fields=fields, limit=limit)
     counts = {"texts": 0, "texts_cut": 0, "texts_in_windows": 0}
     with ExitStack() as stack:
@@ -102,29 +102,29 @@ def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> It
         )
 
 
-def check_and_tell(scorer: perplexity.QuestionScorer) -> None:
+def check_and_tell(scorer: perplexity.QuestionScorer, *, as_json: bool) -> None:
     """Scores the published examples, prints both numbers, and exits with 1 where they differ."""
     print(f"claimeval: {scorer.name} on {describe(scorer.setting)}", file=sys.stderr)
-    table = Table(box=None, header_style="bold", padding=(0, 1))
-    for name in ("question", "text", "published", "here"):
-        table.add_column(name)
-    wrong = 0
-    for example, score in published_scores.compare(scorer):
-        same = published_scores.agrees(example, score)
-        wrong += not same
-        table.add_row(
-            example.question, example.text, f"{example.score:.2f}", f"{score:.2f}{'' if same else '  differs'}"
-        )
-    Console(highlight=False).print(table)
-    if wrong:
-        print(
-            f"claimeval: {wrong} of {len(published_scores.EXAMPLES)} scores differ; they are for google/flan-t5-small"
-        )
+    found = list(published_scores.compare(scorer))
+    wrong = sum(not published_scores.agrees(example, score) for example, score in found)
+    if as_json:
+        rows = [{**example._asdict(), "here": score} for example, score in found]
+        print(json.dumps({"model": scorer.name, "differ": wrong, "scores": rows}, indent=1))
+    else:
+        table = Table(box=None, header_style="bold", padding=(0, 1))
+        for name in ("question", "text", "published", "here"):
+            table.add_column(name)
+        for example, score in found:
+            differs = "" if published_scores.agrees(example, score) else "  differs"
+            table.add_row(example.question, example.text, f"{example.score:.2f}", f"{score:.2f}{differs}")
+        Console(highlight=False).print(table)
+    said = f"{wrong} of {len(found)} scores differ; they were" if wrong else f"all {len(found)} scores agree; they were"
+    print(f"claimeval: {said} published for {perplexity.MODEL} in float32", file=sys.stderr)
     raise typer.Exit(1 if wrong else 0)
 
 
 class _Counter:
-    """Shows how many items are done."""
+    """Shows how many items are done, and for how long the rest keeps the machine busy."""
 
     def __init__(
         self, stack: ExitStack, scorer: perplexity.QuestionScorer | reward.RewardScorer, total: int, items: str
@@ -133,11 +133,22 @@ class _Counter:
         self._line = stack.enter_context(ProgressLine(sys.stderr))
         self._total = total
         self._items = items
-        self._done = 0
+        self._done = self._before = 0
+        self._since = time.monotonic()
 
     def add(self, number: int) -> None:
+        """So many more are done."""
         self._done += number
-        self._line.draw(lambda: f"{self._done}/{self._total} {self._items}")
+        if number > 1:  # these were in the store, which says nothing of the speed
+            self._before, self._since = self._done, time.monotonic()
+        self._line.draw(self._text)
+
+    def _text(self) -> str:
+        done = f"{self._done}/{self._total} {self._items}"
+        if self._done == self._before:
+            return done
+        seconds = (time.monotonic() - self._since) / (self._done - self._before) * (self._total - self._done)
+        return f"{done}  {int(seconds) // 60}:{int(seconds) % 60:02d} left"
 
 
 def _settings(scorer: perplexity.QuestionScorer | reward.RewardScorer) -> dict[str, str]:

@@ -43,15 +43,19 @@ def perplexity(
 ) -> None:
     """Score retrieved texts by how likely a small model finds the question after reading them. Free, no judge.
 
-    Gives the best text of a sample (`context_relevance`) and the mean of the first 1, 3 and 5 retrieved; scores and
-    ranks of all texts are in `scores/perplexity.jsonl`. With a run directory the scores are added to that run. Results
-    are stored, so a second run computes nothing. Needs `pip install 'claimeval[local]'`.
+    Gives the best text of a sample (`context_relevance`), the mean of the first 1, 3 and 5 retrieved (`@3`), and that
+    of the best 3 and 5 (`best_...@3`); scores and ranks of all texts are in `scores/perplexity.jsonl`. With a run
+    directory the scores are added to that run. Results are stored, so a second run computes nothing. Needs
+    `pip install 'claimeval[local]'`.
 
     Example: `claimeval perplexity answers.jsonl --out runs/a`
     """
     from claimeval.cli import local_scores
+    from claimeval.errors import UsageError
     from claimeval.local.perplexity import QuestionScorer
 
+    if self_check == bool(data):
+        raise UsageError("give either samples, as in `claimeval perplexity answers.jsonl`, or --self-check")
     scorer = QuestionScorer(
         model,
         revision=revision,
@@ -62,8 +66,8 @@ def perplexity(
         long=long,
         batch=local_scores.batch(batch_size),
     )
-    if self_check:
-        local_scores.check_and_tell(scorer)
+    if data is None:
+        local_scores.check_and_tell(scorer, as_json=json)
     else:
         local_scores.relevance_and_tell(
             scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, as_json=json

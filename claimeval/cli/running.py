@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from claimeval import backends
 from claimeval.api import NO_SETTINGS, check_families, choose_metrics, incomplete, make_plan
 from claimeval.cli.batch_options import remind
 from claimeval.cli.endings import ending_code, say
@@ -112,6 +113,10 @@ def carry_out_into(
     run: str = "",
 ) -> tuple[Outline, Progress]:
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
+    if not settings.offline:
+        for judge in plan.judges:
+            if place := backends.place(judge):
+                say(f"{judge.name} on {place}")
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
     cache = settings.cache or default_folder()
     if not settings.batching and not settings.offline:

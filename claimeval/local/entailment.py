@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Self
 
 from claimeval.errors import UsageError, unknown
 from claimeval.local import source_prompts
-from claimeval.local.devices import DTYPES, Setting, batch_tokens, choose
+from claimeval.local.devices import DTYPES, Setting, batch_tokens, choose, describe
 from claimeval.local.entailment_models import (
     Entailment,
     EntailmentModel,
@@ -25,7 +25,7 @@ from claimeval.local.entailment_models import (
     label_indices,
 )
 from claimeval.local.evidence_chunks import Chunk, EvidenceChunks
-from claimeval.local.loading import config_of, load, reduce
+from claimeval.local.loading import config_of, kind_of, load, reduce
 from claimeval.local.micro_batches import MicroBatches
 from claimeval.local.model_files import ModelFiles, locate
 from claimeval.records import Claim, Document
@@ -39,13 +39,14 @@ LEAST_ROOM = 32
 """Tokens of evidence that must fit beside a claim."""
 TOGETHER = {"cpu": 32, "mps": 64, "cuda": 512}
 """Pieces of evidence that are computed before others have their turn."""
-SETTINGS = ("batch", "contradiction_label", "dtype", "entailment_label", "prompt", "revision", "window")
+SETTINGS = ("batch", "contradiction_label", "device", "dtype", "entailment_label", "prompt", "revision", "window")
 
 
 class Settings(NamedTuple):
-    """What decides the answers of one judge."""
+    """What decides the answers of one judge, and where it computes them."""
 
     files: ModelFiles
+    device: str
     dtype: str
     prompt: source_prompts.SourcePrompt | None
     """Only for sequence-to-sequence models."""
@@ -58,6 +59,10 @@ class Settings(NamedTuple):
         """Changes when answers can change: engine, model files, precision, prompt."""
         prompt = f"/{self.prompt.digest[:16]}" if self.prompt else ""
         return f"{ENGINE}/{self.files.revision}/{self.dtype}{prompt}"
+
+    def place(self) -> str:
+        """Device and precision, for a person."""
+        return describe(choose(self.device, self.dtype))
 
 
 class Finding(NamedTuple):
@@ -88,12 +93,14 @@ def settle(model: str, extra: Mapping[str, str | int | float | bool]) -> Setting
     files = locate(model, text.get("revision"))
     config = config_of(files)
     labels = {name: value for name, value in text.items() if name.endswith("_label")}
-    if config.is_encoder_decoder:
+    if kind_of(config) == "seq2seq":
         prompt = source_prompts.load("claim_given_document", text.get("prompt"))
     else:
         prompt = None
         label_indices(config.id2label, labels, model)
-    return Settings(files, dtype, prompt, numbers.get("window"), numbers.get("batch"), labels)
+    return Settings(
+        files, text.get("device", "auto"), dtype, prompt, numbers.get("window"), numbers.get("batch"), labels
+    )
 
 
 def _whole(name: str, value: str | int | float | bool) -> int:
@@ -107,7 +114,7 @@ class EntailmentJudge:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._setting = choose(dtype=settings.dtype)
+        self._setting = choose(settings.device, settings.dtype)
         together = TOGETHER[self._setting.device.partition(":")[0]]
         self._batches: MicroBatches[Premise, Entailment] = MicroBatches(self._probabilities, together)
 

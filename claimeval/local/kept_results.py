@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable
 
+from claimeval.local.scorer import Item, Result, Scorer
 from claimeval.records import Record
 from claimeval.store import Store
 from claimeval.wire import read_chat, write_chat
@@ -15,36 +15,8 @@ from claimeval.wire import read_chat, write_chat
 KEY_VERSION = 1
 """Part of every key; raised when the meaning of a stored result changes."""
 
-Item = TypeVar("Item")
-Result = TypeVar("Result", bound=Record)
-ItemIn = TypeVar("ItemIn", contravariant=True)
-ResultOut = TypeVar("ResultOut", bound=Record, covariant=True)
 Scored = Callable[[int], None]
 """Is told how many items were just scored, or found in the store."""
-
-
-class Scorer(Protocol[ItemIn, ResultOut]):
-    """A local model with all its settings. It loads its weights when it is first asked to score."""
-
-    name: str
-    """`local:perplexity=MODEL`."""
-    revision: str
-    """What the model's files are."""
-    prompt: str
-    """Digest of the prompt, empty where there is none."""
-
-    @property
-    def result(self) -> type[ResultOut]:
-        """What it gives for one item."""
-        ...
-
-    def key(self, item: ItemIn) -> str:
-        """Names the item and all that can change its result."""
-        ...
-
-    def score(self, items: Sequence[ItemIn]) -> Iterator[tuple[int, ResultOut]]:
-        """The index of each item and its result, in the order of computing."""
-        ...
 
 
 def key_of(*parts: object) -> str:

@@ -42,6 +42,13 @@ def config_of(files: ModelFiles) -> Any:
         raise UsageError(f"model {files.name!r} cannot be read: {_first_line(error)}") from error
 
 
+def kind_of(config: Any) -> Kind:
+    """What a model was saved as. BART and T5 can be either; the name of the architecture tells."""
+    if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
+        return "classifier"
+    return "seq2seq" if config.is_encoder_decoder else "classifier"
+
+
 def load(files: ModelFiles, kind: Kind, setting: Setting) -> Loaded:
     """The model on its device, in float32 whatever the setting says: `reduce` comes after.
 
@@ -51,7 +58,7 @@ def load(files: ModelFiles, kind: Kind, setting: Setting) -> Loaded:
     transformers = require("transformers")
     config = config_of(files)
     _check_tokenizer(files)
-    if (kind == "seq2seq") != bool(config.is_encoder_decoder):
+    if kind != kind_of(config):
         wanted = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
         raise UsageError(f"model {files.name!r} ({config.model_type}) is not {wanted}, which is needed here")
     maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification

@@ -14,10 +14,9 @@ from typing import Literal, NamedTuple
 
 from claimeval.errors import UsageError
 from claimeval.local import source_prompts
-from claimeval.local.devices import batch_tokens, choose
 from claimeval.local.kept_results import Scored, key_of, scored
-from claimeval.local.loading import Loaded, load, reduce
-from claimeval.local.model_files import locate
+from claimeval.local.loading import Loaded
+from claimeval.local.scorer import Answers, Said, Scorer
 from claimeval.local.seq2seq import Seq2Seq
 from claimeval.local.source_prompts import SourcePrompt
 from claimeval.local.source_windows import ReadText, SourceWindows
@@ -26,11 +25,13 @@ from claimeval.store import Store
 
 MODEL = "google/flan-t5-small"
 TOP = (1, 3, 5)
-METRICS = ("context_relevance", *(f"context_relevance@{k}" for k in TOP))
-BLOCK = 512
+METRICS = (
+    "context_relevance",
+    *(f"context_relevance@{k}" for k in TOP),
+    *(f"best_context_relevance@{k}" for k in TOP[1:]),
+)
+BLOCK = 4096
 """Texts that are brought into batches of like length together."""
-CHECKED = 64
-"""Pairs on which reduced precision is compared with float32."""
 
 Long = Literal["cut", "window"]
 """What to do with a text that is longer than the model's window: cut its end off, or read it in overlapping windows and
@@ -44,7 +45,7 @@ class Pair(NamedTuple):
     question: str
 
 
-class Likelihood(Record):
+class Likelihood(Said):
     """What the model said of one pair."""
 
     log_probability: float
@@ -60,6 +61,11 @@ class Likelihood(Record):
     def score(self) -> float:
         """The geometric mean of the token probabilities."""
         return math.exp(self.log_probability)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the mean is a number."""
+        return math.isfinite(self.log_probability)
 
 
 class TextRelevance(Record):
@@ -82,12 +88,16 @@ class ContextRelevance(Record):
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The maximum over all texts, and the mean of the first k retrieved (of all, where there are fewer)."""
+        """The maximum over all texts, the mean of the first k retrieved, and that of the k with the highest scores.
+
+        Of all texts, where there are fewer than k. The best one alone is the maximum.
+        """
         values = [text.score for text in self.texts]
         if not values:
             return dict.fromkeys(METRICS)
-        means = (math.fsum(values[:k]) / len(values[:k]) for k in TOP)
-        return dict(zip(METRICS, (max(values), *means), strict=True))
+        best = sorted(values, reverse=True)
+        means = (math.fsum(of[:k]) / len(of[:k]) for of, numbers in ((values, TOP), (best, TOP[1:])) for k in numbers)
+        return dict(zip(METRICS, (best[0], *means), strict=True))
 
 
 class QuestionModel:
@@ -136,9 +146,11 @@ class _Text:
         self.found: list[list[float]] = []
 
 
-class QuestionScorer:
+class QuestionScorer(Scorer[Pair, Likelihood]):
     """A sequence-to-sequence model with its settings; loads the weights when it is first asked to score."""
 
+    what = "perplexity"
+    kind = "seq2seq"
     result = Likelihood
 
     def __init__(
@@ -154,48 +166,23 @@ class QuestionScorer:
         batch: int | None = None,
     ) -> None:
         """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
-        self.setting = choose(device, dtype)
-        self._files = locate(model, revision)
-        self.name = f"local:perplexity={model}"
-        self.revision = self._files.revision
+        super().__init__(model, revision=revision, device=device, dtype=dtype, window=window, batch=batch)
         self._prompt = source_prompts.load("question_given_text", prompt)
         self.prompt = self._prompt.digest
-        self._window = window
         self._long: Long = long
-        self._batch = batch or batch_tokens(self.setting)
-        self._model: QuestionModel | None = None
-        self.deviation: float | None = None
-        """The largest difference of a score from that in float32, over some pairs; None in float32, or unmeasured."""
 
     @property
     def settings(self) -> dict[str, str]:
         """What decides the scores beside the model, for a person."""
-        window = str(self._window or "the model's")
-        return {"precision": self.setting.dtype, "prompt": self.prompt[:16], "window": window, "long": self._long}
+        return {**super().settings, "prompt": self.prompt[:16], "long": self._long}
 
-    def key(self, pair: Pair) -> str:
+    def key(self, item: Pair) -> str:
         """Names the pair, the model and all settings that can change the score."""
         settings = (self.setting.dtype, self.prompt, self._window, self._long)
-        return key_of("perplexity", self.revision, *settings, pair.text, pair.question)
+        return key_of("perplexity", self.revision, *settings, item.text, item.question)
 
-    def score(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Likelihood]]:
-        """The index of each pair and its likelihood, in the order of computing."""
-        if not pairs:
-            return
-        self._model = self._model or self._start(pairs[:CHECKED])
-        for index, likelihood in self._model.score(pairs):
-            if not math.isfinite(likelihood.log_probability):
-                raise UsageError(f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32")
-            yield index, likelihood
-
-    def _start(self, sample: Sequence[Pair]) -> QuestionModel:
-        loaded = load(self._files, "seq2seq", self.setting)
-        model = QuestionModel(loaded, self._prompt, self._window, self._long, self._batch)
-        if self.setting.dtype != "float32":
-            exact = dict(model.score(sample))
-            reduce(loaded)
-            self.deviation = max(abs(said.score - exact[index].score) for index, said in model.score(sample))
-        return model
+    def _ask(self, loaded: Loaded) -> Answers[Pair, Likelihood]:
+        return QuestionModel(loaded, self._prompt, self._window, self._long, self._batch).score
 
 
 def measure(

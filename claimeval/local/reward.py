@@ -15,20 +15,17 @@ from typing import Literal, NamedTuple
 
 from claimeval.errors import UsageError
 from claimeval.local.classifier import Classifier
-from claimeval.local.devices import batch_tokens, choose
 from claimeval.local.kept_results import Scored, key_of, scored
-from claimeval.local.loading import Loaded, load, reduce
-from claimeval.local.model_files import locate
+from claimeval.local.loading import Loaded
+from claimeval.local.scorer import Answers, Said, Scorer
 from claimeval.local.tokenizing import Encoded
 from claimeval.records import Record, Sample
 from claimeval.store import Store
 
 MODEL = "OpenAssistant/reward-model-deberta-v3-large-v2"
 METRIC = "answer_reward"
-BLOCK = 512
+BLOCK = 4096
 """Answers that are brought into batches of like length together."""
-CHECKED = 32
-"""Answers on which reduced precision is compared with float32."""
 
 Missing = Literal["no question", "no answer", "question too long"]
 
@@ -40,7 +37,7 @@ class Exchange(NamedTuple):
     answer: str
 
 
-class Reward(Record):
+class Reward(Said):
     """What the model said of one answer."""
 
     logit: float | None
@@ -54,6 +51,11 @@ class Reward(Record):
         if self.logit is None:
             return None
         return 1 / (1 + math.exp(-self.logit)) if self.logit > -700 else 0.0
+
+    @property
+    def finite(self) -> bool:
+        """Whether the logit, where there is one, is a number."""
+        return self.logit is None or math.isfinite(self.logit)
 
 
 class AnswerReward(Record):
@@ -109,11 +111,12 @@ class RewardModel:
         return (encoded, len(starts) - kept) if len(encoded.ids) <= self._window else None
 
 
-class RewardScorer:
+class RewardScorer(Scorer[Exchange, Reward]):
     """A sequence classifier with a single output and its settings; loads the weights when it is first asked."""
 
+    what = "reward"
+    kind = "classifier"
     result = Reward
-    prompt = ""
 
     def __init__(
         self,
@@ -126,45 +129,14 @@ class RewardScorer:
         batch: int | None = None,
     ) -> None:
         """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
-        self.setting = choose(device, dtype)
-        self._files = locate(model, revision)
-        self.name = f"local:reward={model}"
-        self.revision = self._files.revision
-        self._window = window
-        self._batch = batch or batch_tokens(self.setting)
-        self._model: RewardModel | None = None
-        self.deviation: float | None = None
-        """The largest difference of a score from that in float32, over some answers; None in float32, or unmeasured."""
+        super().__init__(model, revision=revision, device=device, dtype=dtype, window=window, batch=batch)
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """What decides the scores beside the model, for a person."""
-        return {"precision": self.setting.dtype, "window": str(self._window or "the model's")}
-
-    def key(self, exchange: Exchange) -> str:
+    def key(self, item: Exchange) -> str:
         """Names the exchange, the model and all settings that can change the score."""
-        return key_of("reward", self.revision, self.setting.dtype, self._window, exchange.question, exchange.answer)
+        return key_of("reward", self.revision, self.setting.dtype, self._window, item.question, item.answer)
 
-    def score(self, exchanges: Sequence[Exchange]) -> Iterator[tuple[int, Reward]]:
-        """The index of each exchange and its reward, in the order of computing."""
-        if not exchanges:
-            return
-        self._model = self._model or self._start(exchanges[:CHECKED])
-        for index, reward in self._model.rate(exchanges):
-            if reward.logit is not None and not math.isfinite(reward.logit):
-                raise UsageError(f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32")
-            yield index, reward
-
-    def _start(self, sample: Sequence[Exchange]) -> RewardModel:
-        loaded = load(self._files, "classifier", self.setting)
-        model = RewardModel(loaded, self._window, self._batch)
-        if self.setting.dtype != "float32":
-            exact = dict(model.rate(sample))
-            reduce(loaded)
-            self.deviation = max(
-                abs((said.score or 0.0) - (exact[index].score or 0.0)) for index, said in model.rate(sample)
-            )
-        return model
+    def _ask(self, loaded: Loaded) -> Answers[Exchange, Reward]:
+        return RewardModel(loaded, self._window, self._batch).rate
 
 
 def measure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claimeval.errors import UsageError
 from claimeval.local.batching import buckets
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _RELATIVE = ("t5", "mt5")
 """Model types whose decoder knows positions by their distance alone, so that several targets can stand in one row."""
+_UNFIT = ("nllb-moe", "prophetnet", "switch_transformers", "xlm-prophetnet")
+"""Experts that tokens of a batch compete for; decoders that predict several tokens at a time."""
 _ROW = 256
 """Tokens of targets in one such row."""
 _LOGITS = 2**28
@@ -35,6 +37,11 @@ class Seq2Seq:
     """A loaded model. Scores do not depend on what else is in a batch, beyond rounding (1e-5)."""
 
     def __init__(self, loaded: Loaded, batch_tokens: int) -> None:
+        if loaded.config.model_type in _UNFIT:
+            raise UsageError(
+                f"model {loaded.files.name!r} ({loaded.config.model_type}) is of a kind whose tokens cannot be scored "
+                "one text at a time; take a T5, a BART or the like"
+            )
         self._model = loaded.model
         self._device = loaded.setting.device
         self._pad = loaded.tokens.pad
@@ -42,8 +49,7 @@ class Seq2Seq:
         self._decoder_tokens = max(min(batch_tokens, _LOGITS // loaded.config.vocab_size), 1)
         self._start = _start_token(loaded)
         self._folds = loaded.config.model_type in _RELATIVE
-        self.longest_target: int | None = None if self._folds else loaded.config.max_position_embeddings
-        """Tokens that the decoder has positions for; None without a limit."""
+        self.longest_target = _longest_target(loaded.config)
         self._wanted: torch.Tensor | None = None
         self._model.get_output_embeddings().register_forward_pre_hook(self._only_wanted)
 
@@ -159,6 +165,12 @@ class Seq2Seq:
         import torch
 
         return torch.tensor(values, device=self._device)
+
+
+def _longest_target(config: Any) -> int | None:
+    """Tokens that the decoder has positions for; None where it knows them by their distance."""
+    names = ("max_decoder_position_embeddings", "max_position_embeddings")
+    return next((int(limit) for name in names if (limit := getattr(config, name, None))), None)
 
 
 def _start_token(loaded: Loaded) -> int:

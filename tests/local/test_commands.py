@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from claimeval import side_scores
+from claimeval.cli import progress_line
 from claimeval.cli.main import app
 from claimeval.errors import UsageError
 from claimeval.local import perplexity
@@ -96,14 +99,47 @@ def test_the_self_check_compares_with_published_scores(t5: Path, monkeypatch: py
     assert done.exit_code == 1
     assert done.output.count("differs") >= 1
     assert "0.54" in done.output
+    assert "9 of 9 scores differ" in done.stderr
+    printed = json.loads(run("perplexity", "--self-check", "--model", t5, "--json").stdout)
+    assert (printed["differ"], printed["scores"][0]["score"]) == (9, 0.54)
     monkeypatch.setattr("claimeval.local.published_scores.agrees", lambda *_: True)
-    assert run("perplexity", "--self-check", "--model", t5, "--device", "cpu").exit_code == 0
+    agreed = run("perplexity", "--self-check", "--model", t5, "--device", "cpu")
+    assert agreed.exit_code == 0
+    assert "all 9 scores agree" in agreed.stderr
+
+
+def test_a_self_check_without_the_weights_says_how_to_fetch_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, torch_here: None
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UsageError, match=r"hf download google/flan-t5-small"):
+        run("perplexity", "--self-check")
+
+
+def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_line, "QUIET", 0.0)
+    monkeypatch.setattr(progress_line, "PLAIN_EVERY", 0.0)
+    lines = run("perplexity", data, "--model", t5).stderr.splitlines()
+    assert "0/4 texts" in lines
+    assert "4/4 texts  0:00 left" in lines
+
+
+def test_score_says_where_an_entailment_model_computes(data: Path, nli: Path) -> None:
+    done = run("score", data, "-j", f"local:nli={nli}", "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
+    assert done.exit_code == 0
+    assert f"local:nli={nli} on cpu (1 threads), float32" in done.stderr
+    assert "local:lexical on" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("perplexity",), "give the samples"),
+        (("perplexity",), "give either samples"),
+        (("perplexity", "x.jsonl", "--self-check"), "give either samples"),
         (("perplexity", "x.jsonl", "--batch-size", "many"), "neither `auto` nor a number"),
         (("perplexity", "x.jsonl", "--device", "tpu"), "no device 'tpu' here. Found: cpu"),
         (("perplexity", "x.jsonl", "--dtype", "float16"), "unknown precision 'float16'"),
@@ -133,3 +169,34 @@ def test_without_torch_the_message_says_what_to_install(data: Path, monkeypatch:
     monkeypatch.setattr("importlib.import_module", absent)
     with pytest.raises(UsageError, match=r"pip install 'claimeval\[local\]'"):
         run("perplexity", data)
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "transformers", "tokenizers", "huggingface_hub", "safetensors"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from claimeval.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("score", "samples.jsonl", "-j", "local:lexical", "-m", "faithfulness", "--out", "run"), 0, "Run: run"),
+        (("score", "samples.jsonl", "-j", "local:nli=org/model"), 2, "pip install 'claimeval[local]'"),
+        (("reward", "samples.jsonl"), 2, "pip install 'claimeval[local]'"),
+    ],
+)
+def test_everything_else_works_where_torch_is_absent(
+    data: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *arguments], cwd=data.parent, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -53,7 +53,11 @@ def checker(folder: Path, batch: int = 512) -> FactChecker:
     return FactChecker(load(locate(str(folder)), "seq2seq", CPU), None, batch, prompt)
 
 
-def test_a_classifier_says_what_the_plain_model_says_under_that_label(nli: Path) -> None:
+@pytest.mark.parametrize("name", ["nli", "nli_deberta", "nli_bart"])
+def test_a_classifier_says_what_the_plain_model_says_under_that_label(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    nli = request.getfixturevalue(name)
     lib, torch = tiny_models.transformers(), importlib.import_module("torch")
     tokenizer = lib.AutoTokenizer.from_pretrained(nli)
     model = lib.AutoModelForSequenceClassification.from_pretrained(nli).eval()
@@ -81,7 +85,16 @@ def test_a_fact_checker_compares_the_first_tokens_of_its_two_answers(t5: Path) -
         assert said.contradicted == 0.0
 
 
-@pytest.mark.parametrize(("name", "make"), [("nli", classifier), ("t5", checker)])
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("nli", classifier),
+        ("nli_deberta", classifier),
+        ("nli_bart", classifier),
+        ("nli_nystromformer", classifier),
+        ("t5", checker),
+    ],
+)
 def test_probabilities_do_not_depend_on_the_batch_or_the_order(
     name: str, make: Callable[..., EntailmentModel], request: pytest.FixtureRequest
 ) -> None:
@@ -92,6 +105,13 @@ def test_probabilities_do_not_depend_on_the_batch_or_the_order(
         assert [said.supported for said in model.probabilities(asked)] == pytest.approx(alone, abs=TOLERANCE)
         backwards = [said.supported for said in model.probabilities(asked[::-1])]
         assert backwards[::-1] == pytest.approx(alone, abs=TOLERANCE)
+
+
+def test_a_bart_that_classifies_is_asked_for_its_labels_and_not_for_words(nli_bart: Path, bart: Path) -> None:
+    assert settle(str(nli_bart), {}).prompt is None
+    assert settle(str(bart), {}).prompt is not None
+    with pytest.raises(UsageError, match=r"\(bart\) is not a sequence-to-sequence model"):
+        load(locate(str(nli_bart)), "seq2seq", CPU)
 
 
 @pytest.mark.parametrize(
@@ -307,13 +327,14 @@ def test_documents_without_words_support_nothing(judge: EntailmentJudge) -> None
         ({"devise": "cpu"}, "unknown setting of local:nli="),
         ({"dtype": "float16"}, "unknown precision"),
         ({"window": "wide"}, "window: 'wide' is not a whole number"),
+        ({"device": "abacus"}, "no device 'abacus'"),
         ({"batch": True}, "batch: True is not a whole number"),
         ({"entailment_label": "yes"}, "no label 'yes'"),
     ],
 )
 def test_wrong_settings_are_refused(nli: Path, extra: dict[str, str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        settle(str(nli), extra)
+        settle(str(nli), extra).place()
 
 
 def test_the_version_names_model_precision_and_prompt(nli: Path, t5: Path, tmp_path: Path) -> None:

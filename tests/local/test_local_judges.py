@@ -9,7 +9,6 @@ import pytest
 import claimeval as ce
 from claimeval import judges
 from claimeval.errors import UsageError
-from claimeval.local import entailment
 
 SAMPLES = [
     {
@@ -28,7 +27,7 @@ SAMPLES = [
 ]
 
 
-def test_it_judges_every_claim_and_a_second_run_loads_no_weights(nli: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_judges_every_claim_and_a_second_run_computes_nothing(nli: Path, forwards: list[str]) -> None:
     spec = f"local:nli={nli}"
     first = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
     verdicts = [v for result in first.results for a in result.assessments for v in a.verdicts]
@@ -38,9 +37,20 @@ def test_it_judges_every_claim_and_a_second_run_loads_no_weights(nli: Path, monk
     assert served is not None
     assert served.endswith("/float32 on cpu")
     assert first.summary.notes == (f"probability of entailment by the local model {nli}, not an LLM judgement",)
-    monkeypatch.setattr(entailment, "_load", lambda *_: pytest.fail("the weights were loaded"))
+    assert "BertForSequenceClassification" in forwards
+    forwards.clear()
     again = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
     assert [result.assessments for result in again.results] == [result.assessments for result in first.results]
+    assert forwards == []
+
+
+def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(nli: Path, nli_deberta: Path) -> None:
+    first = ce.score(SAMPLES, judges=["local:lexical"], metrics=["faithfulness"])
+    again = ce.rejudge(first, judges=[f"local:nli={nli}", f"local:nli={nli_deberta}"])
+    for before, after in zip(first.results, again.results, strict=True):
+        assert [claims.claims for claims in after.extractions] == [claims.claims for claims in before.extractions]
+        assert all(len(assessment.verdicts) == 2 for assessment in after.assessments)
+        assert {call.judge for call in after.calls if call.step == "extract"} == {"local:lexical"}
 
 
 @pytest.mark.parametrize(("extract", "assess"), [("bullets", "binary"), ("atomic", "tags"), ("atomic", "three_way")])

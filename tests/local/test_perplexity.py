@@ -20,6 +20,7 @@ from claimeval.local.devices import Setting
 from claimeval.local.loading import load
 from claimeval.local.model_files import locate
 from claimeval.local.perplexity import ContextRelevance, Likelihood, Pair, QuestionScorer, TextRelevance
+from claimeval.local.seq2seq import Seq2Seq
 from claimeval.local.source_windows import SourceWindows
 from claimeval.records import Document, Sample
 from claimeval.store import Store
@@ -153,6 +154,31 @@ def test_a_question_that_the_model_cannot_produce_is_refused(bart: Path) -> None
         scores(bart, [Pair("Rome", " ".join(WORDS * 4))])
 
 
+def test_relatives_of_t5_whose_configuration_names_no_positions_are_scored(tmp_path: Path, torch_here: None) -> None:
+    folder = tiny_models.t5(tmp_path, kind="umt5")
+    pairs = drawn(2)
+    found = [said.log_probability for said in scores(folder, pairs)]
+    assert found == pytest.approx([token_by_token(folder, pair) for pair in pairs], abs=TOLERANCE)
+
+
+def test_a_mixture_of_experts_whose_tokens_compete_is_refused(tmp_path: Path, torch_here: None) -> None:
+    folder = tiny_models.t5(tmp_path, kind="switch_transformers")
+    with pytest.raises(UsageError, match=r"\(switch_transformers\) is of a kind"):
+        scores(folder, [Pair("a", "b")])
+
+
+def test_a_device_that_runs_out_of_memory_is_said_in_one_line(
+    t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("CUDA out of memory.\nTried to allocate 9 GiB")
+
+    monkeypatch.setattr(Seq2Seq, "_read", fail)
+    message = r"t5\d* failed on cpu: CUDA out of memory\.\. If memory ran out: batches had 77 tokens"
+    with pytest.raises(UsageError, match=message):
+        scores(t5, [Pair("a", "b")], batch=77)
+
+
 def test_a_text_that_fits_is_read_once(t5: Path) -> None:
     pair = Pair("Rome", "who are we?")
     assert scores(t5, [pair], window=64, long="window") == scores(t5, [pair])
@@ -201,8 +227,20 @@ def test_a_sample_has_the_maximum_means_of_the_first_retrieved_and_ranks() -> No
             "context_relevance@1": 0.2,
             "context_relevance@3": 0.4,
             "context_relevance@5": 0.325,
+            "best_context_relevance@3": 0.4,
+            "best_context_relevance@5": 0.325,
         }
     )
+
+
+def test_the_means_of_the_best_and_of_the_first_retrieved_differ_where_the_ranking_is_bad() -> None:
+    texts = [
+        TextRelevance(id=str(index), score=score, rank=7 - index, cut=0, windows=1)
+        for index, score in enumerate((0.1, 0.2, 0.3, 0.4, 0.5, 0.6), 1)
+    ]
+    scores = ContextRelevance(id="a", texts=tuple(texts)).scores
+    assert [scores[f"context_relevance@{k}"] for k in (1, 3, 5)] == pytest.approx([0.1, 0.2, 0.3])
+    assert [scores[f"best_context_relevance@{k}"] for k in (3, 5)] == pytest.approx([0.5, 0.4])
 
 
 def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) -> None:
@@ -222,19 +260,38 @@ def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) ->
     assert found[3].texts[0].rank == 1
 
 
-class Refuses(QuestionScorer):
-    """Fails when it is asked to compute."""
-
-    def _start(self, sample: Any) -> Any:
-        raise AssertionError("the weights were loaded")
-
-
-def test_a_second_run_computes_nothing(t5: Path, tmp_path: Path) -> None:
+def test_a_second_run_computes_nothing(t5: Path, tmp_path: Path, forwards: list[str]) -> None:
     samples = [sample("a", "Rome", "London"), sample("b", "Rome")]
     with Store(tmp_path / "store") as store:
         first = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store))
-        again = list(perplexity.measure(samples, Refuses(str(t5), device="cpu"), store))
+        assert forwards
+        forwards.clear()
+        again = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store))
     assert again == first
+    assert forwards == []
+
+
+def test_each_text_is_read_once_by_the_encoder_and_its_questions_share_a_row(
+    t5: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    asked: list[int] = []
+    encode, decode = Seq2Seq._read, Seq2Seq._token_log_probabilities
+
+    def reading(self: Seq2Seq, sources: Any) -> Any:
+        read.append(len(sources))
+        return encode(self, sources)
+
+    def asking(self: Seq2Seq, states: Any, mask: Any, segments: Any) -> Any:
+        asked.append(len(segments))
+        return decode(self, states, mask, segments)
+
+    monkeypatch.setattr(Seq2Seq, "_read", reading)
+    monkeypatch.setattr(Seq2Seq, "_token_log_probabilities", asking)
+    questions = ["who are we?", "who?", "which city?", "which capital?", "are we?"]
+    scores(t5, [Pair(text, question) for question in questions for text in ("Rome", "London", "It rained")])
+    assert read == [3]
+    assert asked == [3]
 
 
 def test_what_was_computed_before_a_kill_is_not_computed_again(t5: Path, tmp_path: Path) -> None:

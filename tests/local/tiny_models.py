@@ -21,12 +21,16 @@ def transformers() -> Any:
     return importlib.import_module("transformers")
 
 
-def t5(folder: Path, *, seed: int = 0, window: int = 256) -> Path:
-    """A sequence-to-sequence model with relative positions, of the shape of flan-t5: gated, output layer not tied."""
+def t5(folder: Path, *, kind: str = "t5", seed: int = 0, window: int = 256) -> Path:
+    """A sequence-to-sequence model with relative positions, of the shape of flan-t5: gated, output layer not tied.
+
+    `kind` may be `umt5` and the like.
+    """
     lib, torch = transformers(), importlib.import_module("torch")
     torch.manual_seed(seed)
     tokenizer = _unigram(folder, window)
-    config = lib.T5Config(
+    config = lib.AutoConfig.for_model(
+        kind,
         vocab_size=len(tokenizer),
         d_model=16,
         d_kv=4,
@@ -37,12 +41,11 @@ def t5(folder: Path, *, seed: int = 0, window: int = 256) -> Path:
         tie_word_embeddings=False,
         decoder_start_token_id=0,
     )
-    model = lib.T5ForConditionalGeneration(config)
-    return _save(model, folder)
+    return _save(lib.AutoModelForSeq2SeqLM.from_config(config), folder)
 
 
-def bart(folder: Path, *, seed: int = 0, window: int = 256) -> Path:
-    """A sequence-to-sequence model with absolute positions."""
+def bart(folder: Path, *, labels: Sequence[str] = (), seed: int = 0, window: int = 256) -> Path:
+    """A sequence-to-sequence model with absolute positions, or with labels, a classifier on top of one."""
     lib, torch = transformers(), importlib.import_module("torch")
     torch.manual_seed(seed)
     tokenizer = _unigram(folder, window)
@@ -62,8 +65,10 @@ def bart(folder: Path, *, seed: int = 0, window: int = 256) -> Path:
         decoder_start_token_id=1,
         forced_eos_token_id=None,
         init_std=0.5,
+        **_labels(labels),
     )
-    return _save(lib.BartForConditionalGeneration(config), folder)
+    made = lib.BartForSequenceClassification if labels else lib.BartForConditionalGeneration
+    return _save(made(config), folder)
 
 
 def classifier(
@@ -83,11 +88,16 @@ def classifier(
         max_position_embeddings=window,
         pad_token_id=0,
         initializer_range=0.5,
-        id2label=dict(enumerate(labels)),
-        label2id={label: index for index, label in enumerate(labels)},
+        **_labels(labels),
         **settings,
     )
     return _save(lib.AutoModelForSequenceClassification.from_config(config), folder)
+
+
+def _labels(names: Sequence[str]) -> dict[str, object]:
+    if not names:
+        return {}
+    return {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
 
 
 def encoder_only(folder: Path) -> Path:
