@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def nli(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path:
 @pytest.fixture(scope="session")
 def nli_deberta(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path:
     """A tiny DeBERTa with three NLI labels and the relative positions of version 3."""
-    settings = {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"]}
+    settings: dict[str, Any] = {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"]}
     return tiny_models.classifier(tmp_path_factory.mktemp("deberta"), NLI_LABELS, kind="deberta-v2", **settings)
 
 
@@ -71,7 +72,7 @@ def nli_bart(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path
 @pytest.fixture(scope="session")
 def nli_nystromformer(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path:
     """A tiny model whose answers change when its input is padded."""
-    settings = {"num_landmarks": 4, "segment_means_seq_len": 4}
+    settings: dict[str, Any] = {"num_landmarks": 4, "segment_means_seq_len": 4}
     return tiny_models.classifier(
         tmp_path_factory.mktemp("nystromformer"), NLI_LABELS, kind="nystromformer", **settings
     )
