@@ -56,6 +56,15 @@ BINARY = RelevanceScale(
     ),
     relevant_from=1,
 )
+MATCH = RelevanceScale(
+    name="match",
+    meanings=(
+        "the document does not hold what the passage says, or not the essential part of it",
+        "the document says what the passage says, contains it among other things, or is a piece cut from it",
+    ),
+    relevant_from=1,
+)
+"""Whether a document holds a reference passage; the passage stands in place of the question."""
 RELEVANCE_SCALES = {scale.name: scale for scale in (UMBRELA, GRADED, BINARY)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from claimeval import ir
 from claimeval.errors import UsageError, unknown
@@ -16,7 +16,8 @@ MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
 """What is computed unless said otherwise; `mrr` is what the RAG tasks in common use call context correctness."""
 
 Match = Literal["ids", "text"]
-"""How a retrieved document is known to be a reference: by its id, or because one text holds the other."""
+"""How a retrieved document is known to be a reference: by its id, or because one text holds the other. Where the texts
+leave it open a judge can say so: `matching.py`."""
 
 LACKS: dict[Match, str] = {"ids": "no reference_context_ids", "text": "no reference_contexts"}
 """Why a sample has no value."""
@@ -77,22 +78,54 @@ def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
     return fold_names(names, fold) if fold else names
 
 
-def by_content(sample: Sample) -> list[str]:
-    """Per retrieved document the reference it holds (`reference-1`, ...), or a name of its own; best first.
+class Held(NamedTuple):
+    """Which references each retrieved document holds."""
 
-    A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or more;
-    case and white space do not count. It stands for one reference at most, the first that no better document holds, so
-    that a passage that is retrieved twice counts once.
+    references: dict[str, str]
+    """The text of each by name: `reference-1`, ..."""
+    by_rank: dict[int, set[str]]
+    """For rank 1, 2, ... the names."""
+
+
+def held_by_text(sample: Sample) -> Held:
+    """A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or
+    more; case and white space do not count."""
+    references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
+    folded = {name: _folded(text) for name, text in references.items()}
+    texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts, 1)}
+    return Held(
+        references,
+        {rank: {name for name, said in folded.items() if _holds(text, said)} for rank, text in texts.items()},
+    )
+
+
+def assigned(held: Held) -> list[str]:
+    """Per retrieved document the reference it stands for, or a name of its own (`other-2`); best first.
+
+    It stands for one reference at most, the first that no better document holds, so that a passage that is retrieved
+    twice counts once.
     """
-    free = dict(zip(_references(sample, "text"), map(_folded, sample.reference_contexts), strict=True))
+    free = list(held.references)
     found = []
-    for rank, document in enumerate(sample.contexts, 1):
-        text = _folded(document.text)
-        held = next((name for name, reference in free.items() if _holds(text, reference)), None)
-        if held:
-            del free[held]
-        found.append(held or f"other-{rank}")
+    for rank, names in held.by_rank.items():
+        taken = next((name for name in free if name in names), None)
+        if taken:
+            free.remove(taken)
+        found.append(taken or f"other-{rank}")
     return found
+
+
+def by_content(sample: Sample) -> list[str]:
+    """Per retrieved document the reference that it holds by its text, as `assigned` gives them out."""
+    return assigned(held_by_text(sample))
+
+
+def value_of(
+    found: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
+) -> dict[str, float | None]:
+    """The values of one sample whose retrieved documents have these names, best first."""
+    per_query = ir.evaluate({"": dict.fromkeys(references, 1)}, {"": _scores(found)}, measures).per_query
+    return dict(per_query[""])
 
 
 def _references(sample: Sample, match: Match, fold: str | None = None) -> list[str]:

@@ -78,7 +78,7 @@ def _rating(text: str, asked: str) -> str:
 
 
 def _grades(text: str) -> str:
-    wanted = _within(text, "question") or _within(text, "passage")
+    wanted = _within(text, "passage" if "<passage>" in text else "question")
     words = {word.lower() for word in re.findall(r"\w{5,}", json.loads(wanted))}
     most = max(int(step) for step in re.findall(r"^- (\d): ", text, re.MULTILINE))
     found = [

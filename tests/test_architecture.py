@@ -41,6 +41,7 @@ LEVELS = (
         "answerability",
         "answers",
         "side_judging",
+        "matching",
     },
     {"cli"},
 )

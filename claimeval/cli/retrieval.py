@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
+from claimeval.cli import panel_options as p
+
+JUDGED = "With --match judge"
+"""The group under which `--help` lists what only goes with judges."""
 
 
 def retrieval(
@@ -22,12 +26,57 @@ def retrieval(
         ),
     ] = "mrr,map,recall@5,P@5,ndcg@10",
     match: Annotated[
-        Literal["ids", "text"],
+        Literal["ids", "text", "judge"],
         typer.Option(
             help="`ids`: a context is right when its id is among `reference_context_ids`. `text`: when it holds one of "
-            "`reference_contexts`, or is a piece of it."
+            "`reference_contexts`, or is a piece of it. `judge`: also when a --judge says that it holds what one of "
+            "them says; asked only where the texts leave it open."
         ),
     ] = "ids",
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            "-j",
+            help="Who compares the texts under `--match judge`: `openai:MODEL`, ... Repeat for a panel.",
+            rich_help_panel=JUDGED,
+            show_default=False,
+        ),
+    ] = None,
+    prompt: Annotated[
+        str, typer.Option(help="`same_content`, or a .j2 file.", rich_help_panel=JUDGED)
+    ] = "same_content",
+    per_call: Annotated[
+        int, typer.Option(min=1, max=50, help="Contexts compared with a reference in one call.", rich_help_panel=JUDGED)
+    ] = 1,
+    vote: Annotated[
+        str | None,
+        typer.Option(
+            help="How the opinions of several judges become one: `majority` (unless said), `unanimous`, `any`.",
+            rich_help_panel=JUDGED,
+            show_default=False,
+        ),
+    ] = None,
+    tie: p.Tie = None,
+    quorum: p.Quorum = None,
+    replicates: p.Replicates = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
+    cache: o.Cache = None,
+    concurrency: o.Concurrency = None,
+    rpm: o.Rpm = None,
+    tpm: o.Tpm = None,
+    timeout: o.Timeout = 300.0,
+    max_calls: o.MaxCalls = None,
+    max_cost: o.MaxCost = None,
+    batch: b.Batch = False,
+    batch_retries: b.BatchRetries = "batch",
+    detach: b.Detach = False,
+    by_hand: b.ByHand = False,
+    online: b.Online = None,
+    offline: o.Offline = False,
+    max_missing: Annotated[
+        float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of values was lost to failures.")
+    ] = 0.01,
     fold: Annotated[
         str | None,
         typer.Option(
@@ -41,24 +90,38 @@ def retrieval(
     field: o.Field = None,
     json: o.Json = False,
 ) -> None:
-    """Score what each sample retrieved against its reference contexts, as context correctness. Makes no call.
+    """Score what each sample retrieved against its reference contexts, as context correctness.
 
     The numbers are those of trec_eval, per sample and with intervals over samples; those of a run directory stand
     beside the judges' scores. A sample without reference contexts has no value and is counted.
+    Only `--match judge` makes calls; a pair that no judge could compare leaves its sample without a value.
 
     Example: `claimeval retrieval answers.jsonl -m mrr,map,recall@5`
-    """
-    from claimeval import retrieval as retrieved
-    from claimeval import side_scores
-    from claimeval.cli.beside_a_run import Place, tell
 
-    asked = retrieved.asked(measures)
-    place = Place(Path(data), "retrieval", out=out, fields=tuple(field or ()), limit=limit)
-    summary = side_scores.write(
-        place.folder,
-        "retrieval",
-        retrieved.score(place.samples(), asked, match, fold=fold),
-        retrieved.units(asked),
-        {"match": match, **({"fold": fold} if fold else {})},
+    Example: `claimeval retrieval answers.jsonl --match judge --judge openai:gpt-5-mini`
+    """
+    from claimeval.cli.judged_rows import Way
+    from claimeval.cli.retrieving import Judged, match_by_judges, score_and_tell
+    from claimeval.errors import UsageError
+    from claimeval.execution.limits import Limits
+
+    if match != "judge":
+        if judge:
+            raise UsageError(f"--match {match} asks nobody; leave --judge out, or say --match judge")
+        score_and_tell(data, match, fold, measures, out=out, fields=tuple(field or ()), limit=limit, as_json=json)
+        return
+    if fold:
+        raise UsageError("contexts are folded by their ids, as in --match ids; leave --fold or --match judge out")
+    limits = Limits(concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost)
+    match_by_judges(
+        data,
+        Judged(tuple(judge or ()), prompt, per_call, p.said(vote, tie, quorum, replicates, None, None, False, None)),
+        Way(cache, limits, b.said(batch, batch_retries, detach, by_hand, online), offline),
+        measures,
+        only_plan=plan,
+        max_missing=max_missing,
+        out=out,
+        fields=tuple(field or ()),
+        limit=limit,
+        as_json=json,
     )
-    tell(summary, place.folder, {}, as_json=json)

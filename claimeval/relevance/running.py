@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
 
 def grading_plan(
     specs: Sequence[str | Judge],
-    scale: str = "umbrela",
+    scale: str | RelevanceScale = "umbrela",
     prompt: str = "steps",
     *,
     per_call: int = PER_CALL,
@@ -111,7 +111,7 @@ def grading_plan(
 ) -> GradingPlan:
     """Everything that is asked of every pair, checked; UsageError before any call can be made."""
     found = lineups.named(specs)
-    chosen = relevance_scale(scale)
+    chosen = relevance_scale(scale) if isinstance(scale, str) else scale
     if deaf := next((judge for judge in found.judges if judge.provider == "local"), None):
         raise UsageError(f"judge {deaf.name!r} assesses claims only; documents are graded by a language model")
     given = {"vote": "median", **found.settings, **(panel or {})}

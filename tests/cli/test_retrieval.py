@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from claimeval import side_scores
+from tests.claim_judge import answer
 from tests.cli.conftest import Run
+from tests.conftest import StartServer
 
 ROWS = [
     {"id": "one", "question": "Q", "context_ids": ["a", "b"], "contexts": ["A", "B"], "reference_context_ids": ["b"]},
@@ -26,6 +30,47 @@ def test_context_correctness_stands_beside_the_scores_of_a_run(claimeval: Run, t
     assert metrics["mrr"]["missing"] == {"no reference_context_ids": 1}
     found = [row.scores["mrr"] for row in side_scores.rows(tmp_path / "here" / "run", "retrieval")]
     assert found == [0.5, None]
+
+
+def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    data = tmp_path / "samples.jsonl"
+    passage = "The harbour freezes every winter."
+    contexts = ["Nothing of it.", "Every winter the harbour freezes."]
+    rows = [{"id": "s", "question": "Q", "contexts": contexts, "reference_contexts": [passage]}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert json.loads(claimeval("retrieval", data, "--match", "text", "--json").stdout)["metrics"]["mrr"]["mean"] == 0.0
+    command = ("retrieval", data, "--match", "judge", "-j", f"openai:m@{server.url}", "--json")
+    (planned,) = json.loads(claimeval(*command, "--plan").stdout)
+    assert planned["calls"] == [2, 2]
+    done = claimeval(*command)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["metrics"]["mrr"]["mean"] == 0.5
+    assert shown["pairs_judged"] == 2
+    assert claimeval(*command).returncode == 0
+    assert len(server.exchanges()) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-j", "openai:m"), "asks nobody"),
+        (("--match", "judge"), "no judge named"),
+        (("--match", "judge", "-j", "openai:m", "--fold", "#.*"), "leave --fold"),
+        (("--match", "judge", "-j", "openai:m@http://127.0.0.1:9/v1"), "no sample has reference_contexts"),
+    ],
+)
+def test_what_does_not_go_together_is_said(
+    claimeval: Run, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    data = tmp_path / "samples.jsonl"
+    data.write_text(json.dumps(ROWS[0]) + "\n")
+    done = claimeval("retrieval", data, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_an_unknown_measure_is_the_callers_mistake(claimeval: Run, tmp_path: Path) -> None:

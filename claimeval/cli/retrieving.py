@@ -1,0 +1,79 @@
+"""What `claimeval retrieval` does: match contexts with references, score the ranks, say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claimeval import matching, side_scores
+from claimeval import retrieval as retrieved
+from claimeval.cli.beside_a_run import Place, tell
+from claimeval.cli.judged_rows import Way, gate, judged_rows
+from claimeval.cli.quoting import quote_and_tell
+from claimeval.errors import UsageError
+from claimeval.relevance.running import prospects
+
+
+class Judged(NamedTuple):
+    """Who compares texts, and how."""
+
+    judges: tuple[str, ...]
+    prompt: str
+    per_call: int
+    panel: Mapping[str, Any]
+
+
+def score_and_tell(
+    data: Path,
+    match: retrieved.Match,
+    fold: str | None,
+    measures: str,
+    *,
+    out: Path | None,
+    fields: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Matches by ids or texts; nobody is asked."""
+    asked = retrieved.asked(measures)
+    place = Place(data, "retrieval", out=out, fields=fields, limit=limit)
+    rows = retrieved.score(place.samples(), asked, match, fold=fold)
+    settings = {"match": match, **({"fold": fold} if fold else {})}
+    summary = side_scores.write(place.folder, "retrieval", rows, retrieved.units(asked), settings)
+    tell(summary, place.folder, {}, as_json=as_json)
+
+
+def match_by_judges(
+    data: Path,
+    judged: Judged,
+    way: Way,
+    measures: str,
+    *,
+    only_plan: bool,
+    max_missing: float,
+    out: Path | None,
+    fields: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Matches by texts and, where these leave it open, by judges."""
+    asked = retrieved.asked(measures)
+    plan = matching.matching_plan(judged.judges, judged.prompt, per_call=judged.per_call, panel=judged.panel)
+    place = Place(data, "retrieval", out=out, fields=fields, limit=limit)
+    if not any(sample.reference_contexts for sample in place.samples()):
+        raise UsageError("no sample has reference_contexts to compare the contexts with")
+    if only_plan:
+        items = matching.every_candidate(place.samples(), plan.per_call)
+        quote_and_tell(prospects(items, plan), way.cache, as_json=as_json)
+        return
+    rows = judged_rows(place, matching.matching_work(plan, asked), way)
+    settings = {
+        "match": "judge",
+        "judges": ", ".join(one.name for one in plan.judges),
+        "prompt": f"{plan.prompt.name} {plan.prompt.digest[:12]}",
+        "vote": plan.panel.vote,
+    }
+    summary = side_scores.write(place.folder, "retrieval", rows, retrieved.units(asked), settings)
+    tell(summary, place.folder, {"pairs_judged": matching.judged_pairs(rows)}, as_json=as_json)
+    gate(rows, max_missing)
