@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from claimeval import judges as judging
 from claimeval import lineups, prompting
 from claimeval.calls import Judge
+from claimeval.carrying import Ending
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import DataError, StoppedEarly, UsageError
-from claimeval.evaluation import Outline, carry_out, identity
+from claimeval.evaluation import carry_out, identity
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
@@ -193,7 +194,7 @@ async def ascore(
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """`score` for code that is itself asynchronous."""
-    material = _samples(samples)
+    material = as_samples(samples)
     found = survey(material, rows(metrics) if metrics else tuple(METRICS.values()))
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt, said)
@@ -215,7 +216,7 @@ async def ascore(
         run=identity(plan, material) if limits.capped else "",
         batching=Batching(batch_retries, detach, online=tuple(online)) if batch else None,
     )
-    ended(outline)
+    ended(outline.ending)
     summary = outline.summary
     if plan.panel.needs_whole_run:
         results, summary = voted_again(results, plan, notes)
@@ -325,14 +326,14 @@ def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> 
     return chosen
 
 
-def ended(outline: Outline) -> None:
-    """Raises what a run that did not reach its last sample comes to: KeyboardInterrupt, or StoppedEarly and why."""
-    if outline.interrupted:
+def ended(ending: Ending) -> None:
+    """Raises what work that did not reach its end comes to: KeyboardInterrupt, or StoppedEarly and why."""
+    if ending.interrupted:
         raise KeyboardInterrupt
-    if outline.over_budget:
-        raise StoppedEarly(f"the cap is reached: {outline.over_budget}; a higher cap goes on from here")
-    if not outline.summary.complete:
-        raise StoppedEarly(outline.paused or why_stopped(outline.stopped))
+    if ending.over_budget:
+        raise StoppedEarly(f"the cap is reached: {ending.over_budget}; a higher cap goes on from here")
+    if not ending.complete:
+        raise StoppedEarly(ending.paused or why_stopped(ending.stopped))
 
 
 def why_stopped(stopped: Mapping[str, str]) -> str:
@@ -350,7 +351,8 @@ def incomplete(found: Survey, metrics: Sequence[ClaimMetric]) -> dict[str, list[
     return lacks
 
 
-def _samples(samples: Samples) -> list[Sample]:
+def as_samples(samples: Samples) -> list[Sample]:
+    """What was given as samples, as records."""
     if isinstance(samples, (str, Path)):
         return list(read_samples(samples))
     records = samples.to_dict("records") if hasattr(samples, "to_dict") else samples

@@ -124,7 +124,7 @@ async def arejudge(
             on_result=results.append,
             run=identity(plan, (r.sample for r in source.results())) if limits.capped else "",
         )
-        ended(outline)
+        ended(outline.ending)
         summary = outline.summary
     else:
         results = list(recount(prepared))
