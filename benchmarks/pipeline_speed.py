@@ -28,15 +28,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.api import make_plan
 from claimeval.backends import openai as backend
 from claimeval.calls import Judge, Outcome, Request
+from claimeval.derived import choose
 from claimeval.evaluation import carry_out
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.execution.replies import pack
-from claimeval.metrics import rows
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan, make_plan
 from claimeval.records import Document, Sample
 from claimeval.run import RunWriter, manifest
 from claimeval.store import Store
@@ -67,7 +67,7 @@ def samples(count: int) -> Iterator[Sample]:
 
 def plan_at(url: str) -> Plan:
     judge = Judge(name="judge", model="openai:judge", endpoint=url)
-    return make_plan([judge], None, rows(METRICS), "atomic", "three_way")
+    return make_plan([judge], None, choose(METRICS), "atomic", "three_way")
 
 
 def run(plan: Plan, count: int, folder: Path, *, offline: bool = False, **limits: float) -> Progress:

@@ -18,7 +18,7 @@ from benchmarks.pipeline_speed import plan_at, samples, table
 from claimeval.evaluation import carry_out
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan
 from tests.loopback import Latency, Options, serve
 from tests.loopback import Limits as ServerLimits
 

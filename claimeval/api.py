@@ -10,20 +10,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from claimeval import judges as judging
-from claimeval import lineups, prompting
 from claimeval.calls import Judge
 from claimeval.carrying import Ending
 from claimeval.data.reading import read_samples
-from claimeval.data.survey import Survey, survey
-from claimeval.errors import DataError, StoppedEarly, UsageError
+from claimeval.data.survey import survey
+from claimeval.derived import choose
+from claimeval.errors import StoppedEarly, UsageError
 from claimeval.evaluation import carry_out, identity
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import set_limits
 from claimeval.execution.progress import Progress
-from claimeval.families import Families
-from claimeval.metrics import ABOUT_ANSWERS, METRICS, ClaimMetric, rows
+from claimeval.metrics import SUPPORT, ClaimMetric
 from claimeval.panel import Panel
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan, check_families, choose_metrics, make_plan
 from claimeval.records import Claim, Sample, SampleResult
 from claimeval.revoting import rates_of, revote
 from claimeval.run import (
@@ -195,9 +194,10 @@ async def ascore(
 ) -> Report:
     """`score` for code that is itself asynchronous."""
     material = as_samples(samples)
-    found = survey(material, rows(metrics) if metrics else tuple(METRICS.values()))
+    asked = choose(metrics) if metrics else None
+    found = survey(material, asked.rows if asked else SUPPORT)
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
-    plan = make_plan(judges, extractor, choose_metrics(metrics, found), extract_prompt, assess_prompt, said)
+    plan = make_plan(judges, extractor, choose_metrics(asked, found), extract_prompt, assess_prompt, said)
     check_families(plan, found.generators)
     notes = judging.notes(plan.judges, plan.extractor)
     limits = set_limits(
@@ -227,42 +227,6 @@ async def ascore(
     )
 
 
-def make_plan(
-    judges: Sequence[str | Judge],
-    extractor: str | Judge | None,
-    metrics: tuple[ClaimMetric, ...],
-    extract_prompt: str,
-    assess_prompt: str,
-    panel: Mapping[str, Any] = NO_SETTINGS,
-    *,
-    with_labels: bool = False,
-) -> Plan:
-    """Everything that is asked of every sample, checked; UsageError before any call can be made.
-
-    `panel` are settings of `Panel` that were given; they come before those of a panel file. `with_labels` says that
-    human labels are at hand, from which weights can be learned.
-    """
-    found = lineups.named(judges)
-    spec = extractor or found.extractor
-    taker = judging.judge(spec) if spec else found.judges[0]
-    if any(judge.name == taker.name and judge != taker for judge in found.judges):
-        raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
-    prompt = prompting.load("assess", assess_prompt)
-    assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
-    settings = lineups.panel_settings(found, panel, prompt.scale, with_labels=with_labels)
-    if settings.own_claims and spec:
-        raise UsageError("every judge takes its own claims (own_claims), so there is no extractor to name")
-    return Plan(
-        metrics=metrics,
-        judges=found.judges,
-        extractor=taker,
-        extract_prompt=prompting.load("extract", extract_prompt),
-        assess_prompt=prompt,
-        panel=settings,
-        families=Families(settings.families),
-    )
-
-
 def settings_given(panel: PanelSettings) -> dict[str, Any]:
     """The settings of a panel that were given, by name."""
     return panel.model_dump(exclude_unset=True) if isinstance(panel, Panel) else dict(panel)
@@ -273,57 +237,16 @@ def given(**settings: object) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def check_families(plan: Plan, generators: Iterable[str]) -> None:
-    """UsageError where judge or extractor are of a generator's family and that was declared an error."""
-    if plan.panel.on_same_family != "error":
-        return
-    for generator in generators:
-        for role, one in [("judge", judge) for judge in plan.judges] + [("extractor", plan.extractor)]:
-            if plan.families.same(one.model, generator):
-                raise UsageError(
-                    f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
-                    f"{role}, or say what to do with --on-same-family warn or exclude"
-                )
-
-
 def voted_again(
     results: Sequence[SampleResult], plan: Plan, notes: tuple[str, ...]
 ) -> tuple[list[SampleResult], Summary]:
     """The results with the votes that needed all of them, and what they add up to."""
     rates = rates_of(results, plan.voters)
-    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel)
-    revoted = [revote(result, plan.voters, plan.metrics, rates) for result in results]
+    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived)
+    revoted = [revote(result, plan.voters, plan.metrics, rates, plan.derived) for result in results]
     for result in revoted:
         tallies.add(result)
     return revoted, tallies.summary(rates=rates)
-
-
-def choose_metrics(asked: Sequence[str | ClaimMetric] | None, found: Survey) -> tuple[ClaimMetric, ...]:
-    """The metrics that were asked for, or the built-in ones about answers that some sample can feed.
-
-    Where none of these can be fed, `reference_support` is taken if it can: the file is a test set without answers.
-
-    Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
-    that was asked for, or none at all; DataError where two samples have one id.
-    """
-    if found.duplicate_ids:
-        raise DataError(f"the id {found.duplicate_ids[0]!r} stands for more than one sample; ids must be unique")
-    fed = tuple(metric for metric in METRICS.values() if not asked and found.feeds(metric.name))
-    chosen = rows(asked) if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
-    if not chosen:
-        needs = "; ".join(incomplete(found, [METRICS[name] for name in ABOUT_ANSWERS]))
-        raise UsageError(
-            f"no sample can feed a metric: {needs}. Say with --field under which names they stand in the file, as in "
-            "--field answer=draft, or name a metric over what there is, as in --metrics on_policy=answer:policy"
-        )
-    for metric in chosen:
-        if not found.feeds(metric.name):
-            lacks = ", ".join(incomplete(found, [metric]))
-            raise UsageError(
-                f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or say with --field under which "
-                "name it stands in the file"
-            )
-    return chosen
 
 
 def ended(ending: Ending) -> None:
@@ -339,16 +262,6 @@ def ended(ending: Ending) -> None:
 def why_stopped(stopped: Mapping[str, str]) -> str:
     """The judges that could not be asked any more, in one line."""
     return "; ".join(f"{judge}: {message}" for judge, message in stopped.items())
-
-
-def incomplete(found: Survey, metrics: Sequence[ClaimMetric]) -> dict[str, list[str]]:
-    """What some samples lack, in words, and the metrics that need it."""
-    lacks: dict[str, list[str]] = {}
-    for metric in metrics:
-        for lack in found.lacks[metric.name]:
-            words = f"{lack.count} of {found.samples} samples lack {lack.field} (first: {lack.first!r})"
-            lacks.setdefault(words, []).append(metric.name)
-    return lacks
 
 
 def as_samples(samples: Samples) -> list[Sample]:

@@ -12,7 +12,8 @@ from claimeval.execution import Executor
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan
 from claimeval.records import Sample, SampleResult
 from claimeval.run import Summary, Tallies
 
@@ -54,7 +55,8 @@ def identity(plan: Plan, samples: Iterable[Sample]) -> str:
     digest = hashlib.sha256()
     for part in (*plan.metrics, *plan.judges, plan.extractor):
         digest.update(part.model_dump_json().encode())
-    for prompt in (plan.extract_prompt, plan.assess_prompt):
+    digest.update(f"{plan.panel.per_document} {plan.panel.shuffles}".encode())
+    for prompt in (plan.extract_prompt, plan.assess_prompt, *plan.own_prompts.values()):
         digest.update(prompt.digest.encode())
     for sample in samples:
         digest.update(repr(sample).encode("utf-8", "surrogatepass"))
@@ -81,7 +83,7 @@ async def carry_out(
     left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for. With
     `batching` the samples are gone over several times, and must be the same each time.
     """
-    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel)
+    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived)
 
     async def work(item: Sample | SampleResult, executor: Executor) -> SampleResult:
         if isinstance(item, SampleResult):

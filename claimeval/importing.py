@@ -91,6 +91,7 @@ def import_judged(
     voters = Voters(judged.judges, panel, families)
     record = Manifest(
         metrics=judged.metrics,
+        derived=judged.derived,
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),
@@ -99,12 +100,12 @@ def import_judged(
         versions=versions(),
     )
     writer = RunWriter(folder, record, overwrite=overwrite)
-    tallies = Tallies(record.metrics, (), record.judges, record.extractor, panel)
+    tallies = Tallies.of(record)
     readings = {judge.name: _Reading() for judge in judged.judges}
     labels = 0
     with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
         for sample in judged.samples():
-            result = revote(sample.result, voters, record.metrics)
+            result = revote(sample.result, voters, record.metrics, derived=record.derived)
             writer.add(result)
             tallies.add(result)
             labelled.add(sample.human)

@@ -77,6 +77,7 @@ def panel_settings(line_up: LineUp, said: Mapping[str, Any], scale: Scale, *, wi
     `with_labels` says that human labels are at hand.
     """
     found = valid_settings({**line_up.settings, **said}, {step.label for step in scale.steps})
+    found = found.model_copy(update={"grades": scale.grades})
     panel.check(found, [judge.name for judge in line_up.judges], with_labels=with_labels)
     return found
 

@@ -8,9 +8,12 @@ correctness           answer        reference    precision against the gold answ
 coverage              reference     answer       recall of the gold answer
 context_recall        reference     contexts     did retrieval bring what the gold answer needs
 reference_support     reference     gold texts   is the gold answer borne out by the texts it was made from
+on_topic              answer        question     has the claim to do with the question
+vital                 reference     question     must an answer have this claim to be a good one
 ====================  ============  ===========  ==========================================
 
-The value of a sample is the share of its judged claims that are supported.
+The value of a sample is the share of its judged claims that are supported. The last two ask judges something else than
+whether a text supports a claim: "supported" there means on topic, or vital.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ class ClaimMetric(Record):
     claims_of: Part
     against: Part
     says: str = ""
+    prompt: str | None = None
+    """The name of a prompt of its own, where what is asked of a claim is not whether a text supports it."""
 
     def lacks(self, sample: Sample) -> Part | None:
         """The part the sample does not have and this metric needs; None when it has both."""
@@ -75,8 +80,25 @@ METRICS = {
             against="reference_contexts",
             says="gold answer borne out by the texts it was made from",
         ),
+        ClaimMetric(
+            name="on_topic",
+            claims_of="answer",
+            against="question",
+            says="claims of the answer that bear on the question",
+            prompt="weigh/on_topic",
+        ),
+        ClaimMetric(
+            name="vital",
+            claims_of="reference",
+            against="question",
+            says="claims of the gold answer that a good answer must have",
+            prompt="weigh/vital",
+        ),
     )
 }
+
+SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
+"""The rows that ask whether a text supports claims."""
 
 ABOUT_ANSWERS = ("faithfulness", "correctness", "coverage", "context_recall")
 """The rows that are taken where none is asked for; `reference_support` is about the test set and taken without them."""
@@ -97,6 +119,8 @@ def metric(spec: str | ClaimMetric) -> ClaimMetric:
         name, claims_of, against = match.groups()
         if name in METRICS:
             raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
+        if "question" in (claims_of, against):
+            raise UsageError(f"metric {spec!r}: what claims have to do with the question is on_topic, or vital")
         return ClaimMetric(name=name, claims_of=claims_of, against=against)
     if spec.strip() not in METRICS:
         raise unknown("metric", spec, METRICS)

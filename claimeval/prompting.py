@@ -33,6 +33,7 @@ Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
 VARIABLES: dict[str, frozenset[str]] = {
     "extract": frozenset({"question", "part", "sentences"}),
     "assess": frozenset({"question", "documents", "claims", "scale"}),
+    "weigh": frozenset({"question", "claims", "scale"}),
     "rate": frozenset({"question", "documents", "scale"}),
     "queries": frozenset({"document", "number"}),
     "screen": frozenset({"document", "question", "answer"}),
@@ -41,7 +42,7 @@ VARIABLES: dict[str, frozenset[str]] = {
 }
 """What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
 
-_JSON_ONLY = ("rate", "queries", "screen", "answering", "answers")
+_JSON_ONLY = ("weigh", "rate", "queries", "screen", "answering", "answers")
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
 _SPECIAL = re.compile(
     "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -84,8 +85,10 @@ class Prompt:
         self.parameters = _chosen(name, header.parameters, parameters)
         set_here = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         self.name = f"{name}[{set_here}]" if set_here else name
-        if step == "assess" and self.scale is None:
-            raise PromptError(f"prompt {name}: an assess prompt names its scale in the header: {', '.join(SCALES)}")
+        if step in ("assess", "weigh") and self.scale is None:
+            raise PromptError(
+                f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
+            )
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
         self._template = _compile(name, step, source, frozenset(self.parameters))

@@ -5,12 +5,21 @@ All are frozen; data that crosses a module border is one of these. Texts are kep
 
 from __future__ import annotations
 
+import math
+import random
+import re
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 Part = str
-"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, or a name in `Sample.evidence`."""
+"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `question`, or a name in
+`Sample.evidence`. Of a set of documents, `contexts.3` is the third and `contexts~2` all of them in another order."""
+
+QUESTION: Part = "question"
+"""What claims are weighed by, rather than searched for."""
+
+_SOME = re.compile(r"(.+)([.~])(\d{1,6})")
 
 Label = Literal["supported", "contradicted", "not_found"]
 """What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
@@ -119,7 +128,23 @@ class Sample(Record):
             if self.answer is None:
                 return None
             return (Document(id="answer", text=self.answer),) if self.answer.strip() else ()
-        return self.evidence.get(part)
+        if part == QUESTION:
+            return (Document(id=QUESTION, text=self.question),)
+        if part in self.evidence:
+            return self.evidence[part]
+        return self._some(part)
+
+    def _some(self, part: Part) -> tuple[Document, ...] | None:
+        """One document of a set, or a set in another order."""
+        if not (match := _SOME.fullmatch(part)):
+            return None
+        base, mark, number = match[1], match[2], int(match[3])
+        documents = self.documents(base)
+        if documents is None or number < 1:
+            return None
+        if mark == "~":
+            return tuple(documents[i] for i in other_order(self.id, number, len(documents)))
+        return documents[number - 1 : number] or None
 
     def text(self, part: Part) -> str | None:
         """The part as one text to take claims from; several documents are joined by a blank line."""
@@ -127,6 +152,30 @@ class Sample(Record):
             return self.answer
         documents = self.documents(part)
         return None if documents is None else "\n\n".join(d.text for d in documents)
+
+
+def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
+    """The places of `size` documents in the order of that number, from 1: the same for a sample whenever it is asked.
+
+    No order is the original one, and none comes twice before all others had their turn. Of fewer than two documents
+    there is no other order.
+    """
+    if size < 2:
+        return tuple(range(size))
+    others = math.factorial(min(size, 12)) - 1
+    turn, place = divmod(number - 1, others)
+    seen = {tuple(range(size))}
+    draw = random.Random(f"{sample_id}/{turn}")  # seeded by a text, which Python hashes the same everywhere
+    while len(seen) < place + 2:
+        order = tuple(draw.sample(range(size), size))
+        seen.add(order)
+    return order
+
+
+def set_of(part: Part) -> Part:
+    """The set of documents that a part is one of, or another order of; any other part as it is."""
+    match = _SOME.fullmatch(part)
+    return match[1] if match else part
 
 
 class Claim(Record):
@@ -193,21 +242,25 @@ class Assessment(Record):
 
 
 class Score(Record):
-    """One metric of one sample: `value` = `hits` / `judged`, or None and why."""
+    """One metric of one sample: `value`, as a rule `hits` / `judged`, or None and why."""
 
     metric: str
     value: float | None = Field(default=None, ge=0, le=1)
     hits: int = 0
-    """Claims labelled supported."""
+    """Claims labelled supported; of a derived metric, whatever it counts."""
     judged: int = 0
     """Claims with a label."""
     total: int = 0
     """All claims, also the unassessed."""
     undefined_because: Reason | None = None
+    ends: tuple[float, float] | None = None
+    """The bounds, where they do not follow from the counts."""
 
     @property
     def bounds(self) -> tuple[float, float] | None:
         """The value if every unassessed claim were unsupported, and if it were supported; None without claims."""
+        if self.ends:
+            return self.ends
         if not self.total:
             return None
         return self.hits / self.total, (self.hits + self.total - self.judged) / self.total
@@ -256,6 +309,9 @@ class SampleResult(Record):
     sample: Sample
     extractions: tuple[Extraction, ...] = ()
     assessments: tuple[Assessment, ...] = ()
+    cells: tuple[Assessment, ...] = ()
+    """Claims against single documents (`contexts.3`) and against the documents in other orders (`contexts~2`), where
+    these were asked about."""
     scores: tuple[Score, ...] = ()
     calls: tuple[Call, ...] = ()
 

@@ -38,6 +38,8 @@ class ReadVerdict(NamedTuple):
     reason: str | None
     evidence: tuple[str, ...]
     probability: float | None
+    grade: int | None = None
+    """On a scale of grades."""
 
 
 class ReadGrade(NamedTuple):
@@ -200,6 +202,7 @@ def _verdict(entry: Mapping[str, object], scale: Scale) -> ReadVerdict | None:
         reason=reason if isinstance(reason, str) else None,
         evidence=tuple([e for e in evidence if isinstance(e, str)]) if isinstance(evidence, list) else (),
         probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
+        grade=scale.grade(word),
     )
 
 
@@ -283,7 +286,7 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> dict[st
         if near := _one_near(said, open_claims):
             marks.setdefault(near, []).append(mark)
     return {
-        claim_id: ReadVerdict(scale.label(mark[0]), None, (), None)
+        claim_id: ReadVerdict(scale.label(mark[0]), None, (), None, scale.grade(mark[0]))
         for claim_id, mark in marks.items()
         if len(mark) == 1
     }

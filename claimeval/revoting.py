@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from claimeval import scoring
@@ -14,7 +14,7 @@ from claimeval.metrics import ClaimMetric
 from claimeval.panel.ballots import cast
 from claimeval.panel.learning import ErrorRates, Pattern, learn
 from claimeval.panel.voters import Voters
-from claimeval.records import Assessment, Part, SampleResult
+from claimeval.records import QUESTION, Assessment, Part, SampleResult
 from claimeval.run import Manifest, RunWriter, Summary, Tallies
 
 
@@ -46,10 +46,10 @@ def settle(
         writer.amend(record)
     voters = Voters(record.judges, panel, families)
     rates = rates_of(writer.added(), voters)
-    tallies = Tallies(record.metrics, record.notes, record.judges, record.extractor, panel)
+    tallies = Tallies.of(record)
 
     def voted(result: SampleResult) -> SampleResult:
-        now = revote(result, voters, record.metrics, rates)
+        now = revote(result, voters, record.metrics, rates, record.derived)
         tallies.add(now)
         return now
 
@@ -66,6 +66,8 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
     for result in results:
         part = {claim.id: claim.of for claim in result.claims}
         for a in result.assessments:
+            if a.against == QUESTION:
+                continue
             own = voters.own_family(result.sample, part[a.claim_id], a.against)
             left_out = own if voters.panel.leave_own_family_out else frozenset()
             ballots = cast([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
@@ -74,7 +76,11 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
 
 
 def revote(
-    result: SampleResult, voters: Voters, metrics: Sequence[ClaimMetric], rates: ErrorRates | None = None
+    result: SampleResult,
+    voters: Voters,
+    metrics: Sequence[ClaimMetric],
+    rates: ErrorRates | None = None,
+    derived: Sequence[str] = (),
 ) -> SampleResult:
     """The sample with the labels and scores that its verdicts come to by these rules.
 
@@ -82,16 +88,21 @@ def revote(
     """
     part = {claim.id: claim.of for claim in result.claims}
     judges = {judge.name for judge in voters.judges}
+
+    def voted(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
+        for a in assessments:
+            if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
+                yield voters.vote(result.sample, part[a.claim_id], a.against, a.claim_id, verdicts, rates)
+
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
-    for a in result.assessments:
-        if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
-            of = part[a.claim_id]
-            now = voters.vote(result.sample, of, a.against, a.claim_id, verdicts, rates)
-            columns.setdefault((of, a.against), []).append(now)
+    for now in voted(result.assessments):
+        columns.setdefault((part[now.claim_id], now.against), []).append(now)
+    cells = tuple(voted(result.cells))
     extractions = {extraction.of: extraction for extraction in result.extractions}
     return result.model_copy(
         update={
             "assessments": tuple(assessment for column in columns.values() for assessment in column),
-            "scores": scoring.scores(metrics, result.sample, extractions, columns),
+            "cells": cells,
+            "scores": scoring.scores(metrics, result.sample, extractions, columns, derived, cells),
         }
     )

@@ -32,7 +32,7 @@ from claimeval.panel.members import MemberTally
 from claimeval.panel.preference import Kinship, Preferences
 from claimeval.panel.summary import CallCounts, PanelSummary, SameFamily
 from claimeval.panel.tally import PanelTally
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan
 from claimeval.records import Assessment, Part, Record, SampleResult
 from claimeval.scoring import MetricSummary, Tally
 
@@ -61,6 +61,8 @@ class Manifest(Record):
 
     format: int = RUN_FORMAT
     metrics: tuple[ClaimMetric, ...]
+    derived: tuple[str, ...] = ()
+    """Metrics that are read off the verdicts of these, by name."""
     judges: tuple[Judge, ...]
     extractor: Judge
     prompts: tuple[PromptRecord, ...]
@@ -77,7 +79,7 @@ class Manifest(Record):
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        for field in ("metrics", "judges", "extractor", "prompts", "panel", "data", "data_digest", "limit"):
+        for field in ("metrics", "derived", "judges", "extractor", "prompts", "panel", "data", "data_digest", "limit"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None
@@ -104,10 +106,11 @@ def manifest(plan: Plan, notes: tuple[str, ...], data: str | None, *, limit: int
     """The manifest of a plan that is about to run over a file, or over samples given in Python (`data` None)."""
     prompts = (
         PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
-        for p in (plan.extract_prompt, plan.assess_prompt)
+        for p in (plan.extract_prompt, plan.assess_prompt, *plan.own_prompts.values())
     )
     return Manifest(
         metrics=plan.metrics,
+        derived=plan.derived,
         judges=plan.judges,
         extractor=plan.extractor,
         prompts=tuple(prompts),
@@ -306,25 +309,39 @@ class Tallies:
         judges: Sequence[Judge] = (),
         extractor: Judge | None = None,
         panel: Panel = _ALONE,
+        derived: Sequence[str] = (),
     ) -> None:
         models = {judge.name: judge.model for judge in judges}
         several = len(models) > 1 or panel.replicates > 1
         families = Families(panel.families)
         self._notes = notes
         self._samples = 0
-        self._rows = [(metric, Tally("; ".join(notes) or None)) for metric in metrics]
-        self._members = [MemberTally(tuple(models) if several else (), panel) for _ in metrics]
+        note = "; ".join(notes) or None
+        self._rows = [(metric, Tally(note)) for metric in metrics]
+        self._derived = {name: Tally(note) for name in derived}
+        self._members = [
+            MemberTally(tuple(models) if several else (), panel.about_question if metric.prompt else panel)
+            for metric in metrics
+        ]
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
         self._calls = CallTally(tuple(models), panel)
+
+    @classmethod
+    def of(cls, record: Manifest) -> Tallies:
+        """For the results of a run."""
+        return cls(record.metrics, record.notes, record.judges, record.extractor, record.panel, record.derived)
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
         self._samples += 1
         claims = {extraction.of: extraction.claims for extraction in result.extractions}
         columns = _columns(result)
-        for (metric, tally), members, score in zip(self._rows, self._members, result.scores, strict=True):
+        rows = len(self._rows)
+        for score in result.scores[rows:]:
+            self._derived[score.metric].add(score, (), 0)
+        for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
             assessments = columns.get((metric.claims_of, metric.against), [])
             tally.add(
                 score,
@@ -350,7 +367,8 @@ class Tallies:
             metrics={
                 metric.name: tally.summary().model_copy(update={"members": members.summary()})
                 for (metric, tally), members in rows
-            },
+            }
+            | {name: tally.summary() for name, tally in self._derived.items()},
             notes=self._notes,
             panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
             same_family=self._kinship.summary(),

@@ -16,9 +16,28 @@ class Step(Record):
     """The sentence shown to the judge."""
 
 
+class Grades(Record):
+    """An ordinal scale of whole numbers, such as relevance 0 to 3, and from which step on it counts as supported."""
+
+    least: int = 0
+    most: int = 3
+    supported_from: int = 2
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """All grades, least favourable first."""
+        return tuple(range(self.least, self.most + 1))
+
+    def label(self, grade: int) -> Label:
+        """What a grade comes to."""
+        return "supported" if grade >= self.supported_from else "not_found"
+
+
 class Scale(Record):
     name: str
     steps: tuple[Step, ...]
+    grades: Grades | None = None
+    """Where the steps are in order: the last is grade 0, the first the highest."""
 
     def label(self, word: str) -> Label | None:
         """The label for a judge's word, exactly as offered; None for any other text."""
@@ -26,6 +45,10 @@ class Scale(Record):
             if step.word == word:
                 return step.label
         return None
+
+    def grade(self, word: str) -> int | None:
+        """The grade of a judge's word, on a scale of grades."""
+        return len(self.steps) - 1 - self.words.index(word) if self.grades and word in self.words else None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -82,24 +105,35 @@ TAGS = Scale(
 )
 
 
-class Grades(Record):
-    """An ordinal scale of whole numbers, such as relevance 0 to 3, and from which step on it counts as supported."""
+PARTIAL = Scale(
+    name="partial",
+    steps=(
+        Step(word="support", label="supported", meaning="the evidence has all of what the claim says"),
+        Step(word="partial_support", label="not_found", meaning="the evidence has some of it and lacks the rest"),
+        Step(word="not_support", label="not_found", meaning="the evidence has nothing of it, or says otherwise"),
+    ),
+    grades=Grades(most=2),
+)
+ON_TOPIC = Scale(
+    name="on_topic",
+    steps=(
+        Step(
+            word="on_topic",
+            label="supported",
+            meaning="it answers the question, a part of it, or explains or qualifies such an answer",
+        ),
+        Step(word="off_topic", label="not_found", meaning="whoever asks the question would miss nothing without it"),
+    ),
+)
+VITAL = Scale(
+    name="vital",
+    steps=(
+        Step(word="vital", label="supported", meaning="an answer without it is not a good answer"),
+        Step(word="okay", label="not_found", meaning="it is worth knowing, and an answer can be good without it"),
+    ),
+)
 
-    least: int = 0
-    most: int = 3
-    supported_from: int = 2
-
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """All grades, least favourable first."""
-        return tuple(range(self.least, self.most + 1))
-
-    def label(self, grade: int) -> Label:
-        """What a grade comes to."""
-        return "supported" if grade >= self.supported_from else "not_found"
-
-
-SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS)}
+SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS, PARTIAL, ON_TOPIC, VITAL)}
 
 
 def scale(name: str) -> Scale:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from pydantic import Field
 
+from claimeval.derived import scores as derived_scores
+from claimeval.derived.matrix import Matrix
 from claimeval.metrics import ClaimMetric
 from claimeval.records import (
     ABSTAINED,
@@ -56,8 +59,13 @@ def scores(
     sample: Sample,
     extractions: Mapping[Part, Extraction],
     assessments: Mapping[tuple[Part, Part], Sequence[Assessment]],
+    derived: Sequence[str] = (),
+    cells: Sequence[Assessment] = (),
 ) -> tuple[Score, ...]:
-    """The scores of one sample, a metric each; `assessments[of, against]` are of the claims of `of`."""
+    """The scores of one sample, a metric each; `assessments[of, against]` are of the claims of `of`.
+
+    Behind them those of derived rows by name, for which `cells` are assessments against single documents.
+    """
     found = []
     for metric in metrics:
         assessed = assessments.get((metric.claims_of, metric.against), ())
@@ -66,6 +74,9 @@ def scores(
         found.append(
             score(metric, extraction, assessed, no_evidence=not assessed and not sample.documents(metric.against))
         )
+    if derived:
+        columns = (assessment for column in assessments.values() for assessment in column)
+        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, cells)))
     return tuple(found)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.api import make_plan
 from claimeval.calls import Judge
+from claimeval.derived import choose
 from claimeval.evaluation import Outline, carry_out, identity
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.metrics import rows
+from claimeval.plan import make_plan
 from claimeval.records import Document, Sample, SampleResult
 
 SAMPLE = Sample(
@@ -61,7 +61,7 @@ def run(
     results: list[SampleResult] = []
     progress = Progress(len(samples))
     settled = Limits.model_validate({"attempts": 2, "timeout": 5.0, "backoff": 0.0} | limits)
-    plan = make_plan(judges, extractor, rows(metrics), extract_prompt, assess_prompt)
+    plan = make_plan(judges, extractor, choose(metrics), extract_prompt, assess_prompt)
     outline = asyncio.run(
         carry_out(
             samples,

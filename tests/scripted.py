@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from claimeval import prompting
 from claimeval.calls import Completion, ExtractTask, Failure, Judge, Outcome, Request
 from claimeval.metrics import rows
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan
 from claimeval.wire import read_chat, write_chat
 
 Answer = str | Outcome | Callable[[Request], str | Outcome]

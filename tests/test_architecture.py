@@ -16,9 +16,9 @@ LEVELS = (
     {"errors", "ir", "lexical", "statistics"},
     {"records", "calls", "scales", "relevance_scales", "answer_questions"},
     {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
-    {"steps", "panel", "scoring", "backends", "local", "data", "recorded_replies"},
-    {"execution", "judges", "lineups"},
-    {"pipeline", "carrying", "hearing", "run", "agreement", "side_scores", "revoting"},
+    {"steps", "panel", "scoring", "derived", "backends", "local", "data", "recorded_replies"},
+    {"execution", "judges", "lineups", "plan"},
+    {"pipeline", "assessing", "carrying", "hearing", "run", "agreement", "side_scores", "revoting"},
     {
         "evaluation",
         "experiments",

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from claimeval.calls import AssessTask, Request
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan
 from claimeval.records import Document, Sample, SampleResult
 from claimeval.steps.assess import line
 from tests.scripted import FAILED, Scripted, claims_reply, completion, judge, plan, verdicts_reply

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from claimeval.api import choose_metrics
 from claimeval.cli.endings import ending_code
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.errors import UsageError
@@ -25,6 +24,7 @@ from claimeval.experiments.design import Arm, read
 from claimeval.experiments.results import ArmResult, Table, flipped, tabulate
 from claimeval.experiments.running import prepare, run
 from claimeval.experiments.selection import select as choose_arm
+from claimeval.plan import choose_metrics
 from claimeval.store import default_folder
 
 

@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.api import choose_metrics, make_plan
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
+from claimeval.derived import choose
 from claimeval.execution.batch import Batching
 from claimeval.experiments.design import read as read_design
 from claimeval.experiments.running import prepare
-from claimeval.metrics import METRICS, rows
-from claimeval.pipeline import Plan
+from claimeval.metrics import SUPPORT
+from claimeval.plan import Plan, choose_metrics, make_plan
 from claimeval.planning.walk import Forecast, forecast
 from claimeval.records import Sample
 from claimeval.store import MARKER, Store, default_folder
@@ -51,8 +51,8 @@ def forecast_and_tell(
     def samples() -> Iterator[Sample]:
         return islice(read_samples(data, fields=names), limit)
 
-    asked = rows(metrics) if metrics else None
-    chosen = choose_metrics(asked, survey(samples(), asked or tuple(METRICS.values())))
+    asked = choose(metrics) if metrics else None
+    chosen = choose_metrics(asked, survey(samples(), asked.rows if asked else SUPPORT))
     plan = make_plan(judges, extractor, chosen, *prompts, panel, with_labels=with_labels)
     folder = cache or default_folder()
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
@@ -117,7 +117,7 @@ def _content(found: Forecast) -> dict[str, object]:
 
 
 def _tell(console: Console, data: Path, plan: Plan, found: Forecast, batched: Collection[str]) -> None:
-    names = ", ".join(metric.name for metric in plan.metrics)
+    names = ", ".join([*(metric.name for metric in plan.metrics), *plan.derived])
     console.print(f"\n[bold]{escape(data.name)}[/]: {found.samples:,} samples; {escape(names)}\n", soft_wrap=True)
     console.print(_table(found))
     console.print()

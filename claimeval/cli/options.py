@@ -42,8 +42,11 @@ Metrics = Annotated[
     typer.Option(
         "--metrics",
         "-m",
-        help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, `reference_support`, or "
-        "one of your own, `NAME=OF:AGAINST`, as in `on_policy=answer:policy`. Default: those that the file can feed.",
+        help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, `reference_support`, "
+        "`on_topic`, `vital`; one of your own, `NAME=OF:AGAINST`, as in `on_policy=answer:policy`; or one that is read "
+        "off their verdicts: `f1`, `factscore`, `f1@64`, `contradiction_rate`, `wrong_but_grounded`, the groups "
+        "`ragchecker`, `nuggets`, `told_apart`, and more (docs/claim-metrics.md). Default: the first four, as far as "
+        "the file can feed them; with `--per-document` also all that single documents show.",
         show_default=False,
     ),
 ]

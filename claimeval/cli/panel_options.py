@@ -58,6 +58,26 @@ Escalate = Annotated[
         show_default=False,
     ),
 ]
+PerDocument = Annotated[
+    bool,
+    typer.Option(
+        "--per-document",
+        help="Assess claims against each document alone, and those that no single one supports against all together. "
+        "Costs about as many times more calls as there are documents, and gives context precision and utilization, "
+        "noise sensitivity, hallucination and self-knowledge (`claimeval score --help` names all metrics).",
+        rich_help_panel=PANEL,
+    ),
+]
+ShuffleContexts = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Assess all claims again under N other orders of the documents, and say how many labels flip and how "
+        "support depends on the place of the document that gives it. The scores stay those of the original order.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
 OwnClaims = Annotated[
     bool,
     typer.Option(
@@ -113,6 +133,8 @@ def said(
     families: Path | None,
     *,
     own_claims: bool = False,
+    per_document: bool = False,
+    shuffle_contexts: int | None = None,
 ) -> dict[str, Any]:
     """The settings of the panel that the options give."""
     from claimeval.families import read_families
@@ -124,6 +146,8 @@ def said(
         "replicates": replicates,
         "escalate": escalate,
         "own_claims": own_claims or None,
+        "per_document": per_document or None,
+        "shuffles": shuffle_contexts,
         "on_same_family": on_same_family,
         "leave_own_family_out": leave_own_family_out or None,
         "families": read_families(families) if families else None,

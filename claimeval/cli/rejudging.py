@@ -38,7 +38,7 @@ def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: lis
     if folder.resolve() == path.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     prepared = prepare(source, wanted)
-    gates = [gate(text, prepared.plan.metrics) for text in settings.fail_under]
+    gates = [gate(text, prepared.plan) for text in settings.fail_under]
     calls = cached = 0
     if prepared.asks:
         plan = prepared.plan
@@ -73,7 +73,7 @@ def count_again(folder: Path, prepared: Prepared, labels: Path | None, *, overwr
     """Counts the votes of a source about which nobody is asked anything, and writes the run directory."""
     record = prepared.manifest
     writer = RunWriter(folder, record, overwrite=overwrite)
-    tallies = Tallies(record.metrics, record.notes, record.judges, record.extractor, record.panel)
+    tallies = Tallies.of(record)
     for result in recount(prepared):
         writer.add(result)
         tallies.add(result)

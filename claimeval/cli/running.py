@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import typer
 
 from claimeval import backends
-from claimeval.api import NO_SETTINGS, check_families, choose_metrics, incomplete, make_plan
+from claimeval.api import NO_SETTINGS
 from claimeval.cli.batch_options import remind
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
@@ -22,14 +22,15 @@ from claimeval.cli.table import print_run
 from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
+from claimeval.derived import choose
 from claimeval.errors import UsageError
 from claimeval.evaluation import Anew, Outline, carry_out, identity
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.judges import notes as notes_of
-from claimeval.metrics import METRICS, ClaimMetric, rows
-from claimeval.pipeline import Plan
+from claimeval.metrics import SUPPORT
+from claimeval.plan import Plan, check_families, choose_metrics, incomplete, make_plan
 from claimeval.records import Sample, SampleResult
 from claimeval.report import forms
 from claimeval.revoting import settle
@@ -67,12 +68,11 @@ def run_and_tell(settings: Settings) -> None:
 
     samples = Anew(lambda: itertools.islice(read_samples(settings.data, fields=fields), settings.limit))
 
-    asked = rows(settings.metrics) if settings.metrics else None
-    found = survey(samples, asked or tuple(METRICS.values()))
+    asked = choose(settings.metrics) if settings.metrics else None
+    found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
-    for lack, names in incomplete(found, metrics).items():
+    for lack, names in incomplete(found, metrics.rows).items():
         say(f"{lack}: counted as missing_input in {', '.join(names)}")
-    gates = [gate(text, metrics) for text in settings.fail_under]
     plan = make_plan(
         settings.judges,
         settings.extractor,
@@ -82,6 +82,7 @@ def run_and_tell(settings: Settings) -> None:
         settings.panel,
         with_labels=settings.labels is not None,
     )
+    gates = [gate(text, plan) for text in settings.fail_under]
     check_families(plan, found.generators)
     record = manifest(plan, notes_of(plan.judges, plan.extractor), str(settings.data), limit=settings.limit)
     folder = settings.out or default_out(record)
@@ -151,8 +152,8 @@ def default_out(record: Manifest) -> Path:
     return Path("runs") / f"{Path(record.data or 'data').stem}-{digest[:8]}"
 
 
-def gate(text: str, metrics: tuple[ClaimMetric, ...]) -> tuple[str, float]:
-    """A gate as written (`faithfulness=0.9`); UsageError where it is no gate of these metrics."""
+def gate(text: str, plan: Plan) -> tuple[str, float]:
+    """A gate as written (`faithfulness=0.9`); UsageError where it is no gate of the plan's metrics."""
     name, equals, value = text.partition("=")
     try:
         least = float(value)
@@ -160,7 +161,7 @@ def gate(text: str, metrics: tuple[ClaimMetric, ...]) -> tuple[str, float]:
         least = -1.0
     if not equals or not 0 <= least <= 1:
         raise UsageError(f"--fail-under {text!r} is not of the form METRIC=VALUE with a value from 0 to 1")
-    if name not in {metric.name for metric in metrics}:
+    if name not in {metric.name for metric in plan.metrics} | {*plan.derived}:
         raise UsageError(f"--fail-under {text!r}: this run has no metric {name!r}")
     return name, least
 

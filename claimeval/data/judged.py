@@ -39,6 +39,8 @@ class Judged(NamedTuple):
     samples: Callable[[], Iterator[JudgedSample]]
     grades: Grades | None = None
     replicates: int = 1
+    derived: tuple[str, ...] = ()
+    """Metrics that can be read off the verdicts."""
 
 
 class Unread(Record):

@@ -3,7 +3,7 @@
 Both its own output (`results` with `gt_answer_claims`, `retrieved2response`, ...) and rows with plain names
 (`response_claims_vs_contexts`, ...) are read. A claim's labels for the single contexts become one verdict: supported
 if any context entails it, else contradicted if any contradicts it, else not found. The entailing contexts are its
-evidence.
+evidence. The labels for single contexts stay beside it, so that everything RAGChecker computes can be read off them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from claimeval.data.judged import Judged, JudgedSample, assessment, claim, metric_of, recorded_judge
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import Row, read_rows
+from claimeval.derived import DERIVED, GROUPS
 from claimeval.errors import DataError
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.records import Assessment, Claim, Extraction, Label, Part, Sample, SampleResult, Verdict
@@ -48,6 +49,7 @@ def judged(path: Path) -> Judged:
         judges=(recorded_judge(JUDGE),),
         metrics=tuple(metric_of(of, against) for of, against in VERDICTS),
         labels=UNFAVOURABLE_FIRST,
+        derived=tuple(name for name in (*GROUPS["ragchecker"], "contradiction_rate") if name in DERIVED),
         samples=lambda: map(_sample, read_rows(path)),
     )
 
@@ -67,6 +69,12 @@ def _sample(row: Row) -> JudgedSample:
                 for of, against in VERDICTS
                 if (extraction := extractions[of])
                 for found in _assessments(row, extraction.claims, of, against, documents)
+            ),
+            cells=tuple(
+                found
+                for part, extraction in extractions.items()
+                if extraction and len(documents) > 1
+                for found in _cells(row, extraction.claims, part)
             ),
         ),
         scores=_scores(row.fields.get("metrics")),
@@ -108,6 +116,16 @@ def _assessments(
             else (),
         )
         yield assessment(stated.id, against, (verdict,))
+
+
+def _cells(row: Row, claims: Sequence[Claim], of: Part) -> Iterator[Assessment]:
+    """The labels for single contexts, which `_assessments` has checked."""
+    name = VERDICTS[of, "contexts"]
+    given: Any = _first(row.fields, name) or ()
+    for stated, words in zip(claims, given, strict=False):
+        for rank, word in enumerate(words if isinstance(words, list) else (), 1):
+            verdict = Verdict(claim_id=stated.id, judge=JUDGE, label=_label(row, name[0], word))
+            yield assessment(stated.id, f"contexts.{rank}", (verdict,))
 
 
 def merged(labels: Sequence[Label]) -> Label:

@@ -13,10 +13,10 @@ from pydantic import Field, JsonValue, ValidationError
 
 from claimeval import judges as judging
 from claimeval import prompting
+from claimeval.derived import Chosen, settle
 from claimeval.errors import UsageError, unknown
-from claimeval.metrics import ClaimMetric
 from claimeval.panel.settings import Panel, vote_name
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan, own_prompts
 from claimeval.prompting import Prompt
 from claimeval.records import Record
 
@@ -36,6 +36,7 @@ class Arm(Record):
     vote: str = "majority"
     tie: str = "abstain"
     replicates: int = Field(default=1, ge=1)
+    per_document: bool = False
 
 
 class Design(Record):
@@ -182,7 +183,7 @@ def _placed(folder: Path, arm: Arm) -> Arm:
     )
 
 
-def plan(arm: Arm, metrics: tuple[ClaimMetric, ...]) -> Plan:
+def plan(arm: Arm, metrics: Chosen) -> Plan:
     """Everything that the arm asks of every sample, checked; UsageError that names the arm, before any call."""
     try:
         judges = judging.line_up(arm.judges, arm.settings)
@@ -191,13 +192,23 @@ def plan(arm: Arm, metrics: tuple[ClaimMetric, ...]) -> Plan:
         taken = extract_prompt.parameters.keys() | assess_prompt.parameters.keys()
         if stray := set(arm.parameters) - taken:
             raise unknown("parameter of the arm's prompts:", min(stray), taken)
+        assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
+        labels = {step.label for step in assess_prompt.scale.steps}
         return Plan(
-            metrics=metrics,
+            metrics=metrics.rows,
+            derived=settle(metrics, per_document=arm.per_document, three_way="contradicted" in labels),
+            own_prompts=own_prompts(metrics.rows, judges),
             judges=judges,
             extractor=judging.judge(arm.extractor) if arm.extractor else judges[0],
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
-            panel=Panel(vote=vote_name(arm.vote), tie=arm.tie, replicates=arm.replicates),
+            panel=Panel(
+                vote=vote_name(arm.vote),
+                tie=arm.tie,
+                replicates=arm.replicates,
+                per_document=arm.per_document,
+                grades=assess_prompt.scale.grades,
+            ),
         )
     except UsageError as error:
         raise type(error)(f"arm {arm.name!r}: {error}") from error

@@ -12,7 +12,6 @@ from claimeval.execution.replies import unpack
 from claimeval.experiments.design import Arm, Design
 from claimeval.experiments.running import arm_folder
 from claimeval.experiments.selection import Selection, WithPeople, agreement
-from claimeval.metrics import ClaimMetric
 from claimeval.prices import price
 from claimeval.records import Assessment, Record, SampleResult
 from claimeval.run import Manifest, load_manifest, read_results
@@ -89,9 +88,7 @@ class Table(Record):
     """The arm that was chosen by human labels, where that was asked for."""
 
 
-def tabulate(
-    design: Design, metrics: tuple[ClaimMetric, ...], folder: Path, cache: Path, new: Mapping[str, int]
-) -> Table:
+def tabulate(design: Design, metrics: tuple[str, ...], folder: Path, cache: Path, new: Mapping[str, int]) -> Table:
     """The table over all arms; streams the runs, holding a number a sample, metric and arm."""
     gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, cache) for arm in design.arms}
     base = gathered[design.baseline]
@@ -99,11 +96,11 @@ def tabulate(
     for arm in design.arms:
         mine = gathered[arm.name]
         flips = 0 if arm.name == design.baseline else sum(1 for _ in flipped(design, folder, arm))
-        cells = {m.name: _cell(mine.values[m.name], base.values[m.name], mine is base, design.seed) for m in metrics}
+        cells = {m: _cell(mine.values[m], base.values[m], mine is base, design.seed) for m in metrics}
         row = mine.row(arm, str(arm_folder(folder, arm)), cells, flips, new.get(arm.name, 0))
         rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
     samples = len(next(iter(base.values.values())))
-    adjusted = _adjusted(rows, [m.name for m in metrics], design.baseline)
+    adjusted = _adjusted(rows, metrics, design.baseline)
     return Table(data=str(design.data), baseline=design.baseline, samples=samples, arms=adjusted)
 
 
@@ -125,7 +122,7 @@ def _cell(mine: list[float | None], base: list[float | None], is_baseline: bool,
     )
 
 
-def _adjusted(rows: list[ArmResult], metrics: list[str], baseline: str) -> tuple[ArmResult, ...]:
+def _adjusted(rows: list[ArmResult], metrics: tuple[str, ...], baseline: str) -> tuple[ArmResult, ...]:
     """The rows with p-values adjusted over the arms, metric by metric."""
     for metric in metrics:
         tested = [i for i, row in enumerate(rows) if row.name != baseline and row.metrics[metric].p_value is not None]
@@ -167,17 +164,18 @@ class _Gathered(NamedTuple):
         )
 
 
-def _gather(run: Path, metrics: tuple[ClaimMetric, ...], cache: Path) -> _Gathered:
-    values: dict[str, list[float | None]] = {metric.name: [] for metric in metrics}
+def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
+    values: dict[str, list[float | None]] = {metric: [] for metric in metrics}
     claims = verdicts = unassessed = replies = unreadable = 0
     tokens: dict[str, list[int]] = {}
     seen: set[str] = set()
     latencies: array[float] = array("d")
+    judged = {metric.name for metric in load_manifest(run).metrics}
     with Store(cache) as store:
         for result in read_results(run):
             for score in result.scores:
                 values[score.metric].append(score.value)
-                claims += score.total
+                claims += score.total if score.metric in judged else 0
             for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
                 verdicts += 1
                 unassessed += verdict.label == "unassessed"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from claimeval.backends import check_key
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
+from claimeval.derived import Chosen, choose
 from claimeval.errors import UsageError
 from claimeval.evaluation import Anew, Outline, carry_out, identity
 from claimeval.execution.batch import Batching
@@ -20,8 +21,8 @@ from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments.design import Arm, Design, plan, slug
 from claimeval.judges import notes
-from claimeval.metrics import METRICS, ClaimMetric, rows
-from claimeval.pipeline import Plan
+from claimeval.metrics import SUPPORT
+from claimeval.plan import Plan
 from claimeval.records import Sample
 from claimeval.run import RunWriter, manifest
 from claimeval.store import Store
@@ -35,7 +36,8 @@ class Prepared(NamedTuple):
 
     design: Design
     found: Survey
-    metrics: tuple[ClaimMetric, ...]
+    metrics: tuple[str, ...]
+    """Their names."""
     plans: tuple[Plan, ...]
 
     def samples(self) -> Iterator[Sample]:
@@ -51,16 +53,18 @@ class Carried(NamedTuple):
     last: Outline
 
 
-def prepare(design: Design, choose: Callable[[tuple[str, ...] | None, Survey], tuple[ClaimMetric, ...]]) -> Prepared:
+def prepare(design: Design, choose_metrics: Callable[[Chosen | None, Survey], Chosen]) -> Prepared:
     """Everything checked that can be checked without a call: data, metrics, prompts, judges and their keys."""
-    asked = rows(design.metrics) if design.metrics else tuple(METRICS.values())
+    asked = choose(design.metrics) if design.metrics else None
     samples = itertools.islice(read_samples(design.data, fields=design.fields), design.limit)
-    found = survey(samples, asked)
-    metrics = choose(design.metrics, found)
+    found = survey(samples, asked.rows if asked else SUPPORT)
+    metrics = choose_metrics(asked, found)
+    metrics = metrics._replace(derived=metrics.derived or ())
     slugs = [slug(arm.name) for arm in design.arms]
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
-    return Prepared(design, found, metrics, tuple(plan(arm, metrics) for arm in design.arms))
+    names = (*(row.name for row in metrics.rows), *(metrics.derived or ()))
+    return Prepared(design, found, names, tuple(plan(arm, metrics) for arm in design.arms))
 
 
 def arm_folder(folder: Path, arm: Arm) -> Path:

@@ -39,6 +39,12 @@ class Panel(Record):
     escalate: int | None = Field(default=None, ge=2)
     """Only the first so many judges are asked about every claim, the others about claims on which these are not
     of one mind. None: all are asked about everything."""
+    per_document: bool = False
+    """Claims are assessed against each document of a set alone, and those that no single document supports against all
+    of them together."""
+    shuffles: int = Field(default=0, ge=0)
+    """In how many other orders of the documents the claims are assessed too, to see what the order does to the labels;
+    the scores are those of the original order."""
     own_claims: bool = False
     """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
     verdicts do not meet, and the panel's score is over the claims of all."""
@@ -69,6 +75,12 @@ class Panel(Record):
         return self.vote == "dawid_skene" or (self.vote == "weighted" and not self.weights)
 
     @property
+    def about_question(self) -> Panel:
+        """These settings for claims weighed by the question, which have labels, and errors, of their own."""
+        vote = "majority" if self.vote == "dawid_skene" else self.vote
+        return self.model_copy(update={"grades": None, "vote": vote})
+
+    @property
     def choices(self) -> tuple[Label | int, ...]:
         """What can be voted for, least favourable first."""
         return self.grades.steps if self.grades else self.labels
@@ -89,6 +101,8 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         )
     if panel.escalate and panel.own_claims:
         raise UsageError("escalation needs claims that several judges assess; leave out own_claims or escalate")
+    if panel.per_document and panel.shuffles:
+        raise UsageError("the order of documents matters where they are read together; shuffle or go per document")
     if strangers := set(panel.weights) - set(judges):
         raise unknown("judge with a weight", min(strangers), judges)
     learned = with_labels and not panel.weights

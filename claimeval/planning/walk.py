@@ -14,11 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from claimeval.assessing import ONE_TEXT
 from claimeval.backends import Backend, open_backend, provider
 from claimeval.calls import ExtractTask, Judge, Outcome, Request
 from claimeval.execution.cached import Replay
 from claimeval.execution.replies import completion
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan
 from claimeval.planning import estimates
 from claimeval.planning.estimates import Counted, Range
 from claimeval.planning.workload import Line, Workload
@@ -91,9 +93,12 @@ class _Walk:
     ) -> None:
         self._plan = plan
         self._first = plan._replace(
-            judges=plan.judges[: plan.panel.escalate], panel=plan.panel.model_copy(update={"escalate": None})
+            judges=plan.judges[: plan.panel.escalate],
+            panel=plan.panel.model_copy(update={"escalate": None}),
+            joint=not plan.panel.per_document,
         )
-        """Without the judges who are asked only where these disagree."""
+        """Without what hangs on the answers: judges who are asked only where others disagree, and all documents
+        together about claims that no single one supports."""
         self._store = store
 
         def rate(judge: Judge) -> Price | None:
@@ -159,7 +164,7 @@ class _Walk:
             elif extraction.of in keys and not extraction.failed_because:
                 sentences, _ = self._texts[keys[extraction.of]]
                 self._claims_per_sentence[len(extraction.claims) / max(1, sentences)] += 1
-        if self._plan.panel.escalate:
+        if self._plan.panel.escalate or self._plan.panel.per_document:
             if any(call.failed_because == OPEN for call in result.calls):
                 self._allow_for(sample, result)
             else:
@@ -169,39 +174,48 @@ class _Walk:
     def _expect(self, sample: Sample, part: Part, sentences: int, size: int) -> None:
         """Counts the assessments of a text whose claims are not known."""
         claim = Claim(id="", text="", of=part)
-        for against, documents in self._evidence(sample, part):
-            frame = assess.ask(self._plan.assess_prompt, self._plan.judges[0], [claim], documents, sample.question)
+        for against, documents, in_any_case in self._evidence(sample, part):
+            prompt = self._plan.prompt(part, against)
+            frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question)
             for workload, certain, n in self._asked(sample, part, against):
                 request = frame.model_copy(update={"judge": workload.judge})
-                asked = part, sample.text(part), workload.judge.name, n, sample.question, documents
+                asked = part, sample.text(part), workload.judge.name, n, sample.question, documents, prompt.digest
                 if self._is_new(hash((self._prompts, asked))):
-                    workload.expect(request, sentences, size, certain=certain)
+                    workload.expect(request, sentences, size, certain=certain and in_any_case)
 
     def _allow_for(self, sample: Sample, result: SampleResult) -> None:
-        """Counts what the later judges may be asked about known claims, as long as the first ones' verdicts are not."""
+        """Counts what may be asked about known claims, as long as the verdicts that it hangs on are not known."""
         for extraction in result.extractions:
-            for against, documents in self._evidence(sample, extraction.of):
+            for against, documents, in_any_case in self._evidence(sample, extraction.of):
+                prompt = self._plan.prompt(extraction.of, against)
                 for workload, certain, n in self._asked(sample, extraction.of, against):
-                    for chunk in [] if certain else assess.chunks(extraction.claims):
-                        request = assess.ask(
-                            workload.prompt, workload.judge, chunk, documents, sample.question, replicate=n
-                        )
+                    for chunk in [] if certain and in_any_case else assess.chunks(extraction.claims):
+                        request = assess.ask(prompt, workload.judge, chunk, documents, sample.question, replicate=n)
                         workload.ask(request, certain=False)
 
-    def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Part, tuple[Document, ...]]]:
-        """What the claims of a part are assessed against."""
+    def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Part, tuple[Document, ...], bool]]:
+        """What the claims of a part are assessed against, and whether they are in any case."""
+        panel = self._plan.panel
         fed = (m for m in self._plan.metrics if m.claims_of == part and m.lacks(sample) is None)
         for against in dict.fromkeys(metric.against for metric in fed):
-            if documents := sample.documents(against):
-                yield against, documents
+            documents = sample.documents(against) or ()
+            several = len(documents) > 1 and against not in ONE_TEXT
+            if documents:
+                yield against, documents, not (several and panel.per_document)
+            if several and panel.per_document:
+                yield from ((f"{against}.{i}", (document,), True) for i, document in enumerate(documents, 1))
+            if several:
+                for place in (f"{against}~{number}" for number in range(1, panel.shuffles + 1)):
+                    yield place, sample.documents(place) or (), True
 
     def _asked(self, sample: Sample, part: Part, against: Part) -> Iterator[tuple[Workload, bool, int]]:
         """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""
         excluded: frozenset[str] = frozenset()
         if self._plan.panel.on_same_family == "exclude":
             excluded = self._plan.voters.own_family(sample, part, against)
+        local = self._plan.prompt(part, against).step == "assess"
         for place, judge in enumerate(self._plan.judges):
-            if judge.name not in excluded:
+            if judge.name not in excluded and (local or judge.provider != "local"):
                 certain = place < (self._plan.panel.escalate or len(self._plan.judges))
                 for n in range(self._plan.panel.replicates):
                     yield self._assessments[judge.name], certain, n
@@ -236,4 +250,7 @@ class _Walk:
             source = f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
             yield f"claims: {low:.1f} to {high:.1f} a sentence where they are not stored, {source}"
         if any(workload.possible.asked.calls or workload.possible.unknown for workload in workloads):
-            yield "judges who are asked only where the first ones disagree: from never to always"
+            if self._plan.panel.escalate:
+                yield "judges who are asked only where the first ones disagree: from never to always"
+            if self._plan.panel.per_document:
+                yield "all documents together, asked only about claims that none supports alone: from never to always"

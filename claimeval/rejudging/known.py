@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from claimeval import prompting
+from claimeval.assessing import ONE_TEXT
 from claimeval.calls import Judge
 from claimeval.metrics import ClaimMetric
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan
 from claimeval.prompting import Prompt
-from claimeval.records import ABSTAINED, Assessment, Call, Part, SampleResult, Verdict
+from claimeval.records import ABSTAINED, QUESTION, Assessment, Part, SampleResult, Verdict, set_of
 from claimeval.run import Manifest
 from claimeval.steps.assess import CLAIMS_PER_CALL
 
@@ -61,6 +63,15 @@ class Known:
         before = {(m.claims_of, m.against) for m in self._record.metrics} if self._record else set()
         return all((metric.claims_of, metric.against) in before for metric in metrics)
 
+    def asked_as(self, settings: Mapping[str, Any]) -> bool:
+        """Whether judges asked as often, and about the same documents, would be asked nothing new."""
+        if self._record is None:
+            return False
+        before = self._record.panel
+        other = settings.get("per_document", before.per_document) != before.per_document
+        more = settings.get("replicates", 1) > before.replicates or settings.get("shuffles", 0) > before.shuffles
+        return not (other or more)
+
     def parts(self, result: SampleResult) -> set[Part]:
         """The parts of a sample whose claims hold."""
         return {e.of for e in result.extractions if not e.failed_because} if self.claims_hold else set()
@@ -72,22 +83,40 @@ class Known:
         judges = {judge.name for judge in plan.judges if self._would_be_asked_the_same(judge, plan)}
         part = {claim.id: claim.of for extraction in extractions for claim in extraction.claims}
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
-        assessments = tuple(
-            a.model_copy(update={"verdicts": verdicts})
-            for a in result.assessments
-            if a.claim_id in part and (part[a.claim_id], a.against) in pairs
-            if (verdicts := tuple(v for v in a.verdicts if v.judge in judges and _stands(v, plan)))
-        )
+        same = {pair for pair in pairs if self._asked_the_same(*pair, plan)}
+
+        def holds(judge: str, of: Part, against: Part) -> bool:
+            return judge in judges and (of, set_of(against)) in (pairs if judge in plan.on_record else same)
+
+        def kept_of(found: Iterable[Assessment]) -> tuple[Assessment, ...]:
+            return tuple(
+                a.model_copy(update={"verdicts": verdicts})
+                for a in found
+                if (of := part.get(a.claim_id))
+                if (verdicts := tuple(v for v in a.verdicts if holds(v.judge, of, a.against) and _stands(v, plan)))
+            )
+
+        assessments, cells = kept_of(result.assessments), kept_of(result.cells)
         saved.extractions += sum(bool(extraction.claims) for extraction in extractions)
         saved.assessments += _calls_for(assessments, part)
         return SampleResult(
             sample=result.sample,
             extractions=extractions,
             assessments=assessments,
+            cells=cells,
             calls=tuple(
-                call.model_copy(update={"reused": True}) for call in result.calls if _belongs(call, kept, judges, pairs)
+                call.model_copy(update={"reused": True})
+                for call in result.calls
+                if call.part in kept and (call.step == "extract" or holds(call.judge, call.part, call.against or ""))
             ),
         )
+
+    def _asked_the_same(self, of: Part, against: Part, plan: Plan) -> bool:
+        """Whether the run asked the same of the claims of a part against a text, apart from who was asked."""
+        assert self._record is not None, "verdicts are taken over from a run"
+        if against == QUESTION:
+            return _was(plan.prompt(of, against), self._record)
+        return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
 
     def _would_be_asked_the_same(self, judge: Judge, plan: Plan) -> bool:
         before = self.own.get(judge.name)
@@ -108,13 +137,6 @@ def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part]) -> i
             key = verdict.judge, verdict.replicate, part[assessment.claim_id], assessment.against
             claims[key] = claims.get(key, 0) + 1
     return sum(-(-n // CLAIMS_PER_CALL) for n in claims.values())
-
-
-def _belongs(call: Call, kept: set[Part], judges: set[str], pairs: set[tuple[Part, Part]]) -> bool:
-    """Whether something that is taken over came from this call."""
-    if call.step == "extract":
-        return call.part in kept
-    return call.judge in judges and call.part in kept and (call.part, call.against) in pairs
 
 
 def _prompt(step: str, named: str | None, record: Manifest | None, default: str) -> Prompt:

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 from claimeval import judges as judging
 from claimeval import lineups, panel
-from claimeval.api import NO_SETTINGS, check_families, choose_metrics
+from claimeval.api import NO_SETTINGS
 from claimeval.calls import Judge
 from claimeval.data.judged import RECORDED
 from claimeval.data.survey import Survey, survey
+from claimeval.derived import Chosen, choose, derived, settle
 from claimeval.errors import UsageError
 from claimeval.families import Families
 from claimeval.lineups import LineUp
-from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.metrics import SUPPORT, ClaimMetric
 from claimeval.panel import Panel
-from claimeval.pipeline import Plan
+from claimeval.plan import Plan, check_families, choose_metrics, own_prompts
 from claimeval.records import Part, Sample, SampleResult
 from claimeval.rejudging.known import Known, Saved
 from claimeval.rejudging.sources import Source
@@ -85,13 +86,15 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
     line_up, on_record = _line_up(source, wanted, known, metrics)
     lacking: dict[Part, int] = {}
     found: Survey | None = None
-    if metrics is None or not known.has(metrics) or not known.claims_hold or len(on_record) < len(line_up.judges):
-        found, lacking = _look_over(source, metrics or tuple(METRICS.values()), known)
+    if metrics is None or not known.has(metrics.rows) or not known.claims_hold or len(on_record) < len(line_up.judges):
+        found, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, known)
         metrics = choose_metrics(metrics, found)
     extractor = _extractor(source, wanted, known, line_up, lacking)
     settings = _settings(source, wanted, known, line_up, on_record)
     plan = Plan(
-        metrics=metrics,
+        metrics=metrics.rows,
+        derived=settle(metrics, per_document=settings.per_document, three_way="contradicted" in settings.labels),
+        own_prompts=own_prompts(metrics.rows, line_up.judges),
         judges=line_up.judges,
         extractor=extractor or known.extractor_on_record,
         extract_prompt=known.extract_prompt,
@@ -110,10 +113,15 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
     )
 
 
-def _metrics(source: Source, wanted: Wanted) -> tuple[ClaimMetric, ...] | None:
+def _metrics(source: Source, wanted: Wanted) -> Chosen | None:
     if wanted.metrics:
-        return rows(wanted.metrics)
-    return source.manifest.metrics if source.manifest else None
+        return choose(wanted.metrics)
+    before = source.manifest
+    if before is None:
+        return None
+    per_document = wanted.panel.get("per_document", before.panel.per_document)
+    names = tuple(name for name in before.derived if per_document or not derived(name).per_document)
+    return Chosen(before.metrics, names or None)
 
 
 def _look_over(source: Source, metrics: Sequence[ClaimMetric], known: Known) -> tuple[Survey, dict[Part, int]]:
@@ -130,17 +138,14 @@ def _look_over(source: Source, metrics: Sequence[ClaimMetric], known: Known) -> 
     return survey(samples(), metrics), lacking
 
 
-def _line_up(
-    source: Source, wanted: Wanted, known: Known, metrics: Sequence[ClaimMetric] | None
-) -> tuple[LineUp, frozenset[str]]:
+def _line_up(source: Source, wanted: Wanted, known: Known, metrics: Chosen | None) -> tuple[LineUp, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
     named = [spec for spec in wanted.judges if isinstance(spec, str) and spec in known.own]
     others = [spec for spec in wanted.judges if spec not in named]
     fresh = lineups.named(others) if others else LineUp((), None, {})
     names = named if wanted.judges else list(known.own)
-    unchanged = known.same_prompt and known.claims_hold and known.has(metrics or ())
-    repeats = wanted.panel.get("replicates", 1) <= (source.manifest.panel.replicates if source.manifest else 0)
-    revote = not wanted.judges and unchanged and repeats
+    unchanged = known.same_prompt and known.claims_hold and known.has(metrics.rows if metrics else ())
+    revote = not wanted.judges and unchanged and known.asked_as(wanted.panel)
     own, on_record = [], set()
     for name in names:
         judge = known.own[name]
@@ -197,11 +202,15 @@ def _settings(source: Source, wanted: Wanted, known: Known, line_up: LineUp, on_
     if names & on_record:
         labels |= set(before.labels)
         base = {"replicates": before.replicates}
+    if before.per_document:
+        base["per_document"] = True
     if source.manifest and not wanted.judges:
         base = before.model_dump(exclude={"labels", "grades"}, exclude_defaults=True)
     settings = lineups.valid_settings({**base, **line_up.settings, **wanted.panel}, labels)
     if names <= on_record:
         settings = settings.model_copy(update={"grades": before.grades})
+    else:
+        settings = settings.model_copy(update={"grades": scale.grades})
     panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.with_labels)
     return settings
 
@@ -214,10 +223,11 @@ def _record(source: Source, plan: Plan, known: Known) -> Manifest:
     record = manifest(plan, notes, source.name)
     if before is None:
         return record
-    extract, assess = record.prompts
-    earlier = {step: tuple(p for p in before.prompts if p.step == step) for step in ("extract", "assess")}
+    extract, assess, *own = record.prompts
+    earlier = {step: tuple(p for p in before.prompts if p.step == step) for step in ("extract", "assess", "weigh")}
     somebody = len(plan.on_record) < len(plan.judges)
     prompts = [extract] if plan.extracts else [*earlier["extract"]]
-    prompts += [assess] if somebody else []
-    prompts += [prompt for prompt in earlier["assess"] if plan.on_record and prompt not in prompts]
+    prompts += [assess, *own] if somebody else []
+    for step in ("assess", "weigh"):
+        prompts += [prompt for prompt in earlier[step] if plan.on_record and prompt not in prompts]
     return record.model_copy(update={"prompts": tuple(prompts), "extractor": taker})

@@ -128,7 +128,7 @@ async def arejudge(
         summary = outline.summary
     else:
         results = list(recount(prepared))
-        tallies = Tallies(record.metrics, record.notes, plan.judges, record.extractor, plan.panel)
+        tallies = Tallies.of(record)
         for result in results:
             tallies.add(result)
         summary = tallies.summary()
@@ -139,5 +139,5 @@ async def arejudge(
 
 def recount(prepared: Prepared) -> Iterator[SampleResult]:
     """Each sample with the votes on its verdicts counted anew, for a source about which nobody is asked anything."""
-    voters = prepared.plan.voters
-    return (revote(result, voters, prepared.plan.metrics) for result in prepared.results)
+    plan = prepared.plan
+    return (revote(result, plan.voters, plan.metrics, derived=plan.derived) for result in prepared.results)

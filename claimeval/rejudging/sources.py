@@ -42,6 +42,7 @@ def _unjudged(sample: Sample) -> SampleResult:
 def _recorded(path: Path, judged: Judged) -> Source:
     record = Manifest(
         metrics=judged.metrics,
+        derived=judged.derived,
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from claimeval import panel
+from claimeval.assessing import ATTEMPTS
 from claimeval.calls import Failure, Judge
 from claimeval.execution import Executor
 from claimeval.execution.side_by_side import side_by_side
 from claimeval.panel import Panel
-from claimeval.pipeline import ATTEMPTS
 from claimeval.prompting import Prompt
 from claimeval.records import Call, Document, Reason, Record, Verdict
 from claimeval.relevance.pairs import Candidates, gradable

@@ -64,9 +64,12 @@ class Rebuilder:
     def __init__(self, manifest: Manifest) -> None:
         self._judges = {judge.name: judge for judge in (manifest.extractor, *manifest.judges)}
         self._prompts: dict[str, Prompt] = {}
+        self._by_name: dict[str, Prompt] = {}
         for record in manifest.prompts:
             with suppress(PromptError):  # a prompt of another version of claimeval
                 self._prompts[record.step] = Prompt(record.name, record.step, record.source, record.parameters)
+                self._by_name[record.name] = self._prompts[record.step]
+        self._own = {(m.claims_of, m.against): m.prompt for m in manifest.metrics if m.prompt}
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
         """The request that was sent; None when what can be rebuilt has another key."""
@@ -74,7 +77,9 @@ class Rebuilder:
         return request if request is not None and request.key == call.key else None
 
     def _ask(self, result: SampleResult, call: Call) -> Request | None:
-        judge, prompt, question = self._judges.get(call.judge), self._prompts.get(call.step), result.sample.question
+        judge, question = self._judges.get(call.judge), result.sample.question
+        own = self._own.get((call.part, call.against or ""))
+        prompt = self._by_name.get(own) if own else self._prompts.get(call.step)
         again = {"attempt": call.attempt, "replicate": call.replicate}
         if judge is None or prompt is None:
             return None

@@ -41,10 +41,11 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 @lru_cache(maxsize=16)
 def _schema(prompt: Prompt) -> str:
     scale = _scale(prompt)
+    cites = {"evidence": {"type": "array", "items": {"type": "string"}}} if prompt.step == "assess" else {}
     verdict = {
         "id": {"type": "string"},
         "reason": {"type": "string"},
-        "evidence": {"type": "array", "items": {"type": "string"}},
+        **cites,
         "label": {"type": "string", "enum": list(scale.words)},
     }
     items = {
@@ -138,6 +139,7 @@ def read(completion: Completion, request: Request) -> Reading:
             judge=request.judge.name,
             label=said.label or "unassessed",
             unassessed_because=None if said.label else "unsure",
+            grade=said.grade,
             replicate=request.replicate,
             probability=said.probability if local else likely.get(short),
             reason=said.reason,

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 import claimeval as ce
-from claimeval.api import make_plan
 from claimeval.backends import mistral_batch, openai_batch
 from claimeval.backends.batching import FileLimits
 from claimeval.calls import Judge, Outcome, Request
+from claimeval.derived import choose
 from claimeval.errors import UsageError
 from claimeval.evaluation import carry_out
 from claimeval.execution import batch_rounds, batch_watch
@@ -24,8 +24,8 @@ from claimeval.execution.batch_state import BatchState
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.execution.turns import Turns
-from claimeval.metrics import rows
 from claimeval.pipeline import evaluate
+from claimeval.plan import make_plan
 from claimeval.records import SampleResult
 from claimeval.run import to_line
 from claimeval.store import Store
@@ -253,7 +253,7 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
 
 def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
-    plan = make_plan([spec(server, "openai")], None, rows(["faithfulness"]), "atomic", "three_way")
+    plan = make_plan([spec(server, "openai")], None, choose(["faithfulness"]), "atomic", "three_way")
     results: list[list[SampleResult]] = [[], []]
 
     async def one(into: list[SampleResult]) -> None:
@@ -279,7 +279,7 @@ def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer,
 
 
 def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandle, tmp_path: Path) -> None:
-    plan = make_plan([spec(server, "openai")], None, rows(["faithfulness"]), "atomic", "three_way")
+    plan = make_plan([spec(server, "openai")], None, choose(["faithfulness"]), "atomic", "three_way")
     first = scripted.Scripted(extract=[scripted.FAILED])
     asyncio.run(evaluate(samples(1)[0], plan, first))
     (request,) = first.requests

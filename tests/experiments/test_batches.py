@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from claimeval.api import choose_metrics
 from claimeval.execution import batch_watch
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments.design import Arm, read
 from claimeval.experiments.running import Carried, prepare, run
+from claimeval.plan import choose_metrics
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec

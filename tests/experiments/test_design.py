@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
+from claimeval.derived import choose
 from claimeval.errors import UsageError
 from claimeval.experiments import design
-from claimeval.metrics import rows
 
 PROMPT = """{# purpose: test
 reply: json
@@ -127,7 +127,7 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
     found = read(
         tmp_path, "judges: local:lexical\nassess_prompt: own.j2\ngrid: {parameters: {strictness: [strict, lenient]}}"
     )
-    plans = [design.plan(arm, rows(["faithfulness"])) for arm in found.arms]
+    plans = [design.plan(arm, choose(["faithfulness"])) for arm in found.arms]
     assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
     assert plans[0].extract_prompt.parameters == {}
 
@@ -144,5 +144,5 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
 def test_what_is_wrong_with_an_arm_names_the_arm(tmp_path: Path, line: str, words: str) -> None:
     found = read(tmp_path, f"judges: local:lexical\n{line}\narms: [{{name: x}}]")
     with pytest.raises(UsageError, match="arm 'x'") as raised:
-        design.plan(found.arms[0], rows(["faithfulness"]))
+        design.plan(found.arms[0], choose(["faithfulness"]))
     assert words in str(raised.value)

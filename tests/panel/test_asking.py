@@ -8,7 +8,8 @@ from typing import Any
 
 from claimeval.calls import AssessTask
 from claimeval.panel import Panel
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan
 from claimeval.records import Document, Sample, SampleResult
 from tests.scripted import FAILED, Scripted, claims_reply, judge, plan, verdicts_reply
 

@@ -14,7 +14,8 @@ from claimeval.calls import Completion, ExtractTask, Judge, Outcome, Request
 from claimeval.execution.replies import completion, pack
 from claimeval.metrics import rows
 from claimeval.panel import Panel
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan
 from claimeval.planning.walk import Forecast, forecast
 from claimeval.planning.workload import Line
 from claimeval.prices import prompt_bytes

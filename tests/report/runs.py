@@ -9,7 +9,8 @@ from pathlib import Path
 
 from claimeval.calls import AssessTask, Failure, Outcome, Request
 from claimeval.metrics import ClaimMetric, rows
-from claimeval.pipeline import Plan, evaluate
+from claimeval.pipeline import evaluate
+from claimeval.plan import Plan
 from claimeval.records import Claim, Document, Sample, SampleResult
 from claimeval.run import RunWriter, Tallies, manifest
 from tests.scripted import completion, judge, plan

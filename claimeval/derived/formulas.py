@@ -1,0 +1,200 @@
+"""What is read off the matrix of a sample: lists of truths to be counted, or values with their bounds.
+
+p: the reference supports an answer claim; q: the answer supports a reference claim; f: the contexts support an answer
+claim; r: a single context does; n: the number of claims of the answer.
+Definitions: RAGChecker (arXiv:2408.08067), FActScore (2305.14251), SAFE (2403.18802), AutoNuggetizer (2411.09607).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from claimeval.derived.matrix import Matrix, Truth, both, never, some
+
+
+class Worth(NamedTuple):
+    """A value that is no share of counted claims."""
+
+    value: float
+    low: float
+    """If everything unknown were unsupported."""
+    high: float
+    """If it were supported."""
+
+
+Found = Sequence[Truth] | Worth | None
+"""Truths whose share is the value; or the value; or None where too little is known for one."""
+Formula = Callable[[Matrix], Found]
+
+
+def f1(m: Matrix) -> Found:
+    """2PR / (P + R) of correctness P and coverage R, 0 where both are 0."""
+    precision, recall = (_share(truths) for truths in (_p(m), _q(m)))
+    if precision is None or recall is None:
+        return None
+    return Worth(*(_harmonic(p, r) for p, r in zip(precision, recall, strict=True)))
+
+
+def claim_recall(m: Matrix) -> Found:
+    """Reference claims that some single context supports."""
+    return [some(row) for row in m.per_document("reference")]
+
+
+def context_precision(m: Matrix) -> Found:
+    """Contexts that support a reference claim, of all contexts."""
+    return m.relevant()
+
+
+def context_utilization(m: Matrix) -> Found:
+    """Of the reference claims that some context supports, those that the answer has."""
+    retrieved = [some(row) for row in m.per_document("reference")]
+    return [q if there else None for there, q in zip(retrieved, _q(m), strict=True) if there is not False]
+
+
+def faithfulness_single(m: Matrix) -> Found:
+    """Answer claims that some single context supports."""
+    return _single(m)
+
+
+def noise_in_relevant(m: Matrix) -> Found:
+    """Wrong answer claims that a relevant context supports."""
+    return [
+        both(never(right), some(both(r, relevant) for r, relevant in zip(row, m.relevant(), strict=True)))
+        for right, row in zip(_p(m), m.per_document("answer"), strict=True)
+    ]
+
+
+def noise_in_irrelevant(m: Matrix) -> Found:
+    """Wrong answer claims that irrelevant contexts support, and no relevant one."""
+    relevant = m.relevant()
+    other = [never(truth) for truth in relevant]
+    return [
+        both(
+            never(right),
+            never(some(both(r, x) for r, x in zip(row, relevant, strict=True))),
+            some(both(r, x) for r, x in zip(row, other, strict=True)),
+        )
+        for right, row in zip(_p(m), m.per_document("answer"), strict=True)
+    ]
+
+
+def hallucination(m: Matrix) -> Found:
+    """Wrong answer claims that no single context supports."""
+    return [both(never(right), never(there)) for right, there in zip(_p(m), _single(m), strict=True)]
+
+
+def self_knowledge(m: Matrix) -> Found:
+    """Right answer claims that no single context supports."""
+    return [both(right, never(there)) for right, there in zip(_p(m), _single(m), strict=True)]
+
+
+def wrong_but_grounded(m: Matrix) -> Found:
+    """Wrong answer claims that the contexts, together, support."""
+    return [both(never(right), there) for right, there in zip(_p(m), _f(m), strict=True)]
+
+
+def contradiction_rate(m: Matrix) -> Found:
+    """Answer claims that the contexts contradict."""
+    return m.labelled("answer", "contexts", "contradicted")
+
+
+def told_apart(contradicted: bool, on_topic: bool) -> Formula:
+    """Answer claims without support: contradicted or not found, with or without a bearing on the question."""
+
+    def found(m: Matrix) -> Found:
+        labels = m.labelled("answer", "contexts", "contradicted" if contradicted else "not_found")
+        bearing = m.labelled("answer", "question")
+        return [both(x, y if on_topic else never(y)) for x, y in zip(labels, bearing, strict=True)]
+
+    return found
+
+
+def factscore(gamma: float) -> Formula:
+    """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma claims."""
+
+    def found(m: Matrix) -> Found:
+        shares, n = _share(_f(m)), len(m.claims("answer"))
+        if shares is None:
+            return None
+        penalty = 1.0 if n > gamma else math.exp(1 - gamma / n)
+        return Worth(*(share * penalty for share in shares))
+
+    return found
+
+
+def f1_at(k: float, *, on_topic: bool = False) -> Formula:
+    """F1 of P = supported / claims and R = min(1, supported / k); with `on_topic` of the claims on topic alone."""
+
+    def found(m: Matrix) -> Found:
+        supported = _f(m)
+        if on_topic:
+            bearing = m.labelled("answer", "question")
+            supported = [
+                f if known else None for f, known in zip(supported, bearing, strict=True) if known is not False
+            ]
+        shares = _share(supported)
+        if shares is None:
+            return None if supported else Worth(0.0, 0.0, 0.0)
+        hits = sum(truth is True for truth in supported)
+        most = hits + sum(truth is None for truth in supported)
+        return Worth(*(_harmonic(p, min(1.0, s / k)) for p, s in zip(shares, (hits, hits, most), strict=True)))
+
+    return found
+
+
+def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
+    """Weighted share of the reference claims that the answer has, a partial one counting half unless `strict`.
+
+    Claims of which nobody knows whether they are vital are left out where that makes a difference.
+    """
+
+    def found(m: Matrix) -> Found:
+        importance = m.labelled("reference", "question") if vital != okay else [True] * len(m.claims("reference"))
+        support = m.support("reference", "answer")
+        known = [(vital if v else okay, s) for v, s in zip(importance, support, strict=True) if v is not None]
+        known = [(w, s) for w, s in known if w]
+        if not known and any(v is not None for v in importance):
+            return []
+        if all(s is None for _, s in known):
+            return None
+        if strict:
+            known = [(w, None if s is None else float(s == 1)) for w, s in known]
+        judged = [(w, s) for w, s in known if s is not None]
+        value = sum(w * s for w, s in judged)
+        every = sum(w for w, _ in known)
+        return Worth(
+            value / sum(w for w, _ in judged), value / every, (value + every - sum(w for w, _ in judged)) / every
+        )
+
+    return found
+
+
+def _p(m: Matrix) -> list[Truth]:
+    return m.labelled("answer", "reference")
+
+
+def _q(m: Matrix) -> list[Truth]:
+    return m.labelled("reference", "answer")
+
+
+def _f(m: Matrix) -> list[Truth]:
+    return m.labelled("answer", "contexts")
+
+
+def _single(m: Matrix) -> list[Truth]:
+    return [some(row) for row in m.per_document("answer")]
+
+
+def _share(truths: Sequence[Truth]) -> Worth | None:
+    """The share of the true among the known, and what it can be at least and at most; None where none is known."""
+    known = [truth for truth in truths if truth is not None]
+    if not known:
+        return None
+    hits, every = sum(known), len(truths)
+    return Worth(hits / len(known), hits / every, (hits + every - len(known)) / every)
+
+
+def _harmonic(p: float, r: float) -> float:
+    return 2 * p * r / (p + r) if p + r else 0.0

@@ -1,0 +1,122 @@
+"""The entailment matrix of one sample: claims of answer and reference against texts, as truths of three values.
+
+A cell is True where the claim is supported, False where it has another label, and None where it has none: whoever
+counts must say what becomes of what nobody knows, and `some`, `both`, `never` say it as Kleene's logic does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from claimeval.records import Assessment, Claim, Extraction, Label, Part, Reason, Sample
+
+Truth = bool | None
+"""True, False, or not known."""
+
+
+def some(truths: Iterable[Truth]) -> Truth:
+    """Whether one of them is true: not known where none is and one is not known. False of nothing."""
+    found: Truth = False
+    for truth in truths:
+        if truth:
+            return True
+        if truth is None:
+            found = None
+    return found
+
+
+def never(truth: Truth) -> Truth:
+    """The opposite; not known of what is not known."""
+    return None if truth is None else not truth
+
+
+def both(*truths: Truth) -> Truth:
+    """Whether all of them are true: False as soon as one is false, whatever the others are."""
+    return never(some(never(truth) for truth in truths))
+
+
+class Matrix(NamedTuple):
+    """What was found out about the claims of one sample."""
+
+    sample: Sample
+    extractions: Mapping[Part, Extraction]
+    columns: Mapping[tuple[Part, Part], Mapping[str, Assessment]]
+    """By part of the claims and evidence, each assessment by its claim's id."""
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        extractions: Mapping[Part, Extraction],
+        assessments: Iterable[Assessment],
+    ) -> Matrix:
+        """The matrix of a sample from its assessments in any order, those against single documents among them."""
+        part = {claim.id: of for of, extraction in extractions.items() for claim in extraction.claims}
+        columns: dict[tuple[Part, Part], dict[str, Assessment]] = {}
+        for assessment in assessments:
+            columns.setdefault((part[assessment.claim_id], assessment.against), {})[assessment.claim_id] = assessment
+        return cls(sample, extractions, columns)
+
+    def claims(self, of: Part) -> tuple[Claim, ...]:
+        """The claims of a part, none where it has no extraction."""
+        extraction = self.extractions.get(of)
+        return extraction.claims if extraction else ()
+
+    def labelled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
+        """Per claim of a part whether it has that label against a text."""
+        return self._read(of, against, lambda assessment: assessment.label == label)
+
+    def support(self, of: Part, against: Part) -> list[float | None]:
+        """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none."""
+        column = self.columns.get((of, against), {})
+        return [_support(column.get(claim.id)) for claim in self.claims(of)]
+
+    def per_document(self, of: Part) -> list[list[Truth]]:
+        """Per claim of a part whether each of the contexts alone supports it."""
+        size = len(self.sample.contexts)
+        places = ["contexts"] if size == 1 else [f"contexts.{rank}" for rank in range(1, size + 1)]
+        columns = [self.labelled(of, place) for place in places]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims(of)]
+
+    def relevant(self) -> list[Truth]:
+        """Per context whether it alone supports a claim of the reference."""
+        rows = self.per_document("reference")
+        return [some(column) for column in zip(*rows, strict=True)]
+
+    def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
+        """Why nothing can be said where these columns are needed; None where every one of them has claims."""
+        for of, against in needs:
+            extraction = self.extractions.get(of)
+            if extraction is None:
+                return "missing_input"
+            if not extraction.claims:
+                return extraction.failed_because or "no_claims"
+            if (of, against) not in self.columns:
+                return "no_evidence" if self.sample.documents(against) == () else "missing_input"
+        return None
+
+    def why_unknown(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
+        """The most frequent reason for what is not known in these columns."""
+        reasons = Counter(self._reasons(needs))
+        return reasons.most_common(1)[0][0] if reasons else "incomplete"
+
+    def _reasons(self, needs: Iterable[tuple[Part, Part]]) -> Iterator[Reason]:
+        wanted: Sequence[tuple[Part, Part]] = tuple(needs)
+        for (of, against), column in self.columns.items():
+            if (of, against.partition(".")[0]) in wanted:
+                yield from (a.unassessed_because for a in column.values() if a.unassessed_because)
+
+    def _read(self, of: Part, against: Part, says: Callable[[Assessment], bool]) -> list[Truth]:
+        column = self.columns.get((of, against), {})
+        found = [column.get(claim.id) for claim in self.claims(of)]
+        return [None if a is None or a.label == "unassessed" else says(a) for a in found]
+
+
+def _support(assessment: Assessment | None) -> float | None:
+    if assessment is None or assessment.label == "unassessed":
+        return None
+    if assessment.label == "supported":
+        return 1.0
+    return 0.5 if assessment.grade else 0.0

@@ -1,0 +1,198 @@
+"""The table of derived metrics: a name, the rows whose verdicts it reads, and what is read off them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from claimeval.derived import formulas
+from claimeval.derived.formulas import Formula, Worth
+from claimeval.derived.matrix import Matrix
+from claimeval.errors import UsageError, unknown
+from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.records import Part, Reason, Score
+
+
+class Derived(NamedTuple):
+    """One row that costs no call of its own."""
+
+    name: str
+    needs: tuple[str, ...]
+    """The metrics whose verdicts it is read off."""
+    formula: Formula
+    says: str
+    per_document: bool = False
+    """Whether it needs verdicts on single documents."""
+    of_nothing: Reason = "no_evidence"
+    """Why it is undefined where there is nothing to count."""
+
+    @property
+    def contradiction(self) -> bool:
+        """Whether it counts contradicted claims."""
+        return self.name.startswith("contradict")
+
+    @property
+    def pairs(self) -> tuple[tuple[Part, Part], ...]:
+        """What it needs assessed against what."""
+        return tuple((METRICS[name].claims_of, METRICS[name].against) for name in self.needs)
+
+
+_F, _P, _Q, _C = "faithfulness", "correctness", "coverage", "context_recall"
+
+DERIVED = {
+    row.name: row
+    for row in (
+        Derived("f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage"),
+        Derived("claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True),
+        Derived("context_precision", (_C,), formulas.context_precision, "contexts that have a gold claim", True),
+        Derived("context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True),
+        Derived("faithfulness_single", (_F,), formulas.faithfulness_single, "claims that a single context has", True),
+        Derived(
+            "noise_sensitivity_in_relevant",
+            (_F, _P, _C),
+            formulas.noise_in_relevant,
+            "wrong claims taken from relevant contexts",
+            True,
+        ),
+        Derived(
+            "noise_sensitivity_in_irrelevant",
+            (_F, _P, _C),
+            formulas.noise_in_irrelevant,
+            "wrong claims taken from irrelevant contexts",
+            True,
+        ),
+        Derived("hallucination", (_F, _P), formulas.hallucination, "wrong claims that no single context has", True),
+        Derived("self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has", True),
+        Derived("wrong_but_grounded", (_F, _P), formulas.wrong_but_grounded, "wrong claims that the contexts have"),
+        Derived("contradiction_rate", (_F,), formulas.contradiction_rate, "claims that the contexts contradict"),
+        *(
+            Derived(
+                f"{'contradicted' if wrong else 'not_found'}_{'on' if on else 'off'}_topic",
+                (_F, "on_topic"),
+                formulas.told_apart(wrong, on),
+                f"claims {'contradicted by' if wrong else 'not found in'} the contexts that "
+                f"{'bear' if on else 'do not bear'} on the question",
+            )
+            for wrong in (True, False)
+            for on in (True, False)
+        ),
+        *(
+            Derived(
+                f"nugget_{kind}{'_strict' if strict else ''}",
+                (_Q,) if vital == okay else (_Q, "vital"),
+                formulas.nuggets(vital, okay, strict=strict),
+                f"{kind} gold claims in the answer{', partial support not counted' if strict else ''}",
+                of_nothing="no_claims",
+            )
+            for kind, vital, okay in (("vital", 1.0, 0.0), ("all", 1.0, 1.0), ("weighted", 1.0, 0.5))
+            for strict in (False, True)
+        ),
+    )
+}
+
+NUMBERED: dict[str, tuple[float | None, tuple[str, ...], Callable[[float], Formula], str]] = {
+    "factscore": (10.0, (_F,), formulas.factscore, "faithfulness, less for answers of few claims"),
+    "f1": (None, (_F,), formulas.f1_at, "F1 of supported claims and of their number against {0}"),
+    "on_topic_f1": (
+        None,
+        (_F, "on_topic"),
+        lambda k: formulas.f1_at(k, on_topic=True),
+        "F1 of supported claims on topic and of their number against {0}",
+    ),
+}
+"""Rows with a number behind `@`: the number unless said (None: it must be said), needs, formula, words."""
+
+GROUPS = {
+    "ragchecker": (
+        *(_P, _Q, "f1", "claim_recall", "context_precision", "context_utilization"),
+        *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
+        *("hallucination", "self_knowledge", "faithfulness_single"),
+    ),
+    "told_apart": tuple(name for name in DERIVED if name.endswith("_topic")),
+    "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_")),
+}
+"""Names for several rows."""
+
+WITH_DOCUMENTS = (*(name for name, row in DERIVED.items() if row.per_document), "f1", "contradiction_rate")
+"""What is added, where its needs are fed, when claims are assessed per document and no metrics are named."""
+
+
+class Chosen(NamedTuple):
+    """The metrics of a run."""
+
+    rows: tuple[ClaimMetric, ...]
+    derived: tuple[str, ...] | None
+    """By name; None for those that come with the rows."""
+
+
+@lru_cache(maxsize=256)
+def derived(name: str) -> Derived:
+    """The derived row of that name, `factscore`, `f1@64`; UsageError where there is none."""
+    base, at, number = name.partition("@")
+    if not at and name in DERIVED:
+        return DERIVED[name]
+    if base in NUMBERED:
+        unless_said, needs, formula, says = NUMBERED[base]
+        if not at and unless_said is not None:
+            return Derived(name, needs, formula(unless_said), says)
+        if re.fullmatch(r"[1-9]\d{0,5}", number):
+            return Derived(name, needs, formula(float(number)), says.format(number))
+        raise UsageError(f"metric {name!r}: a number of claims is written behind @, as in {base}@64")
+    raise unknown("metric", name, [*METRICS, *DERIVED, *(f"{base}@64" for base in NUMBERED), *GROUPS])
+
+
+def is_derived(name: str) -> bool:
+    """Whether a name belongs here."""
+    return name in DERIVED or name.partition("@")[0] in NUMBERED
+
+
+def choose(specs: Iterable[str | ClaimMetric]) -> Chosen:
+    """The rows asked for, in that order, with those that derived ones among them need."""
+    given = [spec.strip() if isinstance(spec, str) else spec for spec in specs]
+    flat = [name for spec in given for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
+    asked = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
+    names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
+    said = rows(asked) if asked else ()
+    have = {row.name for row in said}
+    needed = dict.fromkeys(need for name in names for need in derived(name).needs)
+    return Chosen((*said, *(METRICS[name] for name in needed if name not in have)) or rows(()), names)
+
+
+def settle(chosen: Chosen, *, per_document: bool, three_way: bool) -> tuple[str, ...]:
+    """The derived rows of a run; UsageError for one asked for that cannot be read off what judges are asked.
+
+    Where none is named they come with verdicts on single documents: all that the chosen rows feed.
+    """
+    if chosen.derived is None:
+        pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
+        fed = [derived(name) for name in WITH_DOCUMENTS if per_document and set(derived(name).pairs) <= pairs]
+        return tuple(row.name for row in fed if three_way or not row.contradiction)
+    for row in map(derived, chosen.derived):
+        if row.per_document and not per_document:
+            raise UsageError(f"{row.name} is read off verdicts on single documents; add --per-document")
+        if row.contradiction and not three_way:
+            raise UsageError(f"{row.name} needs an assess prompt that tells contradicted from not found, as three_way")
+    return chosen.derived
+
+
+def scores(names: Sequence[str], matrix: Matrix) -> list[Score]:
+    """A score a row. Undefined where what it counts is not there, with the reason."""
+    return [_score(derived(name), matrix) for name in names]
+
+
+def _score(row: Derived, matrix: Matrix) -> Score:
+    if reason := matrix.lack(row.pairs):
+        return Score(metric=row.name, undefined_because=reason)
+    found = row.formula(matrix)
+    if isinstance(found, Worth):
+        return Score(metric=row.name, value=found.value, ends=(found.low, found.high))
+    if found is None:
+        return Score(metric=row.name, undefined_because=matrix.why_unknown(row.pairs))
+    if not found:
+        return Score(metric=row.name, undefined_because=row.of_nothing)
+    known = [truth for truth in found if truth is not None]
+    if not known:
+        return Score(metric=row.name, total=len(found), undefined_because=matrix.why_unknown(row.pairs))
+    return Score(metric=row.name, value=sum(known) / len(known), hits=sum(known), judged=len(known), total=len(found))
