@@ -93,10 +93,14 @@ class Report(NamedTuple):
             ],
             columns=[
                 "id",
-                *(name for m in self.manifest.metrics for name in (m.name, f"{m.name}_because")),
+                *(column for name in self._metrics for column in (name, f"{name}_because")),
             ],
         ).set_index("id")
-        return table.astype({metric.name: "float64" for metric in self.manifest.metrics})
+        return table.astype(dict.fromkeys(self._metrics, "float64"))
+
+    @property
+    def _metrics(self) -> tuple[str, ...]:
+        return (*(metric.name for metric in self.manifest.metrics), *self.manifest.derived)
 
 
 def score(

@@ -12,6 +12,7 @@ from claimeval.execution.side_by_side import side_by_side
 from claimeval.plan import Plan
 from claimeval.prompting import Prompt
 from claimeval.records import (
+    ASKED,
     Call,
     Claim,
     Document,
@@ -26,7 +27,7 @@ from claimeval.records import (
 from claimeval.steps import assess
 from claimeval.steps.call_record import call_record
 
-ONE_TEXT = frozenset({"answer", "reference", "question"})
+ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
 ATTEMPTS = 2
 """How often a question is put when the reply is no use or leaves claims out."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
+from claimeval.assessing import ATTEMPTS
 from claimeval.calls import Completion, Failure, Request
 from claimeval.execution import Executor
-from claimeval.pipeline import ATTEMPTS
 from claimeval.records import Call, Part, Reason
 from claimeval.steps.call_record import call_record
 

@@ -8,8 +8,8 @@ correctness           answer        reference    precision against the gold answ
 coverage              reference     answer       recall of the gold answer
 context_recall        reference     contexts     did retrieval bring what the gold answer needs
 reference_support     reference     gold texts   is the gold answer borne out by the texts it was made from
-on_topic              answer        question     has the claim to do with the question
-vital                 reference     question     must an answer have this claim to be a good one
+on_topic              answer        asked        has the claim to do with the question
+vital                 reference     asked        must an answer have this claim to be a good one
 ====================  ============  ===========  ==========================================
 
 The value of a sample is the share of its judged claims that are supported. The last two ask judges something else than
@@ -83,14 +83,14 @@ METRICS = {
         ClaimMetric(
             name="on_topic",
             claims_of="answer",
-            against="question",
+            against="asked",
             says="claims of the answer that bear on the question",
             prompt="weigh/on_topic",
         ),
         ClaimMetric(
             name="vital",
             claims_of="reference",
-            against="question",
+            against="asked",
             says="claims of the gold answer that a good answer must have",
             prompt="weigh/vital",
         ),
@@ -119,7 +119,7 @@ def metric(spec: str | ClaimMetric) -> ClaimMetric:
         name, claims_of, against = match.groups()
         if name in METRICS:
             raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
-        if "question" in (claims_of, against):
+        if "asked" in (claims_of, against):
             raise UsageError(f"metric {spec!r}: what claims have to do with the question is on_topic, or vital")
         return ClaimMetric(name=name, claims_of=claims_of, against=against)
     if spec.strip() not in METRICS:

@@ -13,10 +13,10 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 Part = str
-"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `question`, or a name in
-`Sample.evidence`. Of a set of documents, `contexts.3` is the third and `contexts~2` all of them in another order."""
+"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `asked` (the question), or a name
+in `Sample.evidence`. Of a set of documents, `contexts.3` is the third and `contexts~2` all of them in another order."""
 
-QUESTION: Part = "question"
+ASKED: Part = "asked"
 """What claims are weighed by, rather than searched for."""
 
 _SOME = re.compile(r"(.+)([.~])(\d{1,6})")
@@ -128,8 +128,8 @@ class Sample(Record):
             if self.answer is None:
                 return None
             return (Document(id="answer", text=self.answer),) if self.answer.strip() else ()
-        if part == QUESTION:
-            return (Document(id=QUESTION, text=self.question),)
+        if part == ASKED:
+            return (Document(id="question", text=self.question),)
         if part in self.evidence:
             return self.evidence[part]
         return self._some(part)

@@ -14,7 +14,7 @@ from claimeval.metrics import ClaimMetric
 from claimeval.panel.ballots import cast
 from claimeval.panel.learning import ErrorRates, Pattern, learn
 from claimeval.panel.voters import Voters
-from claimeval.records import QUESTION, Assessment, Part, SampleResult
+from claimeval.records import ASKED, Assessment, Part, SampleResult
 from claimeval.run import Manifest, RunWriter, Summary, Tallies
 
 
@@ -66,7 +66,7 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
     for result in results:
         part = {claim.id: claim.of for claim in result.claims}
         for a in result.assessments:
-            if a.against == QUESTION:
+            if a.against == ASKED:
                 continue
             own = voters.own_family(result.sample, part[a.claim_id], a.against)
             left_out = own if voters.panel.leave_own_family_out else frozenset()

@@ -29,6 +29,7 @@ from claimeval.panel import Panel
 from claimeval.panel.call_counts import CallTally
 from claimeval.panel.learning import ErrorRates
 from claimeval.panel.members import MemberTally
+from claimeval.panel.orders import OrderEffects, OrderTally
 from claimeval.panel.preference import Kinship, Preferences
 from claimeval.panel.summary import CallCounts, PanelSummary, SameFamily
 from claimeval.panel.tally import PanelTally
@@ -97,6 +98,8 @@ class Summary(Record):
     same_family: tuple[SameFamily, ...] = ()
     """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
     calls: CallCounts | None = None
+    orders: OrderEffects | None = None
+    """What other orders of the documents do to the labels, where they were asked about."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -327,6 +330,7 @@ class Tallies:
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
         self._calls = CallTally(tuple(models), panel)
+        self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
 
     @classmethod
     def of(cls, record: Manifest) -> Tallies:
@@ -356,6 +360,8 @@ class Tallies:
             self._panel.add(result)
         self._kinship.add(result.sample)
         self._calls.add(result)
+        if self._orders:
+            self._orders.add(result)
 
     def summary(self, *, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
         """What the samples so far come to; `rates` are what the vote rests on, where it does."""
@@ -373,6 +379,7 @@ class Tallies:
             panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
             same_family=self._kinship.summary(),
             calls=self._calls.summary(),
+            orders=self._orders.summary() if self._orders else None,
         )
 
 

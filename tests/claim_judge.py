@@ -1,10 +1,11 @@
 """A fake language model that understands claimeval's prompts and judges by a rule, so that scores can be foretold.
 
 It takes every sentence for a claim. A claim that contains the word WRONG is contradicted, one with MISSING is not
-found, any other is supported. A whole answer is unfaithful with either word and incorrect with WRONG; it is relevant
-unless it says PARTLY or OFFTOPIC, and one that does not know is noncommittal. A document has the grade that it names,
-as in GRADE3, else the highest where it shares half of the question's longer words, else 0. As a judge of the loopback
-server: `serve(Options(judge="tests.claim_judge:make"))`.
+found, one with FROM_alpha is supported if the evidence has the word alpha, any other is supported. PARTLY is partial
+support. A claim with ASIDE is off topic, or not vital. A whole answer is unfaithful with WRONG or MISSING and incorrect
+with WRONG; it is relevant unless it says PARTLY or OFFTOPIC, and one that does not know is noncommittal. A document has
+the grade that it names, as in GRADE3, else the highest where it shares half of the question's longer words, else 0. As
+a judge of the loopback server: `serve(Options(judge="tests.claim_judge:make"))`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 
 from tests.loopback.judge import Body, Judge, Reply, text_of
 
+_FROM = re.compile(r"FROM_(\w+)")
 _LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
@@ -40,9 +42,26 @@ def _claims(text: str) -> str:
     return json.dumps({"claims": [{"claim": s, "sentences": [n], "quote": s} for n, s in found]})
 
 
-def label(claim: str) -> str:
+def label(claim: str, evidence: str = "") -> str:
     """The rule."""
-    return "contradicted" if "WRONG" in claim else "not_found" if "MISSING" in claim else "supported"
+    if "WRONG" in claim:
+        return "contradicted"
+    lacks = any(word not in evidence for word in _FROM.findall(claim))
+    return "not_found" if lacks or "MISSING" in claim or "PARTLY" in claim else "supported"
+
+
+def word(claim: str, evidence: str, prompt: str) -> str:
+    """What the judge writes for a claim, in the words of the prompt's scale."""
+    said = label(claim, evidence)
+    if "- on_topic: " in prompt:
+        return "off_topic" if "ASIDE" in claim else "on_topic"
+    if "- vital: " in prompt:
+        return "okay" if "ASIDE" in claim else "vital"
+    if "- partial_support: " in prompt:
+        return "support" if said == "supported" else "partial_support" if "PARTLY" in claim else "not_support"
+    if "- yes: " in prompt:
+        return "yes" if said == "supported" else "no"
+    return said
 
 
 def _verdicts(text: str) -> str:
@@ -50,14 +69,13 @@ def _verdicts(text: str) -> str:
     if "SUPPORTED=" in text.rpartition("</claims>")[2]:
         lines = [line.removeprefix("- ") for line in claims.splitlines() if line]
         return "\n".join(f"{line} SUPPORTED={int(label(line) == 'supported')}" for line in lines)
-    binary = "- yes: " in text
-    words = {"supported": "yes"} if binary else {}
+    evidence = _within(text, "evidence")
     verdicts = [
         {
             "id": claim_id,
-            "reason": f"judged by rule: {label(claim)}",
+            "reason": f"judged by rule: {label(claim, evidence)}",
             "evidence": ["d1"],
-            "label": words.get(label(claim), "no") if binary else label(claim),
+            "label": word(claim, evidence, text),
         }
         for claim_id, claim in _LINE.findall(claims)
     ]

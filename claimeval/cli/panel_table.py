@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from claimeval.panel.orders import OrderEffects
 from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.panel.summary import Agreement, Dispute, PanelSummary, Preference
 from claimeval.run import Manifest, Summary
@@ -158,3 +159,21 @@ def _number(value: float | None) -> str:
 
 def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}"
+
+
+def print_orders(console: Console, orders: OrderEffects) -> None:
+    """What other orders of the documents do to the labels."""
+    within = f", 95 % interval {orders.ci[0]:.1%} to {orders.ci[1]:.1%}" if orders.ci else ""
+    rate = "" if orders.rate is None else f" ({orders.rate:.1%} of a sample's claims{within})"
+    console.print(
+        f"\n[bold]Order of the documents[/]: {orders.flipped} of {orders.claims} claims have another label in one of "
+        f"{orders.orders} other orders{rate}; {orders.lost} labels lose support, {orders.gained} gain it",
+        soft_wrap=True,
+    )
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    for name in ("evidence at rank", "labels", "supported"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for place in orders.places:
+        table.add_row(str(place.rank), str(place.labelled), f"{place.supported / place.labelled:.1%}")
+    if orders.places:
+        console.print(table)

@@ -10,8 +10,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from claimeval.cli.panel_table import MEMBERS, members, print_panel, range_of_members
+from claimeval.cli.panel_table import MEMBERS, members, print_orders, print_panel, range_of_members
 from claimeval.data.judged import RECORDED
+from claimeval.derived import derived
 from claimeval.records import Reason
 from claimeval.report.facts import Trouble
 from claimeval.report.troubles import Worst
@@ -33,11 +34,14 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
         console.print(f"[bold yellow]Note:[/] {escape(note)}.")
     console.print(_scores(summary))
     for name, metric in summary.metrics.items():
-        console.print(Padding(f"[dim]{escape(name)}: {_details(metric)}[/]", (0, 0, 0, 1)))
+        said = _counted(name, metric) if name in manifest.derived else _details(metric)
+        console.print(Padding(f"[dim]{escape(name)}: {said}[/]", (0, 0, 0, 1)))
     print_panel(console, manifest, summary)
+    if summary.orders:
+        print_orders(console, summary.orders)
     if sides := list(read_sides(folder)):
         print_sides(console, sides)
-    worst = Worst([metric.against for metric in manifest.metrics], WORST)
+    worst = Worst([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
     for result in read_results(folder):
         worst.add(result)
     if troubles := worst.troubles():
@@ -60,7 +64,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
 
 def _scores(summary: Summary) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    table.add_column("metric", no_wrap=True)
+    table.add_column("metric", overflow="fold")
     for name in ("mean", "95 % interval", "n", "missing", "micro", "bounds"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, metric in summary.metrics.items():
@@ -86,7 +90,7 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
     metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
     bounded = any(metric.bounds for metric in metrics.values())
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    table.add_column("metric", no_wrap=True)
+    table.add_column("metric", overflow="fold")
     for name in ("mean", "95 % interval", "n", "missing", *(("bounds",) if bounded else ())):
         table.add_column(name, justify="right", no_wrap=True)
     for name, metric in metrics.items():
@@ -113,6 +117,14 @@ def _details(metric: MetricSummary) -> str:
         parts.append(f"samples without a score: {_reasons(metric.missing)}")
     if range_ := range_of_members(metric):
         parts.append(range_)
+    return "; ".join(parts)
+
+
+def _counted(name: str, metric: MetricSummary) -> str:
+    """What a derived metric is, and of how many."""
+    parts = [derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")]
+    if metric.missing:
+        parts.append(f"samples without a score: {_reasons(metric.missing)}")
     return "; ".join(parts)
 
 

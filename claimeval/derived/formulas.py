@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from claimeval.derived.matrix import Matrix, Truth, both, never, some
+from claimeval.records import ASKED
 
 
 class Worth(NamedTuple):
@@ -105,7 +106,7 @@ def told_apart(contradicted: bool, on_topic: bool) -> Formula:
 
     def found(m: Matrix) -> Found:
         labels = m.labelled("answer", "contexts", "contradicted" if contradicted else "not_found")
-        bearing = m.labelled("answer", "question")
+        bearing = m.labelled("answer", ASKED)
         return [both(x, y if on_topic else never(y)) for x, y in zip(labels, bearing, strict=True)]
 
     return found
@@ -130,7 +131,7 @@ def f1_at(k: float, *, on_topic: bool = False) -> Formula:
     def found(m: Matrix) -> Found:
         supported = _f(m)
         if on_topic:
-            bearing = m.labelled("answer", "question")
+            bearing = m.labelled("answer", ASKED)
             supported = [
                 f if known else None for f, known in zip(supported, bearing, strict=True) if known is not False
             ]
@@ -151,7 +152,7 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
     """
 
     def found(m: Matrix) -> Found:
-        importance = m.labelled("reference", "question") if vital != okay else [True] * len(m.claims("reference"))
+        importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims("reference"))
         support = m.support("reference", "answer")
         known = [(vital if v else okay, s) for v, s in zip(importance, support, strict=True) if v is not None]
         known = [(w, s) for w, s in known if w]

@@ -12,7 +12,7 @@ from claimeval.panel.ballots import Ballot, Choice, cast, choice
 from claimeval.panel.learning import ErrorRates
 from claimeval.panel.settings import Panel
 from claimeval.panel.summary import Agreement, Dispute, Noise, PanelSummary, Preference
-from claimeval.records import QUESTION, Assessment, Claim, Sample, SampleResult, Verdict
+from claimeval.records import ASKED, Assessment, Claim, Sample, SampleResult, Verdict
 
 DISPUTES = 20
 """The claims that divide the judges most that a summary lists."""
@@ -40,7 +40,7 @@ class PanelTally:
         """Counts the verdicts of one sample in."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
-            if assessment.against == QUESTION:
+            if assessment.against == ASKED:
                 continue
             ballots = {ballot.judge: ballot for ballot in cast(assessment.verdicts, self._panel)}
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]

@@ -11,7 +11,7 @@ from claimeval.calls import Judge
 from claimeval.metrics import ClaimMetric
 from claimeval.plan import Plan
 from claimeval.prompting import Prompt
-from claimeval.records import ABSTAINED, QUESTION, Assessment, Part, SampleResult, Verdict, set_of
+from claimeval.records import ABSTAINED, ASKED, Assessment, Part, SampleResult, Verdict, set_of
 from claimeval.run import Manifest
 from claimeval.steps.assess import CLAIMS_PER_CALL
 
@@ -113,8 +113,9 @@ class Known:
 
     def _asked_the_same(self, of: Part, against: Part, plan: Plan) -> bool:
         """Whether the run asked the same of the claims of a part against a text, apart from who was asked."""
-        assert self._record is not None, "verdicts are taken over from a run"
-        if against == QUESTION:
+        if self._record is None:
+            return False
+        if against == ASKED:
             return _was(plan.prompt(of, against), self._record)
         return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
 

@@ -89,7 +89,8 @@ class Comparing:
     def __init__(self, a: Manifest, b: Manifest) -> None:
         self._a, self._b = a, b
         self.metrics = shared_metrics(a, b)
-        self._values: dict[str, list[tuple[float | None, float | None]]] = {m.name: [] for m in self.metrics}
+        names = (*(metric.name for metric in self.metrics), *(name for name in a.derived if name in b.derived))
+        self._values: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in names}
         self._shared = self._other_texts = self._other_claims = self._flipped = 0
         self._flips: list[Flip] = []
 
@@ -199,7 +200,8 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             "judges": ", ".join(judge.name for judge in manifest.judges),
             "extractor": manifest.extractor.name,
             **{f"{prompt.step} prompt": f"{prompt.name} ({prompt.digest[:8]})" for prompt in manifest.prompts},
-            "metrics": ", ".join(metric.name for metric in manifest.metrics),
+            "metrics": ", ".join([*(metric.name for metric in manifest.metrics), *manifest.derived]),
+            "documents": "one by one" if manifest.panel.per_document else "together",
         }
 
     before, after = told(a), told(b)

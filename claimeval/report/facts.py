@@ -110,6 +110,8 @@ class Facts(Record):
     cautions: tuple[Caution, ...]
     metrics: tuple[MetricFacts, ...]
     """In the order of the manifest."""
+    derived: dict[str, str]
+    """What the metrics are, in words, that are read off the verdicts of these."""
     sides: tuple[SideSummary, ...]
     """Scores that no judge gave."""
     judges: tuple[JudgeFacts, ...]

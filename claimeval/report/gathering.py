@@ -9,6 +9,7 @@ from pathlib import Path
 
 from claimeval import side_scores
 from claimeval.calls import Judge
+from claimeval.derived import derived
 from claimeval.prices import price
 from claimeval.records import Assessment, Call, Claim, Reason, SampleResult
 from claimeval.report.cautions import cautions
@@ -38,12 +39,14 @@ class Gathering:
         shorter = short([judge.name for judge in (*manifest.judges, manifest.extractor)])
         self._manifest = manifest
         self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._distributions = {metric.name: [0] * BINS for metric in manifest.metrics}
+        self._distributions = {
+            name: [0] * BINS for name in (*(metric.name for metric in manifest.metrics), *manifest.derived)
+        }
         self._judges = {
             judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in (*manifest.judges, manifest.extractor)
         }
         self._ranks = _RankTally()
-        self._worst = Worst(tuple(metric.against for metric in manifest.metrics))
+        self._worst = Worst(tuple(metric.against for metric in manifest.metrics if not metric.prompt))
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
@@ -79,6 +82,7 @@ class Gathering:
                 )
                 for metric in self._manifest.metrics
             ),
+            derived={name: derived(name).says for name in self._manifest.derived},
             sides=tuple(side_scores.read(folder)),
             judges=tuple(tally.facts() for tally in self._judges.values()),
             ranks=self._ranks.facts(),

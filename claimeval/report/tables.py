@@ -32,7 +32,7 @@ def plain(cell: Cell) -> Cell:
 
 
 def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
-    names = [metric.name for metric in manifest.metrics]
+    names = [*(metric.name for metric in manifest.metrics), *manifest.derived]
     parts = ("", "_because", "_supported", "_judged", "_claims")
     yield ["id", "question", "answer", "generator", *(f"{name}{part}" for name in names for part in parts)]
     for result in results:
@@ -52,7 +52,7 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     yield [*head, *(f"{shorter[judge]}: {word}" for judge in judges for word in said)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
-        for assessment in result.assessments:
+        for assessment in (*result.assessments, *result.cells):
             claim = claims[assessment.claim_id]
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding, assessment.against]

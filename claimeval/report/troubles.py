@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from claimeval.records import Assessment, Part, SampleResult
+from claimeval.records import ASKED, Assessment, Part, SampleResult
 from claimeval.report.facts import Trouble
 
 SHOWN = 10
@@ -34,7 +34,9 @@ class Worst:
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
         troubles = [
-            a for a in result.assessments if a.claim_id in of_answer and a.label in ("contradicted", "not_found")
+            a
+            for a in result.assessments
+            if a.claim_id in of_answer and a.label in ("contradicted", "not_found") and a.against != ASKED
         ]
         if troubles:
             worst = min(troubles, key=self._rank)

@@ -14,6 +14,7 @@ function drawOverview(main, run = 0) {
       worstClaims(facts, run),
       judgeTable(facts),
       facts.summary.panel && panelSection(facts, run),
+      Object.keys(facts.derived).length > 0 && derivedTable(facts),
       facts.sides.length > 0 && sideTable(facts.sides),
       facts.ranks.length > 0 && rankSection(facts.ranks),
     ].filter(Boolean),
@@ -176,9 +177,20 @@ function rankSection(ranks) {
   );
 }
 
+// Metrics that are counted from the verdicts of those above.
+function derivedTable({ derived, summary }) {
+  const rows = Object.entries(derived).map(([name, says]) => [name, says, summary.metrics[name]]);
+  return scoreTable("derived", "Read off these verdicts", "of what", rows);
+}
+
 // Scores that no judge gave: lexical, perplexity, reward.
 function sideTable(sides) {
-  const row = ([name, metric], kind) =>
+  const rows = sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map(([name, m]) => [name, kind, m]));
+  return scoreTable("sides", "Scores that no judge gave", "kind", rows);
+}
+
+function scoreTable(id, title, second, rows) {
+  const row = ([name, words, metric]) =>
     el(
       "tr",
       null,
@@ -186,9 +198,9 @@ function sideTable(sides) {
         "th",
         { scope: "row" },
         data(name),
-        metric.unit === "share" ? null : el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
+        (metric.unit ?? "share") === "share" ? null : el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
       ),
-      el("td", null, data(kind)),
+      el("td", null, data(words)),
       el("td", { class: "num" }, number(metric.mean)),
       el("td", { class: "num" }, range(metric.ci)),
       el("td", { class: "num" }, String(metric.n)),
@@ -204,19 +216,15 @@ function sideTable(sides) {
     );
   return el(
     "section",
-    { "aria-labelledby": "sides" },
-    el("h2", { id: "sides" }, "Scores that no judge gave"),
+    { "aria-labelledby": id },
+    el("h2", { id }, title),
     scrolling(
-      "sides",
+      id,
       el(
         "table",
         { class: "plain" },
-        columns([["metric"], ["kind"], ["mean", "num"], ["95 % interval", "num"], ["n", "num"], ["missing"]]),
-        el(
-          "tbody",
-          null,
-          sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map((entry) => row(entry, kind))),
-        ),
+        columns([["metric"], [second], ["mean", "num"], ["95 % interval", "num"], ["n", "num"], ["missing"]]),
+        el("tbody", null, rows.map(row)),
       ),
     ),
   );

@@ -1,0 +1,120 @@
+"""What the order of the documents does to the labels: how many flip, and how support depends on a document's place."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from claimeval.records import Assessment, Record, Sample, SampleResult, other_order, set_of
+from claimeval.statistics import mean_interval
+
+
+class Place(Record):
+    """One rank, where the document stood that claims rest on."""
+
+    rank: int
+    """From 1."""
+    labelled: int
+    """Labels given with that document there."""
+    supported: int
+    """Those that say it supports the claim."""
+
+
+class OrderEffects(Record):
+    """How labels change when the same documents are shown in other orders."""
+
+    orders: int
+    """Other orders, each asked about once."""
+    claims: int
+    """Claims with labels under two orders at least."""
+    flipped: int
+    """Those whose label is not the same under all orders."""
+    lost: int
+    """Labels of other orders that are not "supported" where that of the original order is."""
+    gained: int
+    """Labels of other orders that are "supported" where that of the original order is not."""
+    rate: float | None
+    """Mean over the samples of the share of flipped claims; None without claims."""
+    ci: tuple[float, float] | None
+    """95 % interval of it, samples being the resampled unit."""
+    places: tuple[Place, ...]
+    """By rank of the document that judges name most for a claim they find supported; claims that nobody names one for
+    are left out."""
+
+
+class OrderTally:
+    """Adds up the labels under other orders, sample by sample."""
+
+    def __init__(self, orders: int) -> None:
+        self._orders = orders
+        self._shares = array("d")
+        self._claims = self._flipped = self._lost = self._gained = 0
+        self._labelled: Counter[int] = Counter()
+        self._supported: Counter[int] = Counter()
+
+    def add(self, result: SampleResult) -> None:
+        """Counts one sample in."""
+        original = {(a.claim_id, a.against): a for a in result.assessments}
+        columns: dict[tuple[str, str], dict[int, Assessment]] = {}
+        for cell in result.cells:
+            place = cell.claim_id, set_of(cell.against)
+            _, mark, number = cell.against.rpartition("~")
+            if mark and place in original:
+                columns.setdefault(place, {0: original[place]})[int(number)] = cell
+        found = [
+            self._claim(result.sample, against, labelled)
+            for (_, against), by_order in columns.items()
+            if len(labelled := {n: a for n, a in by_order.items() if a.label != "unassessed"}) > 1
+        ]
+        if found:
+            self._shares.append(sum(found) / len(found))
+
+    def _claim(self, sample: Sample, against: str, by_order: Mapping[int, Assessment]) -> bool:
+        """Counts the labels of one claim under all orders; whether they differ."""
+        flipped = len({a.label for a in by_order.values()}) > 1
+        self._claims += 1
+        self._flipped += flipped
+        if 0 in by_order:
+            was = by_order[0].label == "supported"
+            now = [a.label == "supported" for n, a in by_order.items() if n]
+            self._lost += was * (len(now) - sum(now))
+            self._gained += (not was) * sum(now)
+        documents = [document.id for document in sample.documents(against) or ()]
+        if (best := _most_named(by_order.values(), documents)) is not None:
+            for number, assessment in by_order.items():
+                order = other_order(sample.id, number, len(documents)) if number else range(len(documents))
+                rank = list(order).index(best) + 1
+                self._labelled[rank] += 1
+                self._supported[rank] += assessment.label == "supported"
+        return flipped
+
+    def summary(self) -> OrderEffects:
+        """What the samples so far show."""
+        rate = mean_interval(self._shares)
+        return OrderEffects(
+            orders=self._orders,
+            claims=self._claims,
+            flipped=self._flipped,
+            lost=self._lost,
+            gained=self._gained,
+            rate=rate.value,
+            ci=None if rate.low is None or rate.high is None else (rate.low, rate.high),
+            places=tuple(
+                Place(rank=rank, labelled=n, supported=self._supported[rank])
+                for rank, n in sorted(self._labelled.items())
+            ),
+        )
+
+
+def _most_named(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
+    """The place, in the original order, of the document named most often for support; the first among equals."""
+    named = Counter(
+        document
+        for assessment in assessments
+        for verdict in assessment.verdicts
+        if verdict.label == "supported"
+        for document in set(verdict.evidence)
+    )
+    counts = [named[document] for document in documents]
+    return counts.index(max(counts)) if any(counts) else None

@@ -1,0 +1,74 @@
+"""Names of derived metrics, and what has to be asked for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.derived import DERIVED, GROUPS, Chosen, choose, derived, settle
+from claimeval.errors import UsageError
+from claimeval.metrics import METRICS, ClaimMetric
+
+
+def names(chosen: Chosen) -> tuple[list[str], tuple[str, ...] | None]:
+    return [row.name for row in chosen.rows], chosen.derived
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows", "read"),
+    [
+        (["faithfulness"], ["faithfulness"], ()),
+        (["f1"], ["correctness", "coverage"], ("f1",)),
+        (["coverage", "f1"], ["coverage", "correctness"], ("f1",)),
+        (["f1@64", "factscore"], ["faithfulness"], ("f1@64", "factscore")),
+        (["told_apart"], ["faithfulness", "on_topic"], GROUPS["told_apart"]),
+        (
+            ["on_policy=answer:policy", "hallucination"],
+            ["on_policy", "faithfulness", "correctness"],
+            ("hallucination",),
+        ),
+        (["f1", "f1"], ["correctness", "coverage"], ("f1",)),
+    ],
+)
+def test_rows_bring_what_they_need(asked: list[str], rows: list[str], read: tuple[str, ...]) -> None:
+    assert names(choose(asked)) == (rows, read)
+
+
+def test_every_row_needs_metrics_that_there_are() -> None:
+    assert all(set(row.needs) <= METRICS.keys() for row in DERIVED.values())
+    assert all(name in DERIVED or name in METRICS for group in GROUPS.values() for name in group)
+    assert not DERIVED.keys() & METRICS.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("f1@", "f1@64"), ("f1@0", "f1@64"), ("on_topic_f1", "on_topic_f1@64"), ("f1x", "unknown metric")],
+)
+def test_names_that_are_none(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        derived(name)
+
+
+def test_with_documents_all_that_is_fed_comes_along() -> None:
+    chosen = Chosen((METRICS["faithfulness"], METRICS["correctness"]), None)
+    assert settle(chosen, per_document=False, three_way=True) == ()
+    assert settle(chosen, per_document=True, three_way=True) == (
+        "faithfulness_single",
+        "hallucination",
+        "self_knowledge",
+        "contradiction_rate",
+    )
+    assert "contradiction_rate" not in settle(chosen, per_document=True, three_way=False)
+    assert settle(chosen._replace(derived=()), per_document=True, three_way=True) == ()
+
+
+def test_what_cannot_be_read_off_is_refused() -> None:
+    with pytest.raises(UsageError, match="add --per-document"):
+        settle(choose(["hallucination"]), per_document=False, three_way=True)
+    with pytest.raises(UsageError, match="three_way"):
+        settle(choose(["contradiction_rate"]), per_document=True, three_way=False)
+
+
+def test_the_part_for_the_question_is_not_for_rows_of_ones_own() -> None:
+    with pytest.raises(UsageError, match="on_topic"):
+        choose(["mine=answer:asked"])
+    assert choose([ClaimMetric(name="mine", claims_of="answer", against="contexts")]).rows[0].name == "mine"

@@ -1,0 +1,280 @@
+"""Claims against single documents, weighed by the question, and under other orders, with a real SDK on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claimeval as ce
+from claimeval.data.reading import read_samples
+from claimeval.derived import choose
+from claimeval.errors import UsageError
+from claimeval.plan import make_plan
+from claimeval.planning.walk import forecast
+from claimeval.records import Document, Sample, other_order
+from claimeval.store import Store
+from tests import claim_judge
+from tests.conftest import StartServer
+from tests.loopback import ThreadHandle
+from tests.loopback.judge import Body, Reply, text_of
+
+TOWER = {
+    "id": "tower",
+    "question": "What is the tower?",
+    "answer": "FROM_alpha it is high. FROM_beta it is old. FROM_alpha FROM_beta both. It is MISSING. It is WRONG.",
+    "contexts": ["alpha", "beta", "gamma"],
+    "reference_answers": ["FROM_alpha it is high. ASIDE FROM_zeta it has doors."],
+}
+ALONE = {
+    "id": "alone",
+    "question": "?",
+    "answer": "FROM_alpha it is.",
+    "contexts": ["alpha"],
+    "reference_answers": ["x."],
+}
+BARE = {"id": "bare", "question": "?", "answer": "It is.", "contexts": [], "reference_answers": ["It is."]}
+SINGLY = {"per_document": True}
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    """What the judge was asked, one text a call."""
+    return []
+
+
+@pytest.fixture
+def server(start_server: StartServer, asked: list[str]) -> ThreadHandle:
+    def answer(body: Body) -> Reply:
+        asked.append(text_of(body))
+        return claim_judge.answer(body)
+
+    return start_server(judge=answer)
+
+
+def spec(server: ThreadHandle, model: str = "judge") -> str:
+    return f"openai:{model}@{server.url}"
+
+
+def labels(report: ce.Report, against: str, of: str = "answer", at: int = 0) -> str:
+    found = report.results[at]
+    return "".join(
+        a.label[0] for a in (*found.assessments, *found.cells) if a.against == against and a.claim_id.startswith(of)
+    )
+
+
+def assessed(asked: list[str]) -> int:
+    return sum("<evidence>" in text for text in asked)
+
+
+def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHandle, asked: list[str]) -> None:
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
+    assert [labels(report, f"contexts.{rank}") for rank in (1, 2, 3)] == ["snnnc", "nsnnc", "nnnnc"]
+    assert labels(report, "contexts") == "sssnc"
+    assert assessed(asked) == 3 + 1
+    together = asked[-1]
+    assert "both" in together
+    assert "high" not in together.rpartition("<claims>")[2]
+    first = report.results[0].assessments[0].verdicts[0]
+    assert (first.label, first.evidence) == ("supported", ("1",))
+    assert report.results[0].score("faithfulness").value == 3 / 5
+
+
+def test_one_document_is_asked_about_once_and_none_not_at_all(server: ThreadHandle, asked: list[str]) -> None:
+    report = ce.score([ALONE, BARE], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
+    assert assessed(asked) == 1
+    assert [result.cells for result in report.results] == [(), ()]
+    assert report.results[1].score("faithfulness").undefined_because == "no_evidence"
+
+
+def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
+    report = ce.score([TOWER, ALONE, BARE], judges=[spec(server)], panel=SINGLY)
+    sent = len(server.exchanges())
+    found = {name: summary.mean for name, summary in report.summary.metrics.items()}
+    # tower: p = s n n n c, q = s n; the first context is relevant
+    tower = {score.metric: score.value for score in report.results[0].scores}
+    assert tower == {
+        "faithfulness": 3 / 5,
+        "correctness": 1 / 5,
+        "coverage": 1 / 2,
+        "context_recall": 1 / 2,
+        "claim_recall": 1 / 2,
+        "context_precision": 1 / 3,
+        "context_utilization": 1.0,
+        "faithfulness_single": 2 / 5,
+        "noise_sensitivity_in_relevant": 0.0,
+        "noise_sensitivity_in_irrelevant": 1 / 5,
+        "hallucination": 3 / 5,
+        "self_knowledge": 0.0,
+        "f1": pytest.approx(2 * 0.2 * 0.5 / 0.7),
+        "contradiction_rate": 1 / 5,
+    }
+    assert list(found) == list(tower)
+    again = ce.rejudge(report, metrics=["ragchecker"])
+    assert len(server.exchanges()) == sent
+    assert again.results[0].score("hallucination").value == 3 / 5
+    assert report.to_pandas()["hallucination"]["tower"] == 3 / 5
+
+
+def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: StartServer) -> None:
+    def sceptic(body: Body) -> Reply:
+        return Reply(str(claim_judge.answer(body).content).replace('"label": "supported"', '"label": "not_found"'))
+
+    other = start_server(judge=sceptic)
+    report = ce.score(
+        [TOWER],
+        judges=[spec(server), spec(other, "sceptic"), spec(server, "third")],
+        extractor=spec(server),
+        metrics=["faithfulness"],
+        panel=SINGLY,
+    )
+    assert labels(report, "contexts") == "sssnc"
+    by_judge = [[v.label[0] for v in a.verdicts] for a in report.results[0].assessments]
+    assert by_judge[0] == ["s", "n", "s"]
+    assert all(len(cell.verdicts) == 3 for cell in report.results[0].cells)
+    again = ce.rejudge(report, vote="unanimous")
+    assert labels(again, "contexts.1") == "unnnc"  # one sceptic is enough to leave the first claim without a label
+    assert len(other.exchanges()) == 3 + 1
+
+
+def test_a_run_without_single_documents_is_asked_only_about_these(server: ThreadHandle, asked: list[str]) -> None:
+    plain = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "correctness"])
+    sent = assessed(asked)
+    report = ce.rejudge(plain, panel=SINGLY)
+    assert assessed(asked) == sent + 3 + 1
+    assert report.results[0].score("faithfulness_single").value == 2 / 5
+    back = ce.rejudge(report, panel={"per_document": False})
+    assert assessed(asked) == sent + 3 + 1  # the store has it
+    assert [s.metric for s in back.results[0].scores] == ["faithfulness", "correctness", "contradiction_rate"]
+
+
+def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> None:
+    first = ce.score([TOWER, ALONE], judges=[spec(server)], panel=SINGLY)
+    sent = len(server.exchanges())
+    assert ce.score([TOWER, ALONE], judges=[spec(server)], panel=SINGLY) == first
+    assert len(server.exchanges()) == sent
+    first.save(tmp_path / "run")
+    assert ce.Report.load(tmp_path / "run").results == first.results
+
+
+def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["told_apart", "nuggets"])
+    found = {score.metric: score.value for score in report.results[0].scores}
+    assert found["on_topic"] == 1.0
+    assert found["vital"] == 1 / 2
+    assert found["contradicted_on_topic"] == 1 / 5
+    assert found["nugget_vital"] == 1.0
+    assert found["nugget_weighted"] == 1 / 1.5
+    names = [prompt.name for prompt in report.manifest.prompts]
+    assert names == ["extract/atomic", "assess/three_way", "weigh/on_topic", "weigh/vital"]
+
+
+def test_partial_support_counts_half(server: ThreadHandle) -> None:
+    sample = {**TOWER, "reference_answers": ["It is FROM_high high. PARTLY it is old."]}
+    report = ce.score([sample], judges=[spec(server)], metrics=["nuggets"], assess_prompt="partial")
+    found = {score.metric: score.value for score in report.results[0].scores}
+    assert (found["nugget_all"], found["nugget_all_strict"]) == (0.75, 0.5)
+    assert [a.grade for a in report.results[0].assessments if a.against == "answer"] == [2, 1]
+
+
+def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:
+    with pytest.raises(UsageError, match="takes a language model"):
+        ce.score([TOWER], judges=["local:lexical"], metrics=["on_topic"])
+    judges = [spec(server), "local:lexical"]
+    report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["told_apart"])
+    weighed = [a for a in report.results[0].assessments if a.against == "asked"]
+    assert [len(a.verdicts) for a in weighed] == [1] * 5
+
+
+def first_only(body: Body) -> Reply:
+    """A judge who reads the first document and forgets the rest."""
+    text = text_of(body)
+    head, _, rest = text.rpartition("<evidence>\n")
+    line, _, tail = rest.partition("\n")
+    forgetful = f"{head}<evidence>\n{line}\n</evidence>{tail.partition('</evidence>')[2]}"
+    return claim_judge.answer({**body, "messages": [{"role": "user", "content": forgetful if head else text}]})
+
+
+def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer) -> None:
+    server = start_server(judge=first_only)
+    sample = {**TOWER, "id": "orders", "answer": "FROM_alpha it is high.", "contexts": ["alpha", "beta"]}
+    report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], panel={"shuffles": 1})
+    assert (labels(report, "contexts"), labels(report, "contexts~1")) == ("s", "n")
+    orders = report.summary.orders
+    assert orders is not None
+    assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate) == (1, 1, 1, 0, 1.0)
+    assert [(p.rank, p.labelled, p.supported) for p in orders.places] == [(1, 1, 1), (2, 1, 0)]
+    assert report.results[0].score("faithfulness").value == 1.0
+
+
+def test_orders_are_the_same_each_time_and_all_different() -> None:
+    assert [other_order("x", n, 3) for n in range(1, 6)] == [other_order("x", n, 3) for n in range(1, 6)]
+    assert {other_order("x", n, 3) for n in range(1, 6)} == {
+        (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0),
+    }  # fmt: skip
+    assert other_order("x", 6, 3) != (0, 1, 2)
+    assert other_order("x", 1, 1) == (0,)
+    assert len({other_order("y", n, 40) for n in range(1, 20)}) == 19
+
+
+def test_parts_name_single_documents_and_orders() -> None:
+    contexts = tuple(Document(id=i, text=i) for i in "abc")
+    sample = Sample(id="s", question="Q?", contexts=contexts, evidence={"law.2": (contexts[0],)})
+    assert sample.documents("contexts.2") == (contexts[1],)
+    assert sample.documents("contexts.4") is None
+    assert sample.documents("contexts.0") is None
+    assert sample.documents("law.2") == (contexts[0],)
+    assert sample.documents("law.1") is None
+    assert {d.id for d in sample.documents("contexts~1") or ()} == set("abc")
+    assert sample.documents("contexts~1") != contexts
+    assert [d.text for d in sample.documents("asked") or ()] == ["Q?"]
+
+
+def test_one_place_of_a_set_is_evidence_like_any_other(server: ThreadHandle) -> None:
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["top=answer:contexts.1"])
+    assert report.results[0].score("top").value == 1 / 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"metrics": ["context_precision"]}, "add --per-document"),
+        ({"panel": {"per_document": True, "shuffles": 2}}, "order of documents matters"),
+        ({"metrics": ["told_apart"], "assess_prompt": "binary"}, "three_way"),
+    ],
+)
+def test_what_does_not_go_together_is_said(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        ce.score([TOWER], judges=["openai:m@http://127.0.0.1:9"], **arguments)
+
+
+def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:
+    one, two = (
+        ce.score([ALONE], judges=[spec(server)], metrics=["faithfulness"], panel=panel).manifest
+        for panel in ({}, SINGLY)
+    )
+    assert one.differs(two) == "panel"
+
+
+def test_the_plan_foretells_the_calls(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    file, cache = tmp_path / "data.jsonl", tmp_path / "store"
+    file.write_text("".join(json.dumps(sample) + "\n" for sample in (TOWER, ALONE, BARE)))
+    samples = list(read_samples(file))
+    chosen = choose(["faithfulness", "correctness"])
+    plan = make_plan([spec(server)], None, chosen, "atomic", "three_way", SINGLY)
+
+    def ahead() -> tuple[int, int]:
+        with Store(cache) as store:
+            return asyncio.run(forecast(samples, plan, store)).calls
+
+    assert ahead()[0] == 3 + 3 + 1 + 3  # extractions; three documents and one; the references
+    ce.score(file, judges=[spec(server)], metrics=["correctness"], cache=cache)
+    assert ahead() == (3 + 1, 3 + 1 + 1)  # and perhaps all documents together
+    sent = len(server.exchanges())
+    ce.score(file, judges=[spec(server)], metrics=["faithfulness", "correctness"], panel=SINGLY, cache=cache)
+    assert len(server.exchanges()) == sent + 5
+    assert ahead() == (0, 0)
