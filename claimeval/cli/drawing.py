@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.data.rows import read_rows
+from claimeval.data.rows import read_json_lines, read_rows
 from claimeval.data.sampling import Drawing, as_line, draw
 from claimeval.errors import UsageError
 
@@ -33,10 +33,11 @@ def draw_and_tell(
         raise UsageError(f"--out {out} is the log itself; choose another file")
     if as_json and out is None:
         raise UsageError("--json prints what was drawn: say with --out where the rows go")
-    found = draw(
-        read_rows(log), count, seed=seed, by=by, text=text, keep_copies=keep_copies, near=near, at_least=at_least
+    rows = read_json_lines(sys.stdin.buffer, "standard input") if str(log) == "-" else read_rows(log)
+    found = draw(rows, count, seed=seed, by=by, text=text, keep_copies=keep_copies, near=near, at_least=at_least)
+    lines = "".join(
+        as_line(drawn, "standard input" if str(log) == "-" else log.name, seed) + "\n" for drawn in found.rows
     )
-    lines = "".join(as_line(drawn, log.name, seed) + "\n" for drawn in found.rows)
     if out:
         out.write_text(lines, encoding="utf-8")
     else:

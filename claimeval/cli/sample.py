@@ -11,7 +11,12 @@ from claimeval.cli import options as o
 
 
 def sample(
-    log: Annotated[Path, typer.Argument(help="Questions as they were asked: .jsonl, .json, .csv or .parquet.")],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="Questions as they were asked: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."
+        ),
+    ],
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many rows to draw.")] = 200,
     by: Annotated[
         str | None,
@@ -51,6 +56,8 @@ def sample(
     which a question like it is drawn, for estimates about the whole log.
 
     Example: `claimeval sample log.jsonl --n 200 --by metadata.topic -o test.jsonl`
+
+    Example: `zcat logs/*.jsonl.gz | claimeval sample - --n 200 -o test.jsonl`
     """
     from claimeval.cli.drawing import draw_and_tell
 

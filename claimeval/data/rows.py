@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +42,8 @@ def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[Row]:
         raise DataError(f"{path} is a directory; give the file in it")
     if not path.exists():
         raise DataError(f"{path} does not exist")
+    if not path.is_file():
+        raise DataError(f"{path} is a pipe or a device, and data is read more than once; write it to a file first")
     readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".csv": _csv, ".parquet": _parquet}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -65,24 +67,29 @@ def _decoded(path: Path, line: int, data: bytes) -> str:
         ) from error
 
 
-def _json_lines(path: Path, on_error: OnError) -> Iterator[Row]:
+def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_at_error) -> Iterator[Row]:
+    """The rows of JSON Lines from anywhere, a pipe too; `name` is how messages call it."""
     number = 0
+    for line, data in enumerate(file, 1):
+        if not data.strip():
+            continue
+        number += 1
+        try:
+            row = _json_line(name, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data)
+        except DataError as error:
+            on_error(error)
+            continue
+        yield row
+
+
+def _json_lines(path: Path, on_error: OnError) -> Iterator[Row]:
     with path.open("rb") as file:
-        for line, data in enumerate(file, 1):
-            if not data.strip():
-                continue
-            number += 1
-            try:
-                row = _json_line(path, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data)
-            except DataError as error:
-                on_error(error)
-                continue
-            yield row
+        yield from read_json_lines(file, str(path), on_error)
 
 
-def _json_line(path: Path, line: int, number: int, data: bytes) -> Row:
-    place = f"{path}, line {line}"
-    text = _decoded(path, line, data)
+def _json_line(name: str, line: int, number: int, data: bytes) -> Row:
+    place = f"{name}, line {line}"
+    text = _decoded(Path(name), line, data)
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:

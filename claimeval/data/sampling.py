@@ -3,7 +3,8 @@
 Every question gets a number in [0, 1) from a seeded hash of its words, and those with the smallest numbers are drawn
 (bottom-k sampling, Cohen & Kaplan 2007). So each distinct question is as likely as any other however often it was
 asked, equal questions meet without a table of all that were seen, the order of the log does not matter, and a log that
-has grown keeps most of its draw.
+has grown keeps most of its draw. Strata draw with numbers of their own, so that a question that stands in several is no
+likelier to be drawn; once drawn for one, it is not drawn for another.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from claimeval.data.reading import ALIASES
 from claimeval.data.rows import Row
@@ -55,7 +56,7 @@ class Stratum(NamedTuple):
     """Whether the questions were counted; otherwise they are estimated to a few per cent."""
     drawn: int
     near_copies: int
-    """Rows left out of the draw because another one in it is nearly the same."""
+    """Rows left out of the draw because another one in it, perhaps of another stratum, is the same or nearly."""
 
 
 class Drawing(NamedTuple):
@@ -134,8 +135,10 @@ def draw(
     for row in rows:
         question = _question(row, text)
         words = " ".join(_WORDS.findall(question.casefold()))
-        key = f"{row.number}" if keep_copies else words or question
         stratum = _stratum(row, by) if by else ""
+        key = f"{row.number}" if keep_copies else words or question
+        if by:
+            key = f"{stratum}\n{key}"
         if stratum not in reservoirs:
             reservoirs[stratum] = _Reservoir(max(HELD, SPARE * count))
         reservoirs[stratum].offer(_number(key, seed), row, words)
@@ -144,16 +147,19 @@ def draw(
     sizes = {name: one.rows if keep_copies else one.questions() for name, one in sorted(reservoirs.items())}
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), at_least if by else 1)
+    different = None if keep_copies else Different(near)
     found: list[Drawn] = []
     strata = {}
-    for (name, size), share in zip(sizes.items(), shares, strict=True):
+    for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda one: one[0][1]):
         reservoir = reservoirs[name]
-        taken, near_copies = _different(reservoir.smallest(), share, 101.0 if keep_copies else near)
-        chance = min(1.0, len(taken) / max(1, size - near_copies))
+        taken, copies = _taken(reservoir.smallest(), share, different)
+        chance = min(1.0, len(taken) / max(1, size - copies))
         found += [Drawn(held.row, name if by else None, chance) for held in taken]
         exact = keep_copies or reservoir.exact
-        strata[name] = Stratum(reservoir.rows, size, exact, len(taken), near_copies)
-    return Drawing(tuple(sorted(found, key=lambda drawn: drawn.row.number)), strata)
+        strata[name] = Stratum(reservoir.rows, size, exact, len(taken), copies)
+    return Drawing(
+        tuple(sorted(found, key=lambda drawn: drawn.row.number)), {name: strata[name] for name in sorted(strata)}
+    )
 
 
 def as_line(drawn: Drawn, source: str, seed: int) -> str:
@@ -161,27 +167,40 @@ def as_line(drawn: Drawn, source: str, seed: int) -> str:
     origin: dict[str, object] = {"from": source, "row": drawn.row.number, "seed": seed}
     if drawn.stratum is not None:
         origin["stratum"] = drawn.stratum
-    origin["probability"] = round(drawn.probability, 6)
+    origin["probability"] = float(f"{drawn.probability:.6g}")
     return json.dumps({**drawn.row.fields, "drawn": origin}, ensure_ascii=False, default=str)
 
 
-def _different(held: list[_Held], count: int, near: float) -> tuple[list[_Held], int]:
-    """The first rows of which none is a near copy of an earlier one, and how many were left out for it."""
+def _taken(held: list[_Held], count: int, different: Different | None) -> tuple[list[_Held], int]:
+    """The first rows that are like none taken before, for another stratum either; and how many were left out for it."""
     taken: list[_Held] = []
     copies = 0
     for one in held:
         if len(taken) == count:
             break
-        if any(near_copies(one.words, other.words, near) for other in taken):
-            copies += 1
-        else:
+        if different is None or different.add(one.words):
             taken.append(one)
+        else:
+            copies += 1
     return taken, copies
 
 
-def near_copies(a: str, b: str, near: float = NEAR) -> bool:
-    """Whether two questions say nearly the same: alike in their words whatever the order, with the same numbers."""
-    return bool(fuzz.token_sort_ratio(a, b, score_cutoff=near)) and _NUMBERS.findall(a) == _NUMBERS.findall(b)
+class Different:
+    """Questions of which no two say nearly the same: alike in their words whatever the order, with the same numbers."""
+
+    def __init__(self, near: float = NEAR) -> None:
+        self._near = near
+        self._by_numbers: dict[tuple[str, ...], list[str]] = {}
+        """Words in alphabetical order, as `rapidfuzz.fuzz.token_sort_ratio` compares them."""
+
+    def add(self, question: str) -> bool:
+        """Takes a question in, unless it is nearly one that was taken in before."""
+        alike = self._by_numbers.setdefault(tuple(_NUMBERS.findall(question)), [])
+        words = " ".join(sorted(question.split()))
+        if process.extractOne(words, alike, scorer=fuzz.ratio, score_cutoff=self._near):
+            return False
+        alike.append(words)
+        return True
 
 
 def _number(key: str, seed: int) -> float:

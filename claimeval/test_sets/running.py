@@ -16,7 +16,7 @@ from pydantic import Field
 from claimeval import ir, judges, prompting
 from claimeval.calls import Judge
 from claimeval.carrying import Ending, carry_through
-from claimeval.data.sampling import near_copies
+from claimeval.data.sampling import Different
 from claimeval.errors import DataError, UsageError
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
@@ -135,6 +135,7 @@ async def run(
     kept: list[tuple[Document, Query]] = []
     rejected: Counter[str] = Counter()
     failures: Counter[str] = Counter()
+    different = Different()
     number = 0
     with (folder / WRITTEN).open("w", encoding="utf-8") as file:
 
@@ -145,7 +146,7 @@ async def run(
                 failures[found.failed_because] += 1
             queries = []
             for query in found.queries:
-                if query.kept and any(near_copies(_folded(query), _folded(other)) for _, other in kept):
+                if query.kept and not different.add(query.question.casefold()):
                     query = query.model_copy(update={"rejected": ("nearly the same as another",)})
                 if query.kept:
                     kept.append((texts[found.document], query))
@@ -193,10 +194,6 @@ async def run(
         ir.write_qrels({query.id: {document.id: 1} for document, query in kept}, file)
     (folder / SUMMARY).write_text(json.dumps(summary.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
     return Outcome(summary, ending)
-
-
-def _folded(query: Query) -> str:
-    return query.question.casefold()
 
 
 def _identity(plan: WritingPlan, documents: Iterable[Document]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.cli.conftest import Run
@@ -35,3 +37,18 @@ def test_the_log_is_not_written_over(claimeval: Run, tmp_path: Path) -> None:
     done = claimeval("sample", log, "-o", log)
     assert done.returncode == 2
     assert "is the log itself" in done.stderr
+
+
+def test_a_log_may_come_from_a_pipe(tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"query": f"{word}?"}) + "\n" for word in ("How", "Why", "Who"))
+    done = subprocess.run(
+        [sys.executable, "-m", "claimeval", "sample", "-", "-n", "2", "-o", "test.jsonl"],
+        cwd=tmp_path,
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [json.loads(line) for line in (tmp_path / "test.jsonl").read_text().splitlines()]
+    assert {row["drawn"]["from"] for row in rows} == {"standard input"}
+    assert "Test set: test.jsonl" in done.stdout

@@ -88,6 +88,23 @@ def test_strata_get_their_share_and_no_less_than_the_least() -> None:
     assert {drawn.probability for drawn in rare} == {15 / 20}
 
 
+def test_a_question_that_stands_in_several_strata_is_drawn_for_one() -> None:
+    names = words(60)
+    log = [
+        Row("", i, {"question": names[i % 60], "topic": topic})
+        for i, topic in enumerate(t for t in "abcd" for _ in names)
+    ]
+    found = draw(log, 40, seed=0, by="topic", at_least=0)
+    assert len(set(questions(found))) == len(found.rows) == 40
+    assert {one.drawn for one in found.strata.values()} == {10}
+    assert len(set(questions(draw(log, 60, seed=0, by="topic")))) == 60
+
+
+def test_probabilities_of_large_logs_keep_their_digits() -> None:
+    drawn = draw(rows("Why?"), 1, seed=0).rows[0]._replace(probability=200 / 123_456_789)
+    assert json.loads(as_line(drawn, "log", 0))["drawn"]["probability"] == pytest.approx(200 / 123_456_789, rel=1e-5)
+
+
 def test_rows_without_the_field_are_a_stratum() -> None:
     found = draw(rows("one", "two"), 2, seed=0, by="topic")
     assert list(found.strata) == ["(none)"]
