@@ -42,6 +42,16 @@ def matching_work(plan: GradingPlan, measures: Sequence[ir.Measure]) -> Work:
     )
 
 
+def settings(plan: GradingPlan) -> dict[str, str]:
+    """What decided the matches, in words."""
+    return {
+        "match": "judge",
+        "judges": ", ".join(judge.name for judge in plan.judges),
+        "prompt": f"{plan.prompt.name} {plan.prompt.digest[:12]}",
+        "vote": plan.panel.vote,
+    }
+
+
 def candidates(sample: Sample, per_call: int) -> Iterator[Candidates]:
     """The pairs that the texts leave open, by reference (`reference-1`, ...).
 

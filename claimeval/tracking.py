@@ -87,25 +87,26 @@ class _Run(NamedTuple):
     """Metric to sample to value."""
 
 
-def track(folders: Sequence[Path], metrics: Sequence[str] = ()) -> Tracked:
+def track(runs: Sequence[str | Path], metrics: Sequence[str] = ()) -> Tracked:
     """Lays the runs side by side in the order given, the oldest first; side scores are metrics too.
 
     Without `metrics` all that every run has. UsageError where a run lacks one, where a name means different things in
     two runs, and for fewer than two runs.
     """
+    folders = [Path(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
     names = _names(folders)
-    runs = [_read(folder, name) for folder, name in zip(folders, names, strict=True)]
-    shared = [metric for metric in runs[0].points if all(metric in run.points for run in runs)]
+    read = [_read(folder, name) for folder, name in zip(folders, names, strict=True)]
+    shared = [metric for metric in read[0].points if all(metric in run.points for run in read)]
     for metric in metrics:
         if metric not in shared:
             raise unknown("metric that all these runs have:", metric, shared)
     chosen = list(metrics) or shared
     if not chosen:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    _check_meaning(runs, chosen)
-    steps = list(itertools.pairwise(runs))
+    _check_meaning(read, chosen)
+    steps = list(itertools.pairwise(read))
     changes = {metric: [_change(a.values[metric], b.values[metric]) for a, b in steps] for metric in chosen}
     tested = [change.p_value for found in changes.values() for change in found if change.p_value is not None]
     adjusted = iter(holm(tested))
@@ -113,7 +114,7 @@ def track(folders: Sequence[Path], metrics: Sequence[str] = ()) -> Tracked:
         tracks=tuple(
             Track(
                 metric=metric,
-                points=tuple(run.points[metric] for run in runs),
+                points=tuple(run.points[metric] for run in read),
                 changes=tuple(
                     change if change.p_value is None else change.model_copy(update={"p_adjusted": next(adjusted)})
                     for change in found

@@ -42,6 +42,7 @@ LEVELS = (
         "answers",
         "side_judging",
         "matching",
+        "asking",
     },
     {"cli"},
 )

@@ -68,12 +68,6 @@ def match_by_judges(
         quote_and_tell(prospects(items, plan), way.cache, as_json=as_json)
         return
     rows = judged_rows(place, matching.matching_work(plan, asked), way)
-    settings = {
-        "match": "judge",
-        "judges": ", ".join(one.name for one in plan.judges),
-        "prompt": f"{plan.prompt.name} {plan.prompt.digest[:12]}",
-        "vote": plan.panel.vote,
-    }
-    summary = side_scores.write(place.folder, "retrieval", rows, retrieved.units(asked), settings)
+    summary = side_scores.write(place.folder, "retrieval", rows, retrieved.units(asked), matching.settings(plan))
     tell(summary, place.folder, {"pairs_judged": matching.judged_pairs(rows)}, as_json=as_json)
     gate(rows, max_missing)

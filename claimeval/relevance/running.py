@@ -145,6 +145,61 @@ def identity(plan: GradingPlan, items: Iterable[Candidates]) -> str:
     return digest.hexdigest()
 
 
+async def grade_all(
+    items: Iterable[Candidates],
+    plan: GradingPlan,
+    on_rows: Callable[[Sequence[Graded]], None],
+    *,
+    source: str,
+    cache: Path,
+    limits: Limits,
+    progress: Progress,
+    offline: bool = False,
+    batching: Batching | None = None,
+) -> Outcome:
+    """Grades all items; `on_rows` gets the grades item by item, in order. Goes on from the stored replies."""
+    tally = _Tally(plan)
+
+    def take(rows: Sequence[Graded]) -> None:
+        for row in rows:
+            tally.add(row)
+        on_rows(rows)
+
+    ending = await carry_through(
+        items,
+        lambda item, executor: grade(item, plan, executor),
+        judges=plan.judges,
+        cache=cache,
+        limits=limits,
+        progress=progress,
+        offline=offline,
+        on_result=take,
+        hopeless=lambda stopped: all(judge.name in stopped for judge in plan.judges),
+        run=identity(plan, items) if limits.capped else "",
+        batching=batching,
+    )
+    summary = RelevanceSummary(
+        complete=ending.complete,
+        source=source,
+        judges=plan.judges,
+        prompt=PromptRecord(
+            name=plan.prompt.name,
+            step=plan.prompt.step,
+            digest=plan.prompt.digest,
+            source=plan.prompt.source,
+            parameters=plan.prompt.parameters,
+        ),
+        scale=plan.scale,
+        panel=plan.panel,
+        per_call=plan.per_call,
+        counts=tally.counts(),
+        members=tally.members(),
+        alpha=tally.alpha(),
+        versions={"claimeval": version("claimeval")},
+    )
+    return Outcome(summary, ending, tally.qrels, tally.holes)
+
+
 async def run(
     items: Iterable[Candidates],
     plan: GradingPlan,
@@ -167,41 +222,30 @@ async def run(
         _check_same(folder, plan, source)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / QRELS).unlink(missing_ok=True)
-    tally = _Tally(plan)
     part = folder / f"{GRADES}.part"
     with part.open("w", encoding="utf-8") as file:
 
-        def take(rows: Sequence[Graded]) -> None:
-            for row in rows:
-                tally.add(row)
-                file.write(row.model_dump_json(exclude_defaults=True) + "\n")
+        def write(rows: Sequence[Graded]) -> None:
+            file.writelines(row.model_dump_json(exclude_defaults=True) + "\n" for row in rows)
 
-        ending = await _carry(items, plan, take, cache, limits, progress, offline, batching)
+        outcome = await grade_all(
+            items,
+            plan,
+            write,
+            source=source,
+            cache=cache,
+            limits=limits,
+            progress=progress,
+            offline=offline,
+            batching=batching,
+        )
     part.replace(folder / GRADES)
-    summary = RelevanceSummary(
-        complete=ending.complete,
-        source=source,
-        judges=plan.judges,
-        prompt=PromptRecord(
-            name=plan.prompt.name,
-            step=plan.prompt.step,
-            digest=plan.prompt.digest,
-            source=plan.prompt.source,
-            parameters=plan.prompt.parameters,
-        ),
-        scale=plan.scale,
-        panel=plan.panel,
-        per_call=plan.per_call,
-        counts=tally.counts(),
-        members=tally.members(),
-        alpha=tally.alpha(),
-        versions={"claimeval": version("claimeval")},
-    )
-    if ending.complete:
+    if outcome.ending.complete:
         with (folder / QRELS).open("w", encoding="utf-8") as file:
-            ir.write_qrels(tally.qrels, file)
-    (folder / SUMMARY).write_text(json.dumps(summary.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
-    return Outcome(summary, ending, tally.qrels, tally.holes)
+            ir.write_qrels(outcome.qrels, file)
+    shown = json.dumps(outcome.summary.model_dump(mode="json"), indent=1)
+    (folder / SUMMARY).write_text(shown + "\n", encoding="utf-8")
+    return outcome
 
 
 def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
@@ -223,31 +267,6 @@ def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
     for name, (old, new) in settings.items():
         if old != new:
             raise UsageError(f"{folder} holds grades with other {name}; choose another --out, or --overwrite them")
-
-
-async def _carry(
-    items: Iterable[Candidates],
-    plan: GradingPlan,
-    take: Callable[[Sequence[Graded]], None],
-    cache: Path,
-    limits: Limits,
-    progress: Progress,
-    offline: bool,
-    batching: Batching | None,
-) -> Ending:
-    return await carry_through(
-        items,
-        lambda item, executor: grade(item, plan, executor),
-        judges=plan.judges,
-        cache=cache,
-        limits=limits,
-        progress=progress,
-        offline=offline,
-        on_result=take,
-        hopeless=lambda stopped: all(judge.name in stopped for judge in plan.judges),
-        run=identity(plan, items) if limits.capped else "",
-        batching=batching,
-    )
 
 
 class _Tally:

@@ -1,0 +1,97 @@
+"""The front doors of `claimeval answers` and `claimeval answerability`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple, Unpack
+
+from claimeval.answerability import METRICS, answerability_plan, answerability_work
+from claimeval.answers.baseline import Baseline, baselines
+from claimeval.answers.rating import askable, rating_plan, rating_work
+from claimeval.api import NO_SETTINGS, PanelSettings, blocking, given, settings_given
+from claimeval.asking.how import How
+from claimeval.asking.reports import Given, SideReport, judged, material
+from claimeval.calls import Judge
+from claimeval.side_scores import SideRow, SideSummary
+
+_NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
+
+
+class Ratings(NamedTuple):
+    """Whole answers rated."""
+
+    scores: SideReport
+    baselines: tuple[Baseline, ...]
+    """How the yes and no stand to the claims, where a report or a run directory was given."""
+
+    @property
+    def summary(self) -> SideSummary:
+        return self.scores.summary
+
+    @property
+    def rows(self) -> tuple[SideRow, ...]:
+        return self.scores.rows
+
+
+def rate_answers(
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    ask: Sequence[str] | None = None,
+    prompts: Mapping[str, str] = _NO_PROMPTS,
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
+) -> Ratings:
+    """Has judges rate whole answers: `relevance`, `faithful`, `correct`; by default those that the samples can feed.
+
+    `judges`, `vote`, `tie` and `panel` are those of `score`; unless said, yes and no go by majority and relevance by
+    the median. `prompts` are names or paths by question. With a report or a run directory in place of the samples the
+    yes and no are held against its claims. `how` are further options of `score`, see `How`.
+    """
+    return blocking(
+        arate_answers(samples, judges=judges, ask=ask, prompts=prompts, vote=vote, tie=tie, panel=panel, **how)
+    )
+
+
+async def arate_answers(
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    ask: Sequence[str] | None = None,
+    prompts: Mapping[str, str] = _NO_PROMPTS,
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
+) -> Ratings:
+    """`rate_answers` for code that is itself asynchronous."""
+    given_samples, results = material(samples)
+    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
+    plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=said)
+    scores = await judged(
+        given_samples, rating_work(plan), "answers", dict.fromkeys(plan.metrics, "share"), plan.settings, how
+    )
+    return Ratings(scores, baselines(results, scores.rows) if results else ())
+
+
+def sort_answers(
+    samples: Given, *, judges: Sequence[str | Judge], prompt: str = "plain", **how: Unpack[How]
+) -> SideReport:
+    """Has judges tell refusals from answers: `answered`, and `right_to_answer` against `is_answerable`.
+
+    `how` are further options of `score`, see `How`.
+    """
+    return blocking(asort_answers(samples, judges=judges, prompt=prompt, **how))
+
+
+async def asort_answers(
+    samples: Given, *, judges: Sequence[str | Judge], prompt: str = "plain", **how: Unpack[How]
+) -> SideReport:
+    """`sort_answers` for code that is itself asynchronous."""
+    plan = answerability_plan(judges, prompt)
+    units = dict.fromkeys(METRICS, "share")
+    work = answerability_work(plan)
+    return await judged(material(samples).samples, work, "answerability", units, plan.settings, how)

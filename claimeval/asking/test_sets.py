@@ -1,0 +1,118 @@
+"""The front doors of `claimeval queries` and `claimeval sample`: test sets written by a judge, or drawn from a log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from claimeval.api import blocking, ended
+from claimeval.asking.how import How, means
+from claimeval.calls import Judge
+from claimeval.data.corpora import read_corpus
+from claimeval.data.reading import read_samples
+from claimeval.data.rows import read_rows
+from claimeval.data.sampling import AT_LEAST, NEAR, as_line
+from claimeval.data.sampling import draw as draw_rows
+from claimeval.records import Document, Sample
+from claimeval.test_sets.running import DATA, MadeSet, draw, run, writing_plan
+
+
+class WrittenSet(NamedTuple):
+    """Questions that the documents of a corpus answer."""
+
+    samples: tuple[Sample, ...]
+    """Those that were kept, with answer, passage and source document."""
+    summary: MadeSet
+
+
+def write_queries(
+    corpus: str | Path | Iterable[Document],
+    *,
+    judge: str | Judge,
+    out: str | Path,
+    checker: str | Judge | None = None,
+    n: int = 50,
+    per_document: int = 1,
+    seed: int = 0,
+    write_prompt: str = "plain",
+    check_prompt: str = "plain",
+    **how: Unpack[How],
+) -> WrittenSet:
+    """Has a judge write questions about `n` documents drawn from a corpus, and sorts out the useless ones.
+
+    `out` is the folder that gets the test set, its qrels and all that was rejected. `checker` looks a second time; the
+    writer unless said. `how` are further options of `score`, see `How`.
+    """
+    return blocking(
+        awrite_queries(
+            corpus,
+            judge=judge,
+            out=out,
+            checker=checker,
+            n=n,
+            per_document=per_document,
+            seed=seed,
+            write_prompt=write_prompt,
+            check_prompt=check_prompt,
+            **how,
+        )
+    )
+
+
+async def awrite_queries(
+    corpus: str | Path | Iterable[Document],
+    *,
+    judge: str | Judge,
+    out: str | Path,
+    checker: str | Judge | None = None,
+    n: int = 50,
+    per_document: int = 1,
+    seed: int = 0,
+    write_prompt: str = "plain",
+    check_prompt: str = "plain",
+    **how: Unpack[How],
+) -> WrittenSet:
+    """`write_queries` for code that is itself asynchronous."""
+    plan = writing_plan(judge, checker, write_prompt=write_prompt, check_prompt=check_prompt, per_document=per_document)
+    if isinstance(corpus, (str, Path)):
+        name, texts = Path(corpus).name, read_corpus(Path(corpus))
+    else:
+        name, texts = "documents", iter(corpus)
+    documents = draw(texts, n, seed)
+    outcome = await run(
+        documents,
+        plan,
+        Path(out),
+        corpus=name,
+        seed=seed,
+        **means(how, len(documents), "documents"),
+    )
+    ended(outcome.ending)
+    kept = tuple(read_samples(Path(out) / DATA)) if outcome.summary.kept else ()
+    return WrittenSet(kept, outcome.summary)
+
+
+def draw_sample(
+    log: str | Path,
+    n: int = 200,
+    *,
+    by: str | None = None,
+    at_least: int = AT_LEAST,
+    seed: int = 0,
+    text: str | None = None,
+    keep_copies: bool = False,
+    near: float = NEAR,
+) -> list[dict[str, Any]]:
+    """Draws a test set from a log of real questions, in one pass; its rows with `drawn` added, as `claimeval sample`.
+
+    `by` is a field whose values get their share each but `at_least` so many rows, `text` the field with the question
+    where it has none of the usual names. Equal questions are one, and of copies as near as `near` of 100 one stays;
+    `keep_copies` draws rows and not questions.
+    """
+    path = Path(log)
+    drawing = draw_rows(
+        read_rows(path), n, seed=seed, by=by, text=text, keep_copies=keep_copies, near=near, at_least=at_least
+    )
+    return [json.loads(as_line(drawn, path.name, seed)) for drawn in drawing.rows]
