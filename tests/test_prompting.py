@@ -26,6 +26,11 @@ VALUES: dict[str, dict[str, Value]] = {
         "claims": [{"id": "c1", "text": quoted("CLAIM"), "line": "CLAIM"}],
         "scale": [{"word": "supported", "meaning": "it holds"}, {"word": "not_found", "meaning": "it does not"}],
     },
+    "weigh": {
+        "question": quoted("Who?"),
+        "claims": [{"id": "c1", "text": quoted("He said {{7*7}}."), "line": "He said {{7*7}}."}],
+        "scale": [{"word": "vital", "meaning": "it must be there"}, {"word": "okay", "meaning": "it may"}],
+    },
     "rate": {
         "question": quoted("Who?"),
         "documents": [{"id": "d1", "text": quoted("He said {{7*7}}.")}],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -36,6 +36,7 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     for name, metric in summary.metrics.items():
         said = _counted(name, metric) if name in manifest.derived else _details(metric)
         console.print(Padding(f"[dim]{escape(name)}: {said}[/]", (0, 0, 0, 1)))
+    _print_missing(console, {name: summary[name].missing for name in manifest.derived})
     print_panel(console, manifest, summary)
     if summary.orders:
         print_orders(console, summary.orders)
@@ -99,12 +100,17 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
         ends = (_range(metric.bounds),) if bounded else ()
         table.add_row(escape(name + unit), _number(metric.mean), _range(metric.ci), str(metric.n), missing, *ends)
     console.print(table)
-    reasons: dict[str, list[str]] = {}
-    for name, metric in metrics.items():
-        if metric.missing:
-            reasons.setdefault(", ".join(f"{n} {reason}" for reason, n in metric.missing.items()), []).append(name)
-    for reason, names in reasons.items():
-        console.print(Padding(f"[dim]missing: {escape(reason)} ({escape(', '.join(names))})[/]", (0, 0, 0, 1)))
+    _print_missing(console, {name: metric.missing for name, metric in metrics.items()})
+
+
+def _print_missing(console: Console, missing: Mapping[str, Mapping[str, int]]) -> None:
+    """Why samples have no score, metrics that miss the same together."""
+    names: dict[str, list[str]] = {}
+    for name, reasons in missing.items():
+        if reasons:
+            names.setdefault(", ".join(f"{n} {reason}" for reason, n in reasons.items()), []).append(name)
+    for said, those in names.items():
+        console.print(Padding(f"[dim]missing: {escape(said)} ({escape(', '.join(those))})[/]", (0, 0, 0, 1)))
 
 
 def _details(metric: MetricSummary) -> str:
@@ -122,10 +128,7 @@ def _details(metric: MetricSummary) -> str:
 
 def _counted(name: str, metric: MetricSummary) -> str:
     """What a derived metric is, and of how many."""
-    parts = [derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")]
-    if metric.missing:
-        parts.append(f"samples without a score: {_reasons(metric.missing)}")
-    return "; ".join(parts)
+    return derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")
 
 
 def _reasons(counts: dict[Reason, int]) -> str:
