@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -103,7 +104,7 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
     _print_missing(console, {name: metric.missing for name, metric in metrics.items()})
 
 
-def _print_missing(console: Console, missing: Mapping[str, Mapping[str, int]]) -> None:
+def _print_missing(console: Console, missing: Mapping[str, Mapping[Any, int]]) -> None:
     """Why samples have no score, metrics that miss the same together."""
     names: dict[str, list[str]] = {}
     for name, reasons in missing.items():
