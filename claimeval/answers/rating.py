@@ -51,13 +51,20 @@ class RatingPlan(NamedTuple):
         return {
             "judges": ", ".join(judge.name for judge in self.judges),
             **{f"{one.question.name}: prompt": f"{one.prompt.name} {one.prompt.digest[:12]}" for one in self.asked},
-            **{f"{one.question.name}: vote": one.panel.vote for one in self.asked},
+            **{f"{one.question.name}: vote": _counted(one.panel) for one in self.asked},
         }
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What makes two plans one."""
         return tuple((one.question, one.prompt.digest, one.panel) for one in self.asked)
+
+
+def _counted(settings: panel.Panel) -> str:
+    """How opinions are counted, in words; what is usual goes without saying."""
+    said = {"tie": settings.tie, "quorum": settings.quorum, "replicates": settings.replicates}
+    usual = {"tie": "abstain", "quorum": None, "replicates": 1}
+    return ", ".join([settings.vote, *(f"{name} {value}" for name, value in said.items() if value != usual[name])])
 
 
 def metrics_of(question: AnswerQuestion) -> tuple[str, ...]:

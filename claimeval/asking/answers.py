@@ -8,11 +8,13 @@ from typing import NamedTuple, Unpack
 
 from claimeval.answerability import METRICS, answerability_plan, answerability_work
 from claimeval.answers.baseline import Baseline, baselines
+from claimeval.answers.members import Members, kin, members
 from claimeval.answers.rating import askable, rating_plan, rating_work
 from claimeval.api import NO_SETTINGS, PanelSettings, blocking, given, settings_given
 from claimeval.asking.how import How
 from claimeval.asking.reports import Given, SideReport, judged, material
 from claimeval.calls import Judge
+from claimeval.panel.summary import SameFamily
 from claimeval.side_scores import SideRow, SideSummary
 
 _NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
@@ -24,6 +26,10 @@ class Ratings(NamedTuple):
     scores: SideReport
     baselines: tuple[Baseline, ...]
     """How the yes and no stand to the claims, where a report or a run directory was given."""
+    members: dict[str, Members]
+    """Per question what each judge said, and how far they agree."""
+    same_family: tuple[SameFamily, ...]
+    """The judges of the family that wrote answers here."""
 
     @property
     def summary(self) -> SideSummary:
@@ -71,10 +77,11 @@ async def arate_answers(
     given_samples, results = material(samples)
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=said)
-    scores = await judged(
-        given_samples, rating_work(plan), "answers", dict.fromkeys(plan.metrics, "share"), plan.settings, how
-    )
-    return Ratings(scores, baselines(results, scores.rows) if results else ())
+    family = kin(given_samples, plan)
+    units = dict.fromkeys(plan.metrics, "share")
+    scores = await judged(given_samples, rating_work(plan), "answers", units, plan.settings, how)
+    held = baselines(results, scores.rows) if results else ()
+    return Ratings(scores, held, members(scores.rows, plan), family)
 
 
 def sort_answers(

@@ -1,0 +1,102 @@
+"""The judges of a panel beside its rating: what each said, how far they agree, and whose family wrote the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from claimeval.answers.baseline import Share
+from claimeval.answers.opinions import Asked
+from claimeval.answers.rating import RatingPlan
+from claimeval.errors import UsageError
+from claimeval.panel.ballots import cast
+from claimeval.panel.preference import Kinship
+from claimeval.panel.summary import SameFamily
+from claimeval.records import Reason, Record, Sample, Verdict
+from claimeval.side_scores import SideRow
+from claimeval.statistics import krippendorff_alpha
+
+
+class Member(Record):
+    """What one judge said to one question."""
+
+    words: dict[str, int]
+    """How often it gave each word; its repeats are one."""
+    holes: dict[Reason, int]
+    """Answers that it was asked about and gave no rating, by reason."""
+
+
+class Members(Record):
+    """The judges of one question."""
+
+    judges: dict[str, Member]
+    alpha: Share | None
+    """Krippendorff's alpha, ordinal for more than two words; None for a single judge."""
+
+
+def members(rows: Iterable[SideRow], plan: RatingPlan) -> dict[str, Members]:
+    """Per question what each judge said, from what the rows keep of it."""
+    every = list(rows)
+    return {
+        one.question.name: _members([row.details.get(one.question.name) for row in every], one) for one in plan.asked
+    }
+
+
+def _members(said: Iterable[object], asked: Asked) -> Members:
+    question = asked.question
+    words: dict[str, Counter[str]] = {}
+    holes: dict[str, Counter[Reason]] = {}
+    ratings: list[dict[str, int]] = []
+    for opinions in said:
+        if not isinstance(opinions, list):
+            continue
+        given = {}
+        for ballot in cast([_verdict(opinion, asked) for opinion in opinions], asked.panel):
+            counts, gaps = words.setdefault(ballot.judge, Counter()), holes.setdefault(ballot.judge, Counter())
+            if isinstance(ballot.choice, int):
+                counts[question.word(ballot.choice)] += 1
+                given[ballot.judge] = ballot.choice
+            elif ballot.because:
+                gaps[ballot.because] += 1
+        ratings.append(given)
+    judges = {
+        name: Member(words={word: counts[word] for word in question.words}, holes=dict(holes[name].most_common()))
+        for name, counts in words.items()
+    }
+    return Members(judges=judges, alpha=_alpha(ratings, asked, list(judges)))
+
+
+def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
+    word, name = opinion[asked.question.field], str(opinion["judge"])
+    if not isinstance(word, str):
+        because = opinion["failed_because"]
+        return Verdict.model_validate(
+            {"claim_id": "answer", "judge": name, "label": "unassessed", "unassessed_because": because}
+        )
+    grade = asked.question.grade(word)
+    return Verdict(claim_id="answer", judge=name, label=asked.question.grades.label(grade), grade=grade)
+
+
+def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: list[str]) -> Share | None:
+    if len(judges) < 2:
+        return None
+    found = krippendorff_alpha(
+        [[given.get(name) for name in judges] for given in ratings],
+        scale="ordinal" if len(asked.question.words) > 2 else "nominal",
+        labels=asked.question.grades.steps,
+    )
+    return Share(value=found.value, low=found.low, high=found.high, n=found.n)
+
+
+def kin(samples: Iterable[Sample], plan: RatingPlan) -> tuple[SameFamily, ...]:
+    """The judges of the family that wrote answers here; UsageError where the panel calls that an error."""
+    kinship = Kinship({judge.name: judge.model for judge in plan.judges}, None, plan.families)
+    for sample in samples:
+        kinship.add(sample.model_copy(update={"reference_author": None}))
+    found = kinship.summary()
+    if found and any(one.panel.on_same_family == "error" for one in plan.asked):
+        raise UsageError(
+            f"judge {found[0].name!r} is of the family {found[0].family!r}, which wrote answers here; take another "
+            "judge, or say what to do with --on-same-family warn or exclude"
+        )
+    return found

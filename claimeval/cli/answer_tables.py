@@ -1,0 +1,85 @@
+"""The tables of `claimeval answers`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from claimeval.answers.baseline import Baseline, Share, words
+from claimeval.answers.members import Members
+from claimeval.answers.rating import RatingPlan
+from claimeval.panel.summary import SameFamily
+from claimeval.report.names import short
+
+SHOWN = 10
+"""Samples where whole answer and claims part that are named; `--json` names all."""
+
+
+def print_members(found: Mapping[str, Members]) -> None:
+    """What each judge of a panel said, and how far they agree; nothing for a single judge."""
+    console = Console(highlight=False, emoji=False)
+    for question, one in found.items():
+        if one.alpha is None:
+            continue
+        table = Table(box=None, header_style="bold", padding=(0, 1))
+        table.add_column(question, no_wrap=True)
+        said = next(iter(one.judges.values())).words
+        for name in (*said, "holes"):
+            table.add_column(name, justify="right", no_wrap=True)
+        shorter = short(list(one.judges))
+        for name, member in one.judges.items():
+            holes = ", ".join(f"{n} {reason}" for reason, n in member.holes.items()) or "0"
+            table.add_row(escape(shorter[name]), *map(str, member.words.values()), holes)
+        console.print(table)
+        value, ends, n = _cells(one.alpha)
+        console.print(f" Krippendorff's alpha: {value}{f' ({ends})' if ends else ''}, {n} answers", style="dim")
+
+
+def print_family(found: Sequence[SameFamily], plan: RatingPlan) -> None:
+    """Judges that rated answers of their own family, and what was done about it."""
+    settings = plan.asked[0].panel
+    deed = "were not asked about these"
+    if settings.on_same_family != "exclude":
+        deed = "have no vote on these" if settings.leave_own_family_out else "may favour these"
+    console = Console(highlight=False, emoji=False)
+    for one in found:
+        console.print(
+            f" Note: {one.name} and {one.samples} of the answers are of one family ({one.family}); judges {deed}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def print_baselines(held: Sequence[Baseline]) -> None:
+    """Whole-answer ratings and claims side by side, and where they part."""
+    if not held:
+        return
+    console = Console(highlight=False, emoji=False)
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    table.add_column("whole answer against claims", no_wrap=True)
+    for name in ("share", "95 % interval", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in held:
+        rows = {
+            f"{one.rating}: yes": one.whole,
+            f"{one.metric}: every claim supported": one.claims,
+            "  agreement": one.agreement,
+            "  kappa": one.kappa,
+        }
+        for name, share in rows.items():
+            table.add_row(escape(name), *_cells(share))
+    console.print(table)
+    for one in held:
+        shown = ", ".join(words(apart) for apart in one.apart[:SHOWN])
+        rest = f", and {len(one.apart) - SHOWN} more" if len(one.apart) > SHOWN else ""
+        text = f"{one.rating} and {one.metric} part in {len(one.apart)} of {one.agreement.n}"
+        console.print(f" {text}{': ' if shown else ''}{shown}{rest}", style="dim", markup=False, soft_wrap=True)
+
+
+def _cells(share: Share) -> tuple[str, str, str]:
+    value = "-" if share.value is None else f"{share.value:.3f}"
+    ends = "" if share.low is None or share.high is None else f"{share.low:.2f} to {share.high:.2f}"
+    return value, ends, str(share.n)
