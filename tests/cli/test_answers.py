@@ -11,6 +11,7 @@ from claimeval import side_scores
 from tests.claim_judge import answer
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
+from tests.execution.batch_runs import spec
 from tests.loopback.judge import Body, Reply, text_of
 
 ROWS = [
@@ -132,3 +133,15 @@ def test_what_the_caller_can_mend_is_said_before_any_call(
     done = claimeval("answers", data, "-j", "openai:m@http://127.0.0.1:9/v1", *options)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_ratings_through_batches_are_the_ratings_online(
+    claimeval: Run, data: Path, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    command = ("answers", data, "-j", spec(server, "openai"))
+    assert claimeval(*command, "-o", "online", "--cache", "one").returncode == 0
+    done = claimeval(*command, "-o", "batch", "--cache", "two", "--batch")
+    assert done.returncode == 0, done.stderr
+    online, batch = (tmp_path / "here" / run / "scores" / "answers.jsonl" for run in ("online", "batch"))
+    assert batch.read_text() == online.read_text()
