@@ -146,6 +146,14 @@ class Sample(Record):
             return tuple(documents[i] for i in other_order(self.id, number, len(documents)))
         return documents[number - 1 : number] or None
 
+    def ranks(self, part: Part) -> tuple[int, ...]:
+        """The places, from 1, that the documents of a part have in their whole set in its own order."""
+        whole, found = set_of(part), self.documents(part) or ()
+        if whole == part or part in self.evidence:
+            return tuple(range(1, len(found) + 1))
+        number = int(part[len(whole) + 1 :])
+        return (number,) if part[len(whole)] == "." else tuple(i + 1 for i in other_order(self.id, number, len(found)))
+
     def text(self, part: Part) -> str | None:
         """The part as one text to take claims from; several documents are joined by a blank line."""
         if part == "answer":

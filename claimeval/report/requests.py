@@ -14,7 +14,7 @@ from typing import NamedTuple
 from claimeval.calls import ExtractTask, Request
 from claimeval.errors import PromptError
 from claimeval.prompting import Prompt, quoted
-from claimeval.records import Call, SampleResult
+from claimeval.records import Call, Part, Sample, SampleResult
 from claimeval.run import Manifest
 from claimeval.steps import assess, extract
 
@@ -93,24 +93,24 @@ class Rebuilder:
         return assess.ask(prompt, judge, [claims[i] for i in call.claim_ids], documents, question, **again)
 
 
-def pack(request: Request, question: str, literals: Literals) -> Packed:
-    """The request in pieces."""
-    places = sorted(_places(request, question), key=lambda place: -len(place.known))
+def pack(request: Request, sample: Sample, against: Part, literals: Literals) -> Packed:
+    """The request in pieces. Documents are referred to by their place in the whole set and its own order."""
+    places = sorted(_places(request, sample, against), key=lambda place: -len(place.known))
     return Packed(
         tuple(Message(m.role, tuple(_cut(m.content, places, literals))) for m in request.messages),
         None if request.response_schema is None else literals.number(request.response_schema),
     )
 
 
-def _places(request: Request, question: str) -> list[_Place]:
+def _places(request: Request, sample: Sample, against: Part) -> list[_Place]:
     """The texts of the sample that can stand in a request, and what refers to each."""
     task = request.task
     assert task is not None, "every step gives its request a task"
-    found: list[tuple[str, str]] = [(question, "q")]
+    found: list[tuple[str, str]] = [(sample.question, "q")]
     if isinstance(task, ExtractTask):
         found += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
     else:
-        for i, document in enumerate(task.documents, 1):
+        for i, document in zip(sample.ranks(against), task.documents, strict=True):
             found += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
         found += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
     return [_Place(quoted(text)[1:-1], name) for text, name in found if len(text) >= SHORTEST]

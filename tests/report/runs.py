@@ -9,6 +9,7 @@ from pathlib import Path
 
 from claimeval.calls import AssessTask, Failure, Outcome, Request
 from claimeval.metrics import ClaimMetric, rows
+from claimeval.panel import Panel
 from claimeval.pipeline import evaluate
 from claimeval.plan import Plan
 from claimeval.records import Claim, Document, Sample, SampleResult
@@ -37,6 +38,7 @@ TOWER = Sample(
 BRIDGE = TOWER.model_copy(
     update={"id": "bridge", "question": "Where is the bridge?", "answer": "The bridge is old.", "metadata": {}}
 )
+_ALONE = Panel()
 TOWER_SAYS = {"It is 90 metres high.": "contradicted", "Its keeper was a poet.": "not_found"}
 
 
@@ -79,6 +81,8 @@ def make(
     metrics: Sequence[str | ClaimMetric] = ("faithfulness", "coverage"),
     failing: Sequence[str] = (),
     assess_prompt: str = "three_way",
+    panel: Panel = _ALONE,
+    derived: tuple[str, ...] = (),
     data: str = "/somewhere/towers.jsonl",
     notes: tuple[str, ...] = (),
     revise: Callable[[SampleResult], SampleResult] = lambda result: result,
@@ -89,9 +93,9 @@ def make(
     """
     says = {"strict": TOWER_SAYS} if says is None else says
     settings: Plan = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
-    settings = settings._replace(metrics=rows(metrics), extractor=judge("taker"))
+    settings = settings._replace(metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
     record = manifest(settings, notes, data)
-    tallies = Tallies(settings.metrics, notes, settings.judges, settings.extractor, settings.panel)
+    tallies = Tallies.of(record)
     writer = RunWriter(folder, record)
     for sample in samples:
         result = revise(asyncio.run(evaluate(sample, settings, Rule(says, failing))))

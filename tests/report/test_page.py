@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from claimeval.errors import DataError, UsageError
+from claimeval.panel import Panel
 from claimeval.prompting import quoted
+from claimeval.records import set_of
 from claimeval.report import assets, forms
 from claimeval.report.requests import Literals, Rebuilder, pack
 from claimeval.run import load_manifest, read_results, to_line
@@ -92,10 +94,19 @@ def test_large_runs_are_cut_into_chunks(tmp_path: Path, monkeypatch: pytest.Monk
     assert starts[1] == len(unpacked(page, "chunk-0")["results"])
 
 
-@pytest.mark.parametrize("prompt", ["three_way", "binary", "tags"])
-def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, prompt: str) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "settings"),
+    [
+        ("three_way", Panel()),
+        ("binary", Panel()),
+        ("tags", Panel()),
+        ("three_way", Panel(per_document=True)),
+        ("three_way", Panel(shuffles=2)),
+    ],
+)
+def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, prompt: str, settings: Panel) -> None:
     sample = TOWER.model_copy(update={"question": 'Is "it"\n<high>? \u202e🗼 \ud83d'})
-    run = make(tmp_path / "run", [sample], assess_prompt=prompt)
+    run = make(tmp_path / "run", [sample], assess_prompt=prompt, panel=settings)
     rebuilder = Rebuilder(load_manifest(run))
     for result in read_results(run):
         claims = {claim.id: claim.text for claim in result.claims}
@@ -104,8 +115,8 @@ def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, p
             assert request is not None
             assert request.key == call.key
             literals = Literals()
-            packed = pack(request, result.sample.question, literals)
-            documents = result.sample.documents(call.against or "") or ()
+            packed = pack(request, result.sample, call.against or "", literals)
+            documents = result.sample.documents(set_of(call.against or "")) or ()
             source = result.sample.text(call.part) or ""
 
             def text(piece: int | str) -> str:

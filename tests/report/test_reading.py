@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.panel import Panel
 from claimeval.records import Call, Document, SampleResult
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
@@ -187,3 +188,25 @@ def test_a_sample_without_claims_says_why(browser: Browser, tmp_path: Path) -> N
     sample = TOWER.model_copy(update={"answer": "..."})
     browser.open(forms.write(make(tmp_path / "run", (sample,)), "html"), "#/sample/tower")
     assert "No claims: the text makes no factual claim." in browser.one(".side").text
+
+
+def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: Path) -> None:
+    run = make(tmp_path / "run", panel=Panel(per_document=True), derived=("faithfulness_single", "contradiction_rate"))
+    page = forms.write(run, "html")
+    browser.open(page)
+    assert browser.texts("section[aria-labelledby=derived] tbody th") == ["faithfulness_single", "contradiction_rate"]
+    assert "0.333" in browser.texts("section[aria-labelledby=derived] tbody tr")[0]
+    browser.open(page, "#/sample/tower")
+    assert browser.texts(".matrix tbody tr:nth-child(2) td") == ["✗contradicted"] * 3
+    assert browser.texts(".matrix tfoot td") == ["carries", "repeats", "repeats"]
+    assert "one document alone" in browser.texts(".matrix p")[0]
+    browser.run("showExchange(opened.sides[0], () => true)")
+    # claims of answer and reference; each document alone, then all about the rest; the answer
+    assert len(browser.texts("dialog pre[data-reply]")) == 2 + 3 + 1 + 1
+    assert "cannot be rebuilt" not in browser.one("dialog").text
+
+
+def test_other_orders_are_summed_up(browser: Browser, tmp_path: Path) -> None:
+    browser.open(forms.write(make(tmp_path / "run", panel=Panel(shuffles=2)), "html"))
+    (said,) = browser.texts("section[aria-labelledby=orders] p")
+    assert said.startswith("0 of 3 claims have another label in one of 2 other orders")

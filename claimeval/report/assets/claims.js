@@ -213,7 +213,7 @@ function verdictItem(verdict, claim, side) {
                 call.step === "assess" &&
                 call.judge === verdict.judge &&
                 (call.replicate ?? 0) === (verdict.replicate ?? 0) &&
-                call.against === side.metric.against &&
+                [call.against, setOf(call.against)].includes(side.metric.against) &&
                 (call.claim_ids ?? []).includes(claim.id),
             ),
         },

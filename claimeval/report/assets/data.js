@@ -86,7 +86,13 @@ function documentsOf(sample, part) {
     const ids = sample.reference_context_ids ?? [];
     return texts.map((text, i) => ({ id: ids.length === texts.length ? ids[i] : String(i + 1), text }));
   }
-  return Object.hasOwn(sample.evidence ?? {}, part) ? sample.evidence[part] : [];
+  if (Object.hasOwn(sample.evidence ?? {}, part)) return sample.evidence[part];
+  return !part || setOf(part) === part ? [] : documentsOf(sample, setOf(part));
+}
+
+// The set that a part is one document of (contexts.3), or another order of (contexts~2).
+function setOf(part) {
+  return (part ?? "").replace(/[.~]\d+$/, "");
 }
 
 function textOf(sample, part) {

@@ -3,15 +3,22 @@
 function matrix(side) {
   const documents = documentsOf(side.result.sample, side.metric.against);
   const { entries } = side;
+  const alone = labelsOfDocuments(side);
   const named = entries.map((entry) => namedDocuments(entry, side));
   const known = new Set(side.result.sample.reference_context_ids ?? []);
+  // the sign of a claim under a document: its label against that document alone, else against all, where it is named
+  const mark = (i, column) => {
+    if (alone.size) return alone.get(`${entries[i].claim.id} ${column + 1}`) ?? null;
+    const judges = named[i].get(documents[column].id);
+    return judges ? { label: entries[i].label, because: entries[i].because, judges } : null;
+  };
   if (
     documents.length < 2 ||
     !entries.length ||
-    !(named.some((map) => map.size) || documents.some(({ id }) => known.has(id)))
+    !(alone.size || named.some((map) => map.size) || documents.some(({ id }) => known.has(id)))
   )
     return null;
-  const uses = documents.map((document, column) => documentUse(document, column, documents, entries, named));
+  const uses = documents.map((_, column) => documentUse(column, entries.length, mark));
   return el(
     "section",
     { class: "matrix", "aria-labelledby": "matrix" },
@@ -42,7 +49,7 @@ function matrix(side) {
         el(
           "tbody",
           null,
-          entries.map((entry, i) => matrixRow(entry, named[i], documents)),
+          entries.map((entry, i) => matrixRow(entry, documents.map((_, column) => mark(i, column)))),
         ),
         el(
           "tfoot",
@@ -59,46 +66,61 @@ function matrix(side) {
     el(
       "p",
       { class: "quiet small" },
-      "A sign stands where a judge names the document for the claim. ",
+      alone.size
+        ? "Each sign is the label of a claim against one document alone. "
+        : "A sign stands where a judge names the document for the claim. ",
       [...new Set(uses)].map((use) => `${use}: ${USES[use]}`).join("; "),
       ".",
     ),
   );
 }
 
-function matrixRow({ claim, number, label, because }, named, documents) {
-  const cell = (document) => {
-    const judges = named.get(document.id);
-    return el(
+// The labels against single documents by claim and rank, where the run asked for them.
+function labelsOfDocuments({ result, metric }) {
+  const prefix = `${metric.against}.`;
+  return new Map(
+    (result.cells ?? [])
+      .filter(({ against }) => against.startsWith(prefix))
+      .map(({ claim_id, against, label, unassessed_because }) => [
+        `${claim_id} ${against.slice(prefix.length)}`,
+        { label, because: unassessed_because, judges: [] },
+      ]),
+  );
+}
+
+function matrixRow({ claim, number }, marks) {
+  const cell = (mark) =>
+    el(
       "td",
       null,
-      judges
+      mark
         ? [
-            sign(label, because),
-            el("span", { class: "unseen" }, LABELS[label].word),
-            judges.length > 1 ? el("span", { class: "quiet small" }, `×${judges.length}`) : null,
+            sign(mark.label, mark.because),
+            el("span", { class: "unseen" }, LABELS[mark.label].word),
+            mark.judges.length > 1 ? el("span", { class: "quiet small" }, `×${mark.judges.length}`) : null,
           ]
         : null,
     );
-  };
   return el(
     "tr",
     null,
     el("th", { scope: "row" }, `${number}. `, el("span", { class: "matrix-claim" }, data(claim.text))),
-    documents.map(cell),
+    marks.map(cell),
   );
 }
 
 const USES = {
   carries: "supports a claim that no document before it supports",
   repeats: "supports only claims that a document before it supports too",
-  "no support": "is named, but for no claim that is supported",
+  "no support": "supports no claim",
   unused: "is named for no claim",
 };
 
-function documentUse(document, column, documents, entries, named) {
-  const supports = (id, i) => entries[i].label === "supported" && named[i].has(id);
-  const mine = entries.map((entry, i) => i).filter((i) => supports(document.id, i));
-  if (!mine.length) return named.some((map) => map.has(document.id)) ? "no support" : "unused";
-  return mine.some((i) => !documents.slice(0, column).some(({ id }) => supports(id, i))) ? "carries" : "repeats";
+function documentUse(column, claims, mark) {
+  const all = Array.from({ length: claims }, (_, i) => i);
+  const supports = (i, place) => mark(i, place)?.label === "supported";
+  const mine = all.filter((i) => supports(i, column));
+  if (!mine.length) return all.some((i) => mark(i, column)) ? "no support" : "unused";
+  const before = (i) => Array.from({ length: column }, (_, place) => place).some((place) => supports(i, place));
+  return mine.some((i) => !before(i)) ? "carries" : "repeats";
 }

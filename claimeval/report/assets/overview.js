@@ -11,10 +11,11 @@ function drawOverview(main, run = 0) {
         { class: "cards" },
         facts.metrics.map((metric) => metricCard(metric, facts, run)),
       ),
+      Object.keys(facts.derived).length > 0 && derivedTable(facts),
+      facts.summary.orders && orderSection(facts.summary.orders),
       worstClaims(facts, run),
       judgeTable(facts),
       facts.summary.panel && panelSection(facts, run),
-      Object.keys(facts.derived).length > 0 && derivedTable(facts),
       facts.sides.length > 0 && sideTable(facts.sides),
       facts.ranks.length > 0 && rankSection(facts.ranks),
     ].filter(Boolean),
@@ -181,6 +182,34 @@ function rankSection(ranks) {
 function derivedTable({ derived, summary }) {
   const rows = Object.entries(derived).map(([name, says]) => [name, says, summary.metrics[name]]);
   return scoreTable("derived", "Read off these verdicts", "of what", rows);
+}
+
+// What the same documents in other orders do to the labels.
+function orderSection({ orders, claims, flipped, lost, gained, rate, ci, places }) {
+  const share = rate === null ? "" : ` (${percent(rate)} of a sample's claims${ci ? `, 95 % interval ${ci.map(percent).join(" to ")}` : ""})`;
+  const row = ({ rank, labelled, supported }) =>
+    el("tr", null, [`${rank}`, `${labelled}`, percent(supported / labelled)].map((t) => el("td", { class: "num" }, t)));
+  return el(
+    "section",
+    { "aria-labelledby": "orders" },
+    el("h2", { id: "orders" }, "The order of the documents"),
+    el(
+      "p",
+      null,
+      `${flipped} of ${plural(claims, "claim")} have another label in one of ${plural(orders, "other order")}${share}; `,
+      `${plural(lost, "label")} lose support, ${gained} gain it.`,
+    ),
+    places.length > 0 &&
+      scrolling(
+        "orders",
+        el(
+          "table",
+          { class: "plain" },
+          columns([["evidence at rank", "num"], ["labels", "num"], ["supported", "num"]]),
+          el("tbody", null, places.map(row)),
+        ),
+      ),
+  );
 }
 
 // Scores that no judge gave: lexical, perplexity, reward.
