@@ -13,10 +13,8 @@ from claimeval.errors import ClaimevalError
 from claimeval.records import Claim, Document, Reason, Record
 from claimeval.scales import Scale
 
-KEY_VERSION = 2
+KEY_VERSION = 3
 """Part of every key; raised when the meaning of a stored reply changes."""
-
-_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 
 ReplyFormat = Literal["json", "bullets", "tags"]
 
@@ -101,23 +99,17 @@ class Request(Record):
     def key(self) -> str:
         """SHA-256 over provider, endpoint, model, parameters, messages, schema, replicate and attempt, as hex."""
         judge = self.judge
-        settings = [
-            KEY_VERSION,
-            judge.model,
-            judge.endpoint,
-            [judge.temperature, judge.top_p, judge.seed, judge.reasoning_effort, self.max_tokens],
-            sorted(judge.extra.items()),
-            [(m.role, len(m.content)) for m in self.messages],
-            self.response_schema if judge.structured else None,
-            self.reply_format,
-            self.replicate,
-            self.attempt,
-            *([self.top_logprobs] if self.top_logprobs else []),
-        ]
-        digest = hashlib.sha256(_COMPACT(settings).encode("ascii"))
+        texts = [judge.model, judge.endpoint or "", judge.reasoning_effort or ""]
+        texts.append(json.dumps(sorted(judge.extra.items())) if judge.extra else "")
+        texts.append((self.response_schema or "") if judge.structured else "")
+        said = f"{KEY_VERSION} {judge.temperature} {judge.top_p} {judge.seed} {self.max_tokens} {self.top_logprobs}"
+        said += f" {self.reply_format} {self.replicate} {self.attempt}"
         for message in self.messages:
-            digest.update(message.content.encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+            said += f" {message.role}"
+            texts.append(message.content)
+        for text in texts:  # with their lengths, so that none can pass for a part of another
+            said += f" {len(text)}"
+        return hashlib.sha256("\0".join((said, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Usage(Record):

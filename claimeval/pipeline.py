@@ -45,9 +45,10 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
     assessed: list[Assessed] = await side_by_side(
         [assess_all(sample, extractions[of].claims, against, plan, executor, known) for of, against in pairs]
     )
+    voters = plan.voters
     assessments = {
         (of, against): [
-            plan.voters.vote(sample, of, against, claim.id, row)
+            voters.vote(sample, of, against, claim.id, row)
             for claim, row in zip(extractions[of].claims, found.by_claim(extractions[of].claims), strict=True)
         ]
         for (of, against), found in zip(pairs, assessed, strict=True)

@@ -97,7 +97,7 @@ class Prompt:
         """The messages for these variables, which must be the step's; an empty block gives no message."""
         from jinja2 import TemplateError
 
-        context = self._template.new_context({**variables, **self.parameters})
+        context = self._template.new_context({**variables, **self.parameters}, shared=True)
         messages = []
         for role in ("system", "user"):
             try:
@@ -155,6 +155,9 @@ def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], given: Mapping[st
     return {key: given.get(key, values[0]) for key, values in offered.items()}
 
 
+_OF_LOOPS = frozenset({"first", "last", "index", "index0", "length"})
+
+
 def _finalize(value: object) -> object:
     if type(value) is str or type(value) is int:
         return value
@@ -164,13 +167,16 @@ def _finalize(value: object) -> object:
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
     from jinja2 import StrictUndefined
+    from jinja2.runtime import LoopContext
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Environment(ImmutableSandboxedEnvironment):
         def getattr(self, obj: Any, attribute: str) -> Any:
-            """The entry of a mapping, which is all that prompts need, without the detour over its attributes."""
+            """The entry of a mapping or the state of a loop, without the checks that other attributes go through."""
             if type(obj) is dict and attribute in obj:
                 return obj[attribute]
+            if type(obj) is LoopContext and attribute in _OF_LOOPS:
+                return getattr(obj, attribute)
             return super().getattr(obj, attribute)
 
     environment = Environment(

@@ -209,7 +209,7 @@ class Verdict(Record):
 
     claim_id: str
     judge: str
-    label: Label | Literal["unassessed"]
+    label: Literal[Label, "unassessed"]
     unassessed_because: Reason | None = None
     """Set exactly when the label is `unassessed`."""
     grade: int | None = None
@@ -236,7 +236,7 @@ class Assessment(Record):
     claim_id: str
     against: Part
     verdicts: tuple[Verdict, ...]
-    label: Label | Literal["unassessed"]
+    label: Literal[Label, "unassessed"]
     grade: int | None = None
     """The panel's step on an ordinal scale, where the judges gave steps."""
     unassessed_because: Reason | None = None

@@ -229,7 +229,7 @@ def _explained(folder: Path) -> Iterator[None]:
 
 def _open_alone(file: Path) -> BinaryIO:
     """The file, empty and open for this process alone; UsageError while another one writes it."""
-    opened = file.open("ab")
+    opened = file.open("ab", buffering=1 << 20)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

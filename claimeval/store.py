@@ -83,6 +83,7 @@ class Store:
             if not ready:
                 _mark(folder, ready=True)
             self._reading = _plain(folder / "cache.db", "ro")
+            self._cursor = self._reading.cursor()
         self._wal = folder / "cache.db-wal"
         self._broken: StoreError | None = None
 
@@ -91,15 +92,31 @@ class Store:
         if not _KEY.fullmatch(key):
             raise StoreError(f"{key[:80]!r} is not a key of this store")
         try:
-            found = self._reading.execute(_BY_KEY, (key,)).fetchone()
+            found = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            if found is None and self._let_go():
+                found = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            elif found is not None and not self._reading.in_transaction:
+                self._cursor.execute("BEGIN")
         except sqlite3.Error as error:
             raise _cannot_be_used(self.folder, error) from error
         return None if found is None else _checked(self.folder, key, *found)
+
+    def _let_go(self) -> bool:
+        """Ends the transaction in which stored replies are read; False where there is none.
+
+        Reading in one takes half the time. It sees the store as it was when it began: what it holds is still good, what
+        it lacks is looked for once more.
+        """
+        if not self._reading.in_transaction:
+            return False
+        self._reading.commit()
+        return True
 
     def put(self, key: str, value: bytes) -> None:
         """Keeps a reply; durable against the death of this process when it returns. Replaces an older one."""
         if self._broken:
             raise self._broken
+        self._let_go()
         with _explained(self.folder):
             self._cache.set(key, hashlib.sha256(value).digest() + value, retry=False)
 

@@ -82,6 +82,24 @@ def test_the_latest_of_two_values_holds(store: Store) -> None:
     assert len(store) == 1
 
 
+def test_what_another_process_puts_while_replies_are_read_is_found(store: Store, folder: Path) -> None:
+    store.put("a" * 64, b"first")
+    assert store.get("a" * 64) == store.get("a" * 64) == b"first"
+    with Store(folder) as other:
+        other.put("b" * 64, b"second")
+    assert store.get("a" * 64) == b"first"
+    assert store.get("b" * 64) == b"second"
+    assert store.get("c" * 64) is None
+
+
+def test_a_reader_does_not_keep_the_log_from_being_emptied_once_replies_are_put(store: Store, folder: Path) -> None:
+    store.put("a" * 64, b"first")
+    assert store.get("a" * 64) == store.get("a" * 64) == b"first"
+    for number in range(1500):
+        store.put(f"{number:064x}", bytes(1000))
+    assert (folder / "cache.db-wal").stat().st_size < 8_000_000
+
+
 @pytest.mark.parametrize("no_key", ["", "abc", "A" * 64, "g" * 64, "a" * 65, "a" * 63 + "\n", "a" * 63 + "\ud800"])
 def test_only_digests_are_keys(store: Store, no_key: str) -> None:
     with pytest.raises(StoreError, match="is not a key of this store"):

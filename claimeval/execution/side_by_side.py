@@ -55,6 +55,8 @@ def _rest(way: Coroutine[Any, Any, R], waits_for: Any) -> Generator[Any, Any, R]
 
 async def side_by_side(ways: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
     """The results of all the ways, in order; an error of one ends the others."""
+    if len(ways) == 1:
+        return [await ways[0]]
     begun: list[asyncio.Future[R]] = []
     try:
         for way in ways:

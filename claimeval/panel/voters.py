@@ -22,7 +22,7 @@ class Voters(NamedTuple):
 
     def own_family(self, sample: Sample, of: Part, against: Part) -> frozenset[str]:
         """The judges of the family that wrote the sample's answer, where that answer is judged or judged by."""
-        if "answer" not in (of, against):
+        if not sample.generator or "answer" not in (of, against):
             return frozenset()
         return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
 
