@@ -122,6 +122,16 @@ def read(folder: Path) -> Iterator[SideSummary]:
             raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
 
 
+def changed_settings(a: Path, b: Path) -> Iterator[str]:
+    """What differs between two runs in how the side scores that both have were made."""
+    before = {side.kind: side.settings for side in read(a)}
+    for side in read(b):
+        told = before.get(side.kind, side.settings)
+        for name in dict.fromkeys([*told, *side.settings]):
+            if told.get(name) != side.settings.get(name):
+                yield f"{side.kind}, {name}: {told.get(name, 'none')} → {side.settings.get(name, 'none')}"
+
+
 def rows(folder: Path, kind: str) -> Iterator[SideRow]:
     """The rows of one kind, in the order of the samples."""
     with (folder / FOLDER / f"{kind}.jsonl").open("rb") as file:

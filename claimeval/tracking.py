@@ -81,6 +81,7 @@ class Tracked(NamedTuple):
 
 class _Run(NamedTuple):
     name: str
+    folder: Path
     manifest: Manifest
     points: Mapping[str, Point]
     values: Mapping[str, Mapping[str, float | None]]
@@ -122,7 +123,10 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = ()) -> Tracked:
             )
             for metric, found in changes.items()
         ),
-        settings=tuple(tuple(changed_settings(a.manifest, b.manifest)) for a, b in steps),
+        settings=tuple(
+            (*changed_settings(a.manifest, b.manifest), *side_scores.changed_settings(a.folder, b.folder))
+            for a, b in steps
+        ),
     )
 
 
@@ -156,7 +160,7 @@ def _read(folder: Path, name: str) -> _Run:
         for row in side_scores.rows(folder, side.kind):
             for metric in fresh.keys() & row.scores.keys():
                 values[metric][row.id] = row.scores[metric]
-    return _Run(name, manifest, points, values)
+    return _Run(name, folder, manifest, points, values)
 
 
 def _check_meaning(runs: Sequence[_Run], metrics: Sequence[str]) -> None:

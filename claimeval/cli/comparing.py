@@ -89,19 +89,26 @@ def compare_and_tell(run_a: Path, run_b: Path, *, shown: int, out: Path | None, 
     watch = _Watch({metric.name: (metric.claims_of, metric.against) for metric in metrics})
     found = compare(run_a, run_b, watch.look)
     sides = side_metrics(run_a, run_b)
+    changed = list(side_scores.changed_settings(run_a, run_b))
     if out:
         forms.write(run_a, "html", out, compared=run_b)
     if as_json:
         labels = {metric.name: watch.labels(metric.name)._asdict() for metric in metrics}
-        content = {"supported_in_one_only": labels, "side_scores": [metric.model_dump() for metric in sides]}
+        content = {
+            "supported_in_one_only": labels,
+            "side_scores": [metric.model_dump() for metric in sides],
+            "side_settings": changed,
+        }
         print(json.dumps({**found.comparison.model_dump(), **content}, indent=1))
         return
-    _tell(Console(highlight=False, emoji=False), found, watch, shown, sides)
+    _tell(Console(highlight=False, emoji=False), found, watch, shown, sides, changed)
     if out:
         print(f"\nReport: {out}")
 
 
-def _tell(console: Console, found: Compared, watch: _Watch, shown: int, sides: list[MetricComparison]) -> None:
+def _tell(
+    console: Console, found: Compared, watch: _Watch, shown: int, sides: list[MetricComparison], changed: list[str]
+) -> None:
     comparison = found.comparison
     console.print(
         f"\n[bold]{escape(comparison.a)}[/] (A) and [bold]{escape(comparison.b)}[/] (B), {_aligned(comparison)}"
@@ -111,6 +118,8 @@ def _tell(console: Console, found: Compared, watch: _Watch, shown: int, sides: l
     console.print(_table(comparison.metrics))
     if sides:
         console.print(_table(sides))
+    for setting in changed:
+        console.print(Padding(escape(setting), (0, 0, 0, 2)))
     for metric in comparison.metrics:
         labels = watch.labels(metric.metric)
         console.print(
