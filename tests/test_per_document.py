@@ -13,6 +13,7 @@ import claimeval as ce
 from claimeval.data.reading import read_samples
 from claimeval.derived import choose
 from claimeval.errors import UsageError
+from claimeval.execution import batch_watch
 from claimeval.plan import make_plan
 from claimeval.planning.walk import forecast
 from claimeval.records import Document, Sample, other_order
@@ -21,6 +22,7 @@ from tests import claim_judge
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
+from tests.shared_data import shared_data
 
 TOWER = {
     "id": "tower",
@@ -158,6 +160,41 @@ def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> Non
     assert len(server.exchanges()) == sent
     first.save(tmp_path / "run")
     assert ce.Report.load(tmp_path / "run").results == first.results
+
+
+def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+    server = start_server(judge=claim_judge.answer)
+    online = ce.score([TOWER, ALONE], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
+    sent = len(server.exchanges())
+    other = spec(server, "other")
+    came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], panel=SINGLY, batch=True)
+    labelled = [[a.label for a in (*r.assessments, *r.cells)] for r in came.results]
+    assert labelled == [[a.label for a in (*r.assessments, *r.cells)] for r in online.results]
+    lines = server.batch_lines()
+    assert len({line.custom_id for line in lines}) == len(lines) == sent
+    assert len({line.batch for line in lines}) == 3, "claims, single documents, all together"
+
+
+def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHandle) -> None:
+    data = shared_data("sec10q") / "rag_mini.jsonl"
+    report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", panel=SINGLY)
+    for result in report.results:
+        documents = len(result.sample.contexts)
+        cells = [a for a in result.cells if a.claim_id.startswith("reference")]
+        claims = sum(claim.of == "reference" for claim in result.claims)
+        assert len(cells) == documents * claims
+        assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)
+        found = {score.metric: score for score in result.scores}
+        whole = ("faithfulness_single", "hallucination", "self_knowledge")
+        if all(found[name].judged == found[name].total > 0 for name in whole):
+            assert sum(found[name].value or 0 for name in whole) == pytest.approx(1)
+    assert report.summary["context_precision"].n + sum(report.summary["context_precision"].missing.values()) == 9
+    again = ce.rejudge(report, judges=["local:lexical"])
+    assert (
+        again.summary["faithfulness"].mean
+        == ce.score(data, judges=["local:lexical"], panel=SINGLY).summary["faithfulness"].mean
+    )
 
 
 def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:

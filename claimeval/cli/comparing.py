@@ -38,12 +38,12 @@ class _Watch:
     """Looks at every shared sample for what the comparison itself does not keep."""
 
     def __init__(self, metrics: dict[str, tuple[str, str]]) -> None:
-        self._metrics = metrics
+        self.of_claims = metrics
         self.moved: dict[str, list[tuple[float, str, float, float]]] = {name: [] for name in metrics}
         self._only: Counter[tuple[str, str]] = Counter()
 
     def look(self, pair: Pair, flipped: int) -> None:
-        for name, way in self._metrics.items():
+        for name, way in self.of_claims.items():
             a, b = pair.a.score(name).value, pair.b.score(name).value
             if a is not None and b is not None and a != b:
                 heapq.heappush(self.moved[name], (abs(b - a), pair.a.sample.id, a, b))
@@ -121,15 +121,17 @@ def _tell(
     for setting in changed:
         console.print(Padding(escape(setting), (0, 0, 0, 2)))
     for metric in comparison.metrics:
-        labels = watch.labels(metric.metric)
-        console.print(
-            Padding(
-                f"[dim]{escape(metric.metric)}: {metric.higher} samples higher in B, {metric.lower} lower, "
-                f"{metric.dropped} without a value in one; claims supported only in A {labels.only_a}, only in B "
-                f"{labels.only_b} (McNemar, claims taken as independent: p {labels.p_value:.3f})[/]",
-                (0, 0, 0, 1),
-            )
+        said = (
+            f"{metric.metric}: {metric.higher} samples higher in B, {metric.lower} lower, "
+            f"{metric.dropped} without a value in one"
         )
+        if metric.metric in watch.of_claims:
+            labels = watch.labels(metric.metric)
+            said += (
+                f"; claims supported only in A {labels.only_a}, only in B {labels.only_b} (McNemar, claims taken as "
+                f"independent: p {labels.p_value:.3f})"
+            )
+        console.print(Padding(f"[dim]{escape(said)}[/]", (0, 0, 0, 1)))
     for name, moved in watch.moved.items():
         if moved:
             most = sorted(moved, reverse=True)
