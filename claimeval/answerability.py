@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from pydantic import JsonValue
 
-from claimeval import lineups, panel, prompting
+from claimeval import lineups, prompting
 from claimeval.answer_questions import ANSWERING
 from claimeval.answers.opinions import Asked, opinions
-from claimeval.answers.rating import RatingPlan, language_models
+from claimeval.answers.rating import RatingPlan, language_models, rating_panel
 from claimeval.calls import Judge
 from claimeval.execution import Executor
 from claimeval.families import Families
@@ -23,15 +25,19 @@ METRICS = ("answered", "right_to_answer")
 an answerable question or declines an unanswerable one, by `is_answerable`."""
 
 
-def answerability_plan(specs: Sequence[str | Judge], prompt: str = "plain") -> RatingPlan:
-    """Checked; UsageError before any call can be made."""
+def answerability_plan(
+    specs: Sequence[str | Judge], prompt: str = "plain", settings: Mapping[str, Any] = MappingProxyType({})
+) -> RatingPlan:
+    """What is asked of every answer, checked; UsageError before any call can be made.
+
+    `settings` are those of `Panel` that were given; they come before those of a panel file.
+    """
     found = lineups.named(specs)
-    settings = lineups.valid_settings(found.settings, {"supported", "not_found"})
-    panel.check(settings, [judge.name for judge in found.judges])
+    asked = rating_panel(ANSWERING, found, settings).model_copy(update={"grades": None})
     return RatingPlan(
         language_models(found.judges, "answers are sorted"),
-        (Asked(ANSWERING, prompting.load("answering", prompt), settings),),
-        Families(settings.families),
+        (Asked(ANSWERING, prompting.load("answering", prompt), asked),),
+        Families(asked.families),
     )
 
 

@@ -98,7 +98,7 @@ def rating_plan(
             Asked(
                 question,
                 prompting.load("answers", prompts.get(question.name, question.name)),
-                _panel(question, found, settings),
+                rating_panel(question, found, settings, "median" if len(question.words) > 2 else "majority"),
             )
             for question in questions
         ),
@@ -113,8 +113,10 @@ def language_models(judges: tuple[Judge, ...], what: str) -> tuple[Judge, ...]:
     return judges
 
 
-def _panel(question: AnswerQuestion, found: lineups.LineUp, given: Mapping[str, Any]) -> panel.Panel:
-    usual = "median" if len(question.words) > 2 else "majority"
+def rating_panel(
+    question: AnswerQuestion, found: lineups.LineUp, given: Mapping[str, Any], usual: str = "majority"
+) -> panel.Panel:
+    """How the opinions on a question are counted: what was given before a panel file before the `usual` vote."""
     settings = lineups.valid_settings({"vote": usual, **found.settings, **given}, {"supported", "not_found"})
     if settings.vote not in VOTES:
         raise UsageError(f"ratings cannot be voted on by {settings.vote!r}; take one of {', '.join(VOTES)}")

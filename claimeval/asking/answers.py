@@ -85,20 +85,36 @@ async def arate_answers(
 
 
 def sort_answers(
-    samples: Given, *, judges: Sequence[str | Judge], prompt: str = "plain", **how: Unpack[How]
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    prompt: str = "plain",
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
 ) -> SideReport:
     """Has judges tell refusals from answers: `answered`, and `right_to_answer` against `is_answerable`.
 
     `how` are further options of `score`, see `How`.
     """
-    return blocking(asort_answers(samples, judges=judges, prompt=prompt, **how))
+    return blocking(asort_answers(samples, judges=judges, prompt=prompt, vote=vote, tie=tie, panel=panel, **how))
 
 
 async def asort_answers(
-    samples: Given, *, judges: Sequence[str | Judge], prompt: str = "plain", **how: Unpack[How]
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    prompt: str = "plain",
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
 ) -> SideReport:
     """`sort_answers` for code that is itself asynchronous."""
-    plan = answerability_plan(judges, prompt)
+    plan = answerability_plan(judges, prompt, {**settings_given(panel), **given(vote=vote, tie=tie)})
+    given_samples = material(samples).samples
+    kin(given_samples, plan)
     units = dict.fromkeys(METRICS, "share")
     work = answerability_work(plan)
-    return await judged(material(samples).samples, work, "answerability", units, plan.settings, how)
+    return await judged(given_samples, work, "answerability", units, plan.settings, how)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from claimeval import side_scores
 from claimeval.answerability import METRICS, answerability_plan, answerability_work, outcomes
+from claimeval.answers.members import kin
 from claimeval.answers.rating import prospects
+from claimeval.cli.answer_tables import print_family
 from claimeval.cli.beside_a_run import Place, tell
-from claimeval.cli.judged_rows import Way, judged_rows
+from claimeval.cli.judged_rows import Way, gate, judged_rows
 from claimeval.cli.quoting import quote_and_tell
 
 
@@ -16,21 +20,27 @@ def sort_and_tell(
     data: Path,
     judges: tuple[str, ...],
     prompt: str,
+    panel: Mapping[str, Any],
     way: Way,
     *,
     out: Path | None,
     only_plan: bool,
     limit: int | None,
     fields: tuple[str, ...],
+    max_missing: float,
     as_json: bool,
 ) -> None:
     """Sorts all answers; scores are written when every sample has its turn."""
-    plan = answerability_plan(judges, prompt)
+    plan = answerability_plan(judges, prompt, panel)
     place = Place(data, "answerability", out=out, fields=fields, limit=limit)
     if only_plan:
         quote_and_tell(prospects(place.samples(), plan), way.cache, as_json=as_json)
         return
+    family = kin(place.samples(), plan)
     rows = judged_rows(place, answerability_work(plan), way)
     units = dict.fromkeys(METRICS, "share")
     summary = side_scores.write(place.folder, "answerability", rows, units, plan.settings)
     tell(summary, place.folder, dict(outcomes(place.samples(), rows)), as_json=as_json)
+    if not as_json:
+        print_family(family, plan)
+    gate(rows, max_missing)

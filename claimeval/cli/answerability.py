@@ -8,12 +8,27 @@ import typer
 
 from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
+from claimeval.cli import panel_options as p
 
 
 def answerability(
     data: o.DataOrRun,
     judge: o.Judges,
     prompt: Annotated[str, typer.Option(help="`plain`, or a .j2 file.")] = "plain",
+    vote: Annotated[
+        str | None,
+        typer.Option(
+            help="How several opinions on whether it answers become one: `majority` (unless said), `unanimous`, `any`.",
+            rich_help_panel=p.PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    tie: p.Tie = None,
+    quorum: p.Quorum = None,
+    replicates: p.Replicates = None,
+    on_same_family: p.OnSameFamily = None,
+    leave_own_family_out: p.LeaveOwnFamilyOut = False,
+    families: p.Families = None,
     out: o.Out = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
     cache: o.Cache = None,
@@ -30,6 +45,9 @@ def answerability(
     online: b.Online = None,
     limit: o.Limit = None,
     field: o.Field = None,
+    max_missing: Annotated[
+        float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of scores was lost to failures.")
+    ] = 0.01,
     offline: o.Offline = False,
     json: o.Json = False,
 ) -> None:
@@ -50,10 +68,12 @@ def answerability(
         data,
         tuple(judge),
         prompt,
+        p.said(vote, tie, quorum, replicates, None, on_same_family, leave_own_family_out, families),
         Way(cache, limits, b.said(batch, batch_retries, detach, by_hand, online), offline),
         out=out,
         only_plan=plan,
         limit=limit,
         fields=tuple(field or ()),
+        max_missing=max_missing,
         as_json=json,
     )

@@ -27,3 +27,29 @@ def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Pa
     assert (shown["answerable_declined"], shown["unanswerable_answered"]) == (1, 1)
     assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
     assert len(server.exchanges()) == 4
+
+
+def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
+    servers = [
+        start_server(judge=ScriptedJudge({"": f'{{"reason": "", "kind": "{k}"}}'})) for k in ("partly", "declines")
+    ]
+    data = tmp_path / "answers.jsonl"
+    data.write_text(json.dumps({"question": "Q?", "answer": "Perhaps."}) + "\n")
+    judges = [option for server in servers for option in ("-j", f"openai:m@{server.url}")]
+    command = ("answerability", data, *judges, "--json")
+    assert json.loads(claimeval(*command).stdout)["metrics"]["answered"]["missing"] == {"tie": 1}
+    done = claimeval(*command, "--tie", "conservative")
+    assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
+    (planned, *_) = json.loads(claimeval(*command, "--plan").stdout)
+    assert (planned["step"], planned["stored"]) == ("answering", 1)
+
+
+def test_answers_that_could_not_be_sorted_fail_the_gate(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=ScriptedJudge({"": "It answers."}))
+    data = tmp_path / "answers.jsonl"
+    data.write_text(json.dumps({"question": "Q?", "answer": "A."}) + "\n")
+    done = claimeval("answerability", data, "-j", f"openai:m@{server.url}")
+    assert done.returncode == 1
+    assert "lost to failures" in done.stderr
