@@ -199,6 +199,8 @@ def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: 
     browser.open(page, "#/sample/tower")
     assert browser.texts(".matrix tbody tr:nth-child(2) td") == ["✗contradicted"] * 3
     assert browser.texts(".matrix tfoot td") == ["carries", "repeats", "repeats"]
+    scores = browser.texts("section.derived tbody td:last-child")
+    assert scores == ["0.333", "0.333"]
     assert "one document alone" in browser.texts(".matrix p")[0]
     browser.run("showExchange(opened.sides[0], () => true)")
     # claims of answer and reference; each document alone, then all about the rest; the answer

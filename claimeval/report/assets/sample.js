@@ -46,6 +46,7 @@ async function drawSample(main, name, params, current) {
       el("div", { id: "evidence" }),
     ),
     el("div", { id: "matrix-place" }),
+    ...opened.sides.map(derivedScores).filter(Boolean),
   );
   choose(opened.claim, opened.run, true);
 }
@@ -114,6 +115,28 @@ function metricTabs(row, chosen) {
       el("span", { class: "tab-strip" }, strips(row, { metric: i })),
     );
   return el("nav", { class: "tabs", "aria-label": "Metrics of this sample" }, report.metrics.map(tab));
+}
+
+// What is read off the verdicts on this sample.
+function derivedScores({ result, facts, run }) {
+  const found = (result.scores ?? []).filter(({ metric }) => Object.hasOwn(facts.derived, metric));
+  if (!found.length) return null;
+  const row = (score) =>
+    el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(score.metric)),
+      el("td", null, data(facts.derived[score.metric])),
+      el("td", { class: "num" }, score.judged ? `${score.hits ?? 0} of ${score.judged}` : ""),
+      el("td", { class: "num" }, score.undefined_because ? data(score.undefined_because) : number(score.value ?? 0)),
+    );
+  const head = columns([["metric"], ["of what"], ["counted", "num"], ["score", "num"]]);
+  return el(
+    "section",
+    { class: "derived", "aria-label": "Read off these verdicts" },
+    el("h2", null, opened.sides.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), "Read off these verdicts"),
+    scrolling(`derived-${run}`, el("table", { class: "plain" }, head, el("tbody", null, found.map(row)))),
+  );
 }
 
 function sidePanel(side) {
