@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from claimeval import judges as judging
 from claimeval.calls import Judge
@@ -40,6 +41,7 @@ from claimeval.store import default_folder
 if TYPE_CHECKING:
     import pandas
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Samples = str | Path | Iterable[Sample | Mapping[str, Any]]
 """A file that `read_samples` reads, or samples, or mappings with the fields of `Sample`, or a pandas table of these."""
@@ -103,7 +105,41 @@ class Report(NamedTuple):
         return (*(metric.name for metric in self.manifest.metrics), *self.manifest.derived)
 
 
-def score(
+def blocking(way: Coroutine[Any, Any, T]) -> T:
+    """Runs to the end: in this thread, or in one of its own where this thread already runs an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(way)
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(asyncio.run(way))
+        except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="claimeval")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return outcome[0]
+
+
+def front_door(way: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """`aNAME`, for code that is asynchronous, as `NAME`, for code that is not."""
+
+    @functools.wraps(way)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        return blocking(way(*args, **kwargs))
+
+    door.__name__ = door.__qualname__ = way.__name__.removeprefix("a")
+    return door
+
+
+async def ascore(
     samples: Samples,
     *,
     judges: Sequence[str | Judge],
@@ -132,71 +168,17 @@ def score(
 
     `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. Several are a panel: `vote`
     (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further settings
-    of `Panel`, such as `{"replicates": 3, "quorum": 2}`. `extractor` takes the claims from the texts, by default the
-    first judge. `metrics` are names, `name=claims_of:against` or `ClaimMetric`; by
-    default the built-in ones that the samples can feed. `concurrency` is calls in flight per model, `rpm` and `tpm` are
+    of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the texts, by default
+    the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or
+    `ClaimMetric`; by default the four about answers, as far as the samples can feed them. `concurrency` is calls in flight per model, `rpm` and `tpm` are
     requests and tokens a minute; left out, they follow what the provider bears. `timeout` is seconds for an attempt.
     `max_calls` and `max_cost` (US dollars) are caps for this question over these samples, earlier interrupted runs
     included; StoppedEarly when one is reached, and a higher cap goes on from there. `batch` asks through the provider's
     batch files (half the price, within 24 hours), except the judges named in `online`; with `detach` it raises
     StoppedEarly once they are submitted, and the same call goes on from there. `cache` is the folder of the reply
     store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used. UsageError, before any call, for what the
-    caller can mend. Works inside a running event loop too.
+    caller can mend. `score` is this for code that is not asynchronous; it works inside a running event loop too.
     """
-    return blocking(
-        ascore(
-            samples,
-            judges=judges,
-            extractor=extractor,
-            metrics=metrics,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            vote=vote,
-            tie=tie,
-            panel=panel,
-            concurrency=concurrency,
-            rpm=rpm,
-            tpm=tpm,
-            timeout=timeout,
-            max_calls=max_calls,
-            max_cost=max_cost,
-            batch=batch,
-            batch_retries=batch_retries,
-            detach=detach,
-            online=online,
-            cache=cache,
-            offline=offline,
-            progress=progress,
-        )
-    )
-
-
-async def ascore(
-    samples: Samples,
-    *,
-    judges: Sequence[str | Judge],
-    extractor: str | Judge | None = None,
-    metrics: Sequence[str | ClaimMetric] | None = None,
-    extract_prompt: str = "atomic",
-    assess_prompt: str = "three_way",
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    concurrency: int | None = None,
-    rpm: int | None = None,
-    tpm: int | None = None,
-    timeout: float = 300.0,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    batch: bool = False,
-    batch_retries: Literal["batch", "online"] = "batch",
-    detach: bool = False,
-    online: Sequence[str] = (),
-    cache: str | Path | None = None,
-    offline: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-) -> Report:
-    """`score` for code that is itself asynchronous."""
     material = as_samples(samples)
     asked = choose(metrics) if metrics else None
     found = survey(material, asked.rows if asked else SUPPORT)
@@ -229,6 +211,9 @@ async def ascore(
         summary,
         manifest(plan, notes, str(samples) if isinstance(samples, (str, Path)) else None),
     )
+
+
+score = front_door(ascore)
 
 
 def settings_given(panel: PanelSettings) -> dict[str, Any]:
@@ -285,26 +270,3 @@ def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
         raise UsageError(f"sample {number} is a {type(fields).__name__}; give Sample records, mappings or a file name")
     known = {name: value for name, value in fields.items() if not (isinstance(value, float) and value != value)}
     return sample(Row(f"sample {number}", number, known), {})
-
-
-def blocking(way: Coroutine[Any, Any, T]) -> T:
-    """Runs to the end: in this thread, or in one of its own where this thread already runs an event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(way)
-    outcome: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(asyncio.run(way))
-        except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="claimeval")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return outcome[0]

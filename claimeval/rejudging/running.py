@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from claimeval.api import NO_SETTINGS, PanelSettings, Report, blocking, ended, given, settings_given, voted_again
+from claimeval.api import NO_SETTINGS, PanelSettings, Report, ended, front_door, given, settings_given, voted_again
 from claimeval.calls import Judge
 from claimeval.evaluation import carry_out, identity
 from claimeval.execution.limits import set_limits
@@ -19,7 +19,7 @@ from claimeval.run import Tallies
 from claimeval.store import default_folder
 
 
-def rejudge(
+async def arejudge(
     run: Report | str | Path,
     *,
     judges: Sequence[str | Judge] = (),
@@ -48,50 +48,6 @@ def rejudge(
     votes are counted anew without a call. `summary.calls` says how many questions were asked and how many were answered
     by the run. The rest is as for `score`.
     """
-    return blocking(
-        arejudge(
-            run,
-            judges=judges,
-            keep_verdicts=keep_verdicts,
-            extractor=extractor,
-            metrics=metrics,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            vote=vote,
-            tie=tie,
-            panel=panel,
-            concurrency=concurrency,
-            timeout=timeout,
-            max_calls=max_calls,
-            max_cost=max_cost,
-            cache=cache,
-            offline=offline,
-            progress=progress,
-        )
-    )
-
-
-async def arejudge(
-    run: Report | str | Path,
-    *,
-    judges: Sequence[str | Judge] = (),
-    keep_verdicts: bool = False,
-    extractor: str | Judge | None = None,
-    metrics: Sequence[str | ClaimMetric] | None = None,
-    extract_prompt: str | None = None,
-    assess_prompt: str | None = None,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    concurrency: int | None = None,
-    timeout: float = 300.0,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    cache: str | Path | None = None,
-    offline: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-) -> Report:
-    """`rejudge` for code that is itself asynchronous."""
     source = of_report(run) if isinstance(run, Report) else open_source(Path(run))
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     prepared = prepare(
@@ -135,6 +91,9 @@ async def arejudge(
     if plan.panel.needs_whole_run:
         results, summary = voted_again(results, plan, record.notes)
     return Report(tuple(results), summary, record)
+
+
+rejudge = front_door(arejudge)
 
 
 def recount(prepared: Prepared) -> Iterator[SampleResult]:
