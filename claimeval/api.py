@@ -168,16 +168,17 @@ async def ascore(
 
     `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. Several are a panel: `vote`
     (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further settings
-    of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the texts, by default
-    the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or
-    `ClaimMetric`; by default the four about answers, as far as the samples can feed them. `concurrency` is calls in flight per model, `rpm` and `tpm` are
-    requests and tokens a minute; left out, they follow what the provider bears. `timeout` is seconds for an attempt.
-    `max_calls` and `max_cost` (US dollars) are caps for this question over these samples, earlier interrupted runs
-    included; StoppedEarly when one is reached, and a higher cap goes on from there. `batch` asks through the provider's
-    batch files (half the price, within 24 hours), except the judges named in `online`; with `detach` it raises
-    StoppedEarly once they are submitted, and the same call goes on from there. `cache` is the folder of the reply
-    store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used. UsageError, before any call, for what the
-    caller can mend. `score` is this for code that is not asynchronous; it works inside a running event loop too.
+    of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the texts, by
+    default the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or
+    `ClaimMetric`; by default the four about answers, as far as the samples can feed them. `concurrency` is calls in
+    flight per model, `rpm` and `tpm` are requests and tokens a minute; left out, they follow what the provider bears.
+    `timeout` is seconds for an attempt. `max_calls` and `max_cost` (US dollars) are caps for this question over these
+    samples, earlier interrupted runs included; StoppedEarly when one is reached, and a higher cap goes on from there.
+    `batch` asks through the provider's batch files (half the price, within 24 hours), except the judges named in
+    `online`; with `detach` it raises StoppedEarly once they are submitted, and the same call goes on from there.
+    `cache` is the folder of the reply store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used.
+    UsageError, before any call, for what the caller can mend. `score` is this for code that is not asynchronous; it
+    works inside a running event loop too.
     """
     material = as_samples(samples)
     asked = choose(metrics) if metrics else None
