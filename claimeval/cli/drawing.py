@@ -44,10 +44,12 @@ def draw_and_tell(
         sys.stdout.write(lines)
     if as_json:
         strata = {name: stratum._asdict() for name, stratum in found.strata.items()}
-        print(json.dumps({"out": str(out), "drawn": len(found.rows), "strata": strata}, indent=1))
+        print(json.dumps({"out": str(out), "drawn": len(found.rows), "empty": found.empty, "strata": strata}, indent=1))
         return
     console = Console(highlight=False, emoji=False, stderr=out is None)
     console.print(_table(found, by))
+    if found.empty:
+        console.print(f" {found.empty} rows with an empty question left out", style="dim")
     if len(found.rows) < count:
         console.print(f" {len(found.rows)} of {count} wanted: the log has no more that are different", style="dim")
     if out:

@@ -24,6 +24,7 @@ from claimeval.cli.experiment import experiment
 from claimeval.cli.fuse import fuse
 from claimeval.cli.import_replies import import_replies
 from claimeval.cli.lexical import lexical
+from claimeval.cli.outlets import fail_for, outlast_readers
 from claimeval.cli.perplexity import perplexity
 from claimeval.cli.plan import plan
 from claimeval.cli.prompts import prompts
@@ -106,17 +107,20 @@ def options(
 
 def main() -> None:
     """Runs the command line; the console script."""
+    outlast_readers()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except UsageError as error:
         fail(str(error), 2)
     except ClaimevalError as error:
         fail(str(error), 3)
     except KeyboardInterrupt:
         fail("interrupted", 130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        raise SystemExit(0) from None
+    except OSError as error:
+        fail_for(error)
 
 
 def fail(message: str, code: int) -> None:

@@ -64,6 +64,8 @@ class Drawing(NamedTuple):
 
     rows: tuple[Drawn, ...]
     strata: dict[str, Stratum]
+    empty: int
+    """Rows whose question holds no character that shows; they were left out."""
 
 
 class _Held(NamedTuple):
@@ -127,23 +129,36 @@ def draw(
 
     `by` names a field (`generator`, `metadata.topic`) whose values are strata: each gets its share, but `at_least` so
     many where it has them. `text` names the field that holds the question. With `keep_copies` every row is as likely
-    as any other, so that frequent questions come often. DataError for a row without a question and for an empty log.
+    as any other, so that frequent questions come often. Empty questions are left out and counted. UsageError for more
+    strata than rows to be drawn; DataError for a row without the field of a question, for a log without a question,
+    and where no row has the field of the strata.
     """
     if count < 1:
         raise UsageError(f"{count} rows cannot be drawn; at least 1")
     reservoirs: dict[str, _Reservoir] = {}
+    empty = 0
     for row in rows:
         question = _question(row, text)
+        if not question.strip():
+            empty += 1
+            continue
         words = " ".join(_WORDS.findall(question.casefold()))
         stratum = _stratum(row, by) if by else ""
         key = f"{row.number}" if keep_copies else words or question
         if by:
             key = f"{stratum}\n{key}"
         if stratum not in reservoirs:
+            if len(reservoirs) == count:
+                raise UsageError(
+                    f"--by {by}: by {row.place} there are more values than the {count} rows that are to be drawn, so "
+                    "that not all could have one; draw more, or by a field with fewer values"
+                )
             reservoirs[stratum] = _Reservoir(max(HELD, SPARE * count))
         reservoirs[stratum].offer(_number(key, seed), row, words)
     if not reservoirs:
-        raise DataError("the log holds no rows")
+        raise DataError(f"the log holds no rows{f' but {empty} with an empty question' if empty else ''}")
+    if by and set(reservoirs) == {NO_STRATUM}:
+        raise DataError(f"--by {by}: no row has such a field; within `metadata` it is written metadata.{by}")
     sizes = {name: one.rows if keep_copies else one.questions() for name, one in sorted(reservoirs.items())}
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), at_least if by else 1)
@@ -158,7 +173,7 @@ def draw(
         exact = keep_copies or reservoir.exact
         strata[name] = Stratum(reservoir.rows, size, exact, len(taken), copies)
     return Drawing(
-        tuple(sorted(found, key=lambda drawn: drawn.row.number)), {name: strata[name] for name in sorted(strata)}
+        tuple(sorted(found, key=lambda drawn: drawn.row.number)), {name: strata[name] for name in sorted(strata)}, empty
     )
 
 

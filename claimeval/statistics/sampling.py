@@ -7,6 +7,7 @@ with what probability it was included. `prediction_powered` fits uniform and str
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -81,10 +82,16 @@ def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
     if sum(floors) > count:
         floors = [min(size, count // len(sizes)) for size in sizes]
     shares = list(floors)
-    while sum(shares) < count:
-        wanted = [count * size / sum(sizes) - share for size, share in zip(sizes, shares, strict=True)]
-        open_ = [index for index, size in enumerate(sizes) if shares[index] < size]
-        shares[max(open_, key=wanted.__getitem__)] += 1
+    total = sum(sizes)
+    quotas = [count * size / total if total else 0.0 for size in sizes]
+    waiting = [(share - quota, index) for index, (share, quota) in enumerate(zip(shares, quotas, strict=True))]
+    waiting = [(behind, index) for behind, index in waiting if shares[index] < sizes[index]]
+    heapq.heapify(waiting)
+    for _ in range(count - sum(shares)):
+        _, index = heapq.heappop(waiting)
+        shares[index] += 1
+        if shares[index] < sizes[index]:
+            heapq.heappush(waiting, (shares[index] - quotas[index], index))
     return shares
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from claimeval.data.rows import Row
 from claimeval.data.sampling import Drawing, as_line, draw
-from claimeval.errors import DataError
+from claimeval.errors import DataError, UsageError
 
 
 def rows(*questions: str, **fields: str) -> list[Row]:
@@ -105,9 +105,22 @@ def test_probabilities_of_large_logs_keep_their_digits() -> None:
     assert json.loads(as_line(drawn, "log", 0))["drawn"]["probability"] == pytest.approx(200 / 123_456_789, rel=1e-5)
 
 
-def test_rows_without_the_field_are_a_stratum() -> None:
-    found = draw(rows("one", "two"), 2, seed=0, by="topic")
-    assert list(found.strata) == ["(none)"]
+def test_more_strata_than_rows_to_be_drawn_are_refused() -> None:
+    log = [Row(f"log, line {i}", i, {"question": f"{i}?", "user": f"u{i}"}) for i in range(1, 9)]
+    with pytest.raises(UsageError, match="by log, line 6 there are more values than the 5 rows"):
+        draw(log, 5, seed=0, by="user")
+
+
+def test_rows_without_the_field_are_a_stratum_unless_all_are() -> None:
+    found = draw(rows("one", topic="x") + rows("two"), 2, seed=0, by="topic")
+    assert list(found.strata) == ["(none)", "x"]
+    with pytest.raises(DataError, match="no row has such a field"):
+        draw(rows("one", "two"), 2, seed=0, by="topic")
+
+
+def test_empty_questions_are_left_out_and_counted() -> None:
+    found = draw(rows("one", "", " \n"), 3, seed=0)
+    assert (questions(found), found.empty, found.strata[""].rows) == (["one"], 2, 1)
 
 
 def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated() -> None:
