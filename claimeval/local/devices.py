@@ -79,7 +79,7 @@ def batch_tokens(setting: Setting) -> int:
     import torch
 
     if setting.device == "cpu":
-        return 512 * torch.get_num_threads()
+        return 768 * torch.get_num_threads()
     return 32_768 if setting.device.startswith("cuda") else 8_192
 
 

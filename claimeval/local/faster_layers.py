@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import torch
@@ -31,14 +32,16 @@ def _faster(layer: Any, *, pack: bool) -> nn.Module | None:
     from torch import nn
 
     kind = type(layer).__name__
+    if pack and kind.endswith("T5DenseGatedActDense") and type(layer.act).__name__ == "NewGELUActivation":
+        return _packed().gated(layer)
     if kind == "NewGELUActivation":
         return nn.GELU(approximate="tanh")
-    if kind in ("T5LayerNorm", "MT5LayerNorm"):
+    if kind.endswith("T5LayerNorm"):
         norm = nn.RMSNorm(layer.weight.shape[0], eps=layer.variance_epsilon)
         norm.weight = layer.weight
         return norm
     if pack and type(layer) is nn.Linear:
-        return _packed_class()(layer)
+        return _packed().linear(layer)
     return None
 
 
@@ -51,12 +54,19 @@ def can_pack() -> bool:
     return bool(backend.is_available()) and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
 
 
+class _Packed(NamedTuple):
+    """Layers over oneDNN's operators; their classes are made when torch is imported."""
+
+    linear: Callable[[nn.Linear], nn.Module]
+    gated: Callable[[Any], nn.Module]
+
+
 @functools.cache
-def _packed_class() -> type[nn.Module]:
+def _packed() -> _Packed:
     import torch
     from torch import nn
 
-    class PackedLinear(nn.Module):
+    class Linear(nn.Module):
         """A linear layer whose weights lie as oneDNN reads them fastest."""
 
         def __init__(self, layer: nn.Linear) -> None:
@@ -69,4 +79,17 @@ def _packed_class() -> type[nn.Module]:
             y: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
             return y
 
-    return PackedLinear
+    class Gated(nn.Module):
+        """The feed-forward part of T5: wo(gelu(wi_0 x) * wi_1 x), GELU and product computed where the sums are made."""
+
+        def __init__(self, layer: Any) -> None:
+            super().__init__()
+            self.gate, self.up, self.down = Linear(layer.wi_0), Linear(layer.wi_1), Linear(layer.wo)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            linear = torch.ops.mkldnn._linear_pointwise
+            gate = linear(x, self.gate.packed, self.gate.bias, "gelu", [], "tanh")
+            y: torch.Tensor = self.down(linear(x, gate, self.up.packed, self.up.bias, "mul"))
+            return y
+
+    return _Packed(Linear, Gated)

@@ -21,6 +21,8 @@ _UNFIT = ("nllb-moe", "prophetnet", "switch_transformers", "xlm-prophetnet")
 """Experts that tokens of a batch compete for; decoders that predict several tokens at a time."""
 _ROW = 256
 """Tokens of targets in one such row."""
+_STEP = 8
+"""Widths of source batches are multiples of it: oneDNN keeps code for every shape it has met, up to a gigabyte."""
 _LOGITS = 2**28
 """Numbers that the output layer may give at once."""
 
@@ -84,7 +86,7 @@ class Seq2Seq:
         return found
 
     def _read(self, sources: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids = self._padded(sources)
+        ids = self._padded(sources, step=_STEP if self._folds else 1)
         lengths = self._tensor([len(source) for source in sources])
         mask = (self._tensor(range(ids.shape[1])) < lengths[:, None]).long()
         return self._model.get_encoder()(input_ids=ids, attention_mask=mask)[0], mask
@@ -156,8 +158,8 @@ class Seq2Seq:
         """Before the output layer: drops positions whose logits nobody wants."""
         return (inputs[0][self._wanted],)
 
-    def _padded(self, rows: Sequence[Sequence[int]], pad: int | None = None) -> torch.Tensor:
-        width = max(map(len, rows))
+    def _padded(self, rows: Sequence[Sequence[int]], pad: int | None = None, step: int = 1) -> torch.Tensor:
+        width = math.ceil(max(map(len, rows)) / step) * step
         filler = self._pad if pad is None else pad
         return self._tensor([[*row, *[filler] * (width - len(row))] for row in rows])
 
