@@ -19,7 +19,7 @@ from claimeval.errors import UsageError
 from claimeval.records import Record
 
 VARIABLE = "CLAIMEVAL_PRICES"
-"""The environment variable that names a file of prices."""
+"""The environment variable that names files of prices, as PATH names folders."""
 
 TABLE = Path(__file__).with_name("prices.yaml")
 
@@ -60,10 +60,10 @@ class _Row(Record):
 def price(model: str, endpoint: str | None, file: Path | None = None) -> Price | None:
     """The price of `provider:name` at an endpoint; None where nobody stated one.
 
-    The first of these that names the model: `file`, the file in $CLAIMEVAL_PRICES, the table in the package. Files are
-    YAML, a row a model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`. With
-    `@URL` after the name a row holds at that endpoint alone; without, at every endpoint that has no row of its own in
-    the same file. The package's rows hold at the providers' own endpoints, which is also where `endpoint` None is.
+    The first of these that names the model: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files
+    are YAML, a row a model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
+    With `@URL` after the name a row holds at that endpoint alone; without, at every endpoint that has no row of its own
+    in the same file. The package's rows hold at the providers' own endpoints, which is also where `endpoint` None is.
     Local engines cost nothing. UsageError for a file that cannot be read. Files are read once in a process.
     """
     if row := _row(model, endpoint, file):
@@ -118,8 +118,8 @@ def _place(endpoint: str) -> str:
 
 
 def _files(file: Path | None) -> list[Path]:
-    named = os.environ.get(VARIABLE)
-    return ([file] if file else []) + ([Path(named)] if named else [])
+    named = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return ([file] if file else []) + [Path(name) for name in named if name]
 
 
 @lru_cache(maxsize=16)

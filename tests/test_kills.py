@@ -195,3 +195,8 @@ def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, 
     assert done.returncode == 2
     assert "nobody stated one" in done.stderr
     assert server.exchanges() == []
+
+    (tmp_path / "prices.yaml").write_text("openai:judge: {input: 0.1, output: 0.1}\n")
+    priced = ("--cache", "store", "--out", "run", "--max-cost", "1", "--prices", "prices.yaml")
+    assert command(tmp_path, server, *priced).returncode == 0
+    assert len(server.exchanges()) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from pathlib import Path
 
@@ -99,6 +100,10 @@ def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
     assert price("openai:a", None) == Price(1.0, 1.0, None, None)
     assert price("openai:a", None, file) == Price(3.0, 3.0, None, None)
     assert price("openai:b", None, file) == Price(2.0, 2.0, None, None)
+
+    monkeypatch.setenv("CLAIMEVAL_PRICES", os.pathsep.join([str(file), os.environ["CLAIMEVAL_PRICES"]]))
+    assert price("openai:a", None) == Price(3.0, 3.0, None, None)
+    assert price("openai:b", None) == Price(2.0, 2.0, None, None)
 
 
 @pytest.mark.parametrize(

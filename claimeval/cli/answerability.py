@@ -38,6 +38,7 @@ def answerability(
     timeout: o.Timeout = 300.0,
     max_calls: o.MaxCalls = None,
     max_cost: o.MaxCost = None,
+    prices: o.Prices = None,
     batch: b.Batch = False,
     batch_retries: b.BatchRetries = "batch",
     detach: b.Detach = False,

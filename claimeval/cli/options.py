@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+def _go_before_others(prices: Path | None) -> Path | None:
+    """Lets a file of prices go before those in the environment, as long as this process lives."""
+    from claimeval.prices import VARIABLE
+
+    if prices:
+        others = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = f"{prices}{os.pathsep}{others}" if others else str(prices)
+    return prices
+
 
 Data = Annotated[
     Path,
@@ -112,6 +124,16 @@ MaxCost = Annotated[
         min=0,
         help="US dollars the run may cost, earlier parts of the same run included, as in `2.50`. Before a call is sent "
         "the most that it can cost is set aside, so the cap is never passed. `claimeval plan` says what to expect.",
+        show_default=False,
+    ),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        callback=_go_before_others,
+        help="YAML file of prices in US dollars per million tokens, a line a model: "
+        "`openai:gpt-5-mini: {input: 0.25, output: 2.00}`, or with `@URL` after the name for one server alone. "
+        "Goes before the file in `$CLAIMEVAL_PRICES` and the table in the package.",
         show_default=False,
     ),
 ]

@@ -11,16 +11,6 @@ from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
 
-Prices = Annotated[
-    Path | None,
-    typer.Option(
-        help="YAML file of prices in US dollars per million tokens, a line a model: "
-        "`openai:gpt-5-mini: {input: 0.25, output: 2.00}`, or with `@URL` after the name for one server alone. "
-        "Goes before the file in `$CLAIMEVAL_PRICES` and the table in the package.",
-        show_default=False,
-    ),
-]
-
 
 def plan(
     data: o.Data,
@@ -42,7 +32,7 @@ def plan(
     families: p.Families = None,
     labels: p.Labels = None,
     cache: o.Cache = None,
-    prices: Prices = None,
+    prices: o.Prices = None,
     limit: o.Limit = None,
     field: o.Field = None,
     batch: b.Batch = False,

@@ -35,6 +35,7 @@ def score(
     timeout: o.Timeout = 300.0,
     max_calls: o.MaxCalls = None,
     max_cost: o.MaxCost = None,
+    prices: o.Prices = None,
     batch: b.Batch = False,
     batch_retries: b.BatchRetries = "batch",
     detach: b.Detach = False,

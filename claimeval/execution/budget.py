@@ -17,9 +17,9 @@ def check_prices(judges: Iterable[Judge]) -> None:
     for judge in judges:
         if price(judge.model, judge.endpoint) is None:
             raise UsageError(
-                f"a cap on the cost needs the price of {judge.model} at {judge.endpoint}, and nobody stated one. Name "
-                f"a YAML file in the environment variable {VARIABLE} with a line such as `{judge.model}: "
-                "{input: 0.25, output: 2.00}` (US dollars per million tokens), or cap the calls instead"
+                f"a cap on the cost needs the price of {judge.model} at {judge.endpoint}, and nobody stated one. Give "
+                f"a YAML file with a line such as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per "
+                f"million tokens) by --prices or in the environment variable {VARIABLE}, or cap the calls instead"
             )
 
 
