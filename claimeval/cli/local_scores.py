@@ -46,7 +46,9 @@ def relevance_and_tell(
     place = Place(data, "perplexity", out=out, fields=fields, limit=limit)
     counts = {"texts": 0, "texts_cut": 0, "texts_in_windows": 0}
     with ExitStack() as stack:
-        counter = _Counter(stack, scorer, sum(len(sample.contexts) for sample in place.samples()), "texts")
+        counter = _Counter(
+            stack, scorer, sum(len(sample.contexts) for sample in place.samples() if sample.question.strip()), "texts"
+        )
         store = stack.enter_context(Store(cache or default_folder()))
         found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)
         units = dict.fromkeys(perplexity.METRICS, "share")
@@ -134,12 +136,12 @@ class _Counter:
         self._total = total
         self._items = items
         self._done = self._before = 0
-        self._since = time.monotonic()
+        self._since = 0.0
 
     def add(self, number: int) -> None:
         """So many more are done."""
         self._done += number
-        if number > 1:  # these were in the store, which says nothing of the speed
+        if number > 1 or not self._before:  # they were in the store, or waited for the weights: no measure of speed
             self._before, self._since = self._done, time.monotonic()
         self._line.draw(self._text)
 

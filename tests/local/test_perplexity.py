@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from claimeval import prompting
 from claimeval.errors import UsageError
 from claimeval.execution.replies import unpack
 from claimeval.inventory import take_stock
-from claimeval.local import perplexity, published_scores, source_prompts
+from claimeval.local import perplexity, source_prompts
 from claimeval.local.devices import Setting
 from claimeval.local.loading import load
 from claimeval.local.model_files import locate
@@ -360,51 +359,3 @@ def test_an_own_prompt_is_read_as_it_is_written(t5: Path, tmp_path: Path) -> Non
 def test_a_model_of_another_kind_is_refused(nli: Path) -> None:
     with pytest.raises(UsageError, match=r"\(bert\) is not a sequence-to-sequence model"):
         scores(nli, [Pair("a", "b")])
-
-
-@pytest.mark.usefixtures("torch_here")
-def test_the_published_scores_are_met_where_the_weights_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    try:
-        locate(perplexity.MODEL)
-    except UsageError:
-        pytest.skip(f"the weights of {perplexity.MODEL} are not on this machine")
-    for example, score in published_scores.compare(QuestionScorer()):
-        assert published_scores.agrees(example, score), (example, score)
-
-
-def test_published_scores_agree_at_two_decimals() -> None:
-    example = published_scores.EXAMPLES[0]
-    assert published_scores.agrees(example, 0.5449)
-    assert not published_scores.agrees(example, 0.5561)
-
-
-@pytest.mark.parametrize("kind", sorted(source_prompts.VARIABLES))
-def test_every_shipped_source_prompt_loads_and_is_listed(kind: str) -> None:
-    shipped = {path.stem for path in (prompting.folder() / "local").glob("*.j2")}
-    assert shipped == set(source_prompts.VARIABLES)
-    values = {name: f"<{name}>" for name in source_prompts.VARIABLES[kind]}
-    rendered = source_prompts.load(kind).render(values)
-    assert all(value in rendered for value in values.values())
-    assert "{" not in rendered
-
-
-@pytest.mark.parametrize(
-    ("source", "problem"),
-    [
-        ("{{ text }}", "no header comment"),
-        ("{# purpose: x #}\nno place", "lacks the variable 'text'"),
-        ("{# purpose: x #}\n{{ txt }}", "unknown variable"),
-        ("{# purpose: x #}\n{% if text %}{{ text }}{% endif %}", "only plain variables"),
-        ("{# purpose: [ #}\n{{ text }}", "not YAML"),
-        ("{# source: x #}\n{{ text }}", "field purpose"),
-        ("{#\npurpose: x\nreply: json\n#}\n{{ text }}", "unknown field"),
-    ],
-)
-def test_a_wrong_source_prompt_is_refused(source: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / "own.j2"
-    path.write_text(source)
-    with pytest.raises(UsageError, match=problem):
-        source_prompts.load("question_given_text", str(path))
