@@ -10,7 +10,7 @@ from claimeval.answerability import METRICS, answerability_plan, answerability_w
 from claimeval.answers.baseline import Baseline, baselines
 from claimeval.answers.members import Members, kin, members
 from claimeval.answers.rating import askable, rating_plan, rating_work
-from claimeval.api import NO_SETTINGS, PanelSettings, blocking, given, settings_given
+from claimeval.api import NO_SETTINGS, PanelSettings, front_door, given, settings_given
 from claimeval.asking.how import How
 from claimeval.asking.reports import Given, SideReport, judged, material
 from claimeval.calls import Judge
@@ -40,7 +40,7 @@ class Ratings(NamedTuple):
         return self.scores.rows
 
 
-def rate_answers(
+async def arate_answers(
     samples: Given,
     *,
     judges: Sequence[str | Judge],
@@ -57,23 +57,6 @@ def rate_answers(
     the median. `prompts` are names or paths by question. With a report or a run directory in place of the samples the
     yes and no are held against its claims. `how` are further options of `score`, see `How`.
     """
-    return blocking(
-        arate_answers(samples, judges=judges, ask=ask, prompts=prompts, vote=vote, tie=tie, panel=panel, **how)
-    )
-
-
-async def arate_answers(
-    samples: Given,
-    *,
-    judges: Sequence[str | Judge],
-    ask: Sequence[str] | None = None,
-    prompts: Mapping[str, str] = _NO_PROMPTS,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
-) -> Ratings:
-    """`rate_answers` for code that is itself asynchronous."""
     given_samples, results = material(samples)
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=said)
@@ -84,7 +67,10 @@ async def arate_answers(
     return Ratings(scores, held, members(scores.rows, plan), family)
 
 
-def sort_answers(
+rate_answers = front_door(arate_answers)
+
+
+async def asort_answers(
     samples: Given,
     *,
     judges: Sequence[str | Judge],
@@ -98,23 +84,12 @@ def sort_answers(
 
     `how` are further options of `score`, see `How`.
     """
-    return blocking(asort_answers(samples, judges=judges, prompt=prompt, vote=vote, tie=tie, panel=panel, **how))
-
-
-async def asort_answers(
-    samples: Given,
-    *,
-    judges: Sequence[str | Judge],
-    prompt: str = "plain",
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
-) -> SideReport:
-    """`sort_answers` for code that is itself asynchronous."""
     plan = answerability_plan(judges, prompt, {**settings_given(panel), **given(vote=vote, tie=tie)})
     given_samples = material(samples).samples
     kin(given_samples, plan)
     units = dict.fromkeys(METRICS, "share")
     work = answerability_work(plan)
     return await judged(given_samples, work, "answerability", units, plan.settings, how)
+
+
+sort_answers = front_door(asort_answers)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Unpack
 
 from claimeval import matching, retrieval
-from claimeval.api import NO_SETTINGS, PanelSettings, blocking, ended, given, settings_given
+from claimeval.api import NO_SETTINGS, PanelSettings, ended, front_door, given, settings_given
 from claimeval.asking.how import How, means
 from claimeval.asking.reports import Given, SideReport, judged, material, reported
 from claimeval.calls import Judge
@@ -29,7 +29,7 @@ class Grading(NamedTuple):
     """Context relevance and context precision of each sample."""
 
 
-def grade_relevance(
+async def agrade_relevance(
     samples: Given,
     *,
     judges: Sequence[str | Judge],
@@ -47,34 +47,6 @@ def grade_relevance(
     one call. Several grades become one by the median unless `vote` says otherwise. `how` are further options of
     `score`, see `How`.
     """
-    return blocking(
-        agrade_relevance(
-            samples,
-            judges=judges,
-            scale=scale,
-            prompt=prompt,
-            per_call=per_call,
-            vote=vote,
-            tie=tie,
-            panel=panel,
-            **how,
-        )
-    )
-
-
-async def agrade_relevance(
-    samples: Given,
-    *,
-    judges: Sequence[str | Judge],
-    scale: str | RelevanceScale = "umbrela",
-    prompt: str = "steps",
-    per_call: int = PER_CALL,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
-) -> Grading:
-    """`grade_relevance` for code that is itself asynchronous."""
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = grading_plan(judges, scale, prompt, per_call=per_call, panel=said)
     asked = material(samples).samples
@@ -89,7 +61,10 @@ async def agrade_relevance(
     return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
 
 
-def score_retrieval(
+grade_relevance = front_door(agrade_relevance)
+
+
+async def ascore_retrieval(
     samples: Given,
     *,
     measures: str = retrieval.MEASURES,
@@ -108,38 +83,6 @@ def score_retrieval(
     `match` says how they are compared: by `ids` (after `fold` was cut out of them), by `text`, or by a `judge` where
     the texts leave it open; only then `judges` and what follows count.
     """
-    return blocking(
-        ascore_retrieval(
-            samples,
-            measures=measures,
-            match=match,
-            fold=fold,
-            judges=judges,
-            prompt=prompt,
-            per_call=per_call,
-            vote=vote,
-            tie=tie,
-            panel=panel,
-            **how,
-        )
-    )
-
-
-async def ascore_retrieval(
-    samples: Given,
-    *,
-    measures: str = retrieval.MEASURES,
-    match: retrieval.Match | Literal["judge"] = "ids",
-    fold: str | None = None,
-    judges: Sequence[str | Judge] = (),
-    prompt: str = "same_content",
-    per_call: int = PER_CALL,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
-) -> SideReport:
-    """`score_retrieval` for code that is itself asynchronous."""
     asked = retrieval.asked(measures)
     units = retrieval.units(asked)
     shown = material(samples).samples
@@ -154,3 +97,6 @@ async def ascore_retrieval(
     plan = matching.matching_plan(judges, prompt, per_call=per_call, panel=said)
     work = matching.matching_work(plan, asked)
     return await judged(shown, work, "retrieval", units, matching.settings(plan), how)
+
+
+score_retrieval = front_door(ascore_retrieval)

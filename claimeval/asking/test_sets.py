@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from claimeval.api import blocking, ended
+from claimeval.api import ended, front_door
 from claimeval.asking.how import How, means
 from claimeval.calls import Judge
 from claimeval.data.corpora import read_corpus
@@ -27,7 +27,7 @@ class WrittenSet(NamedTuple):
     summary: MadeSet
 
 
-def write_queries(
+async def awrite_queries(
     corpus: str | Path | Iterable[Document],
     *,
     judge: str | Judge,
@@ -45,36 +45,6 @@ def write_queries(
     `out` is the folder that gets the test set, its qrels and all that was rejected. `checker` looks a second time; the
     writer unless said. `how` are further options of `score`, see `How`.
     """
-    return blocking(
-        awrite_queries(
-            corpus,
-            judge=judge,
-            out=out,
-            checker=checker,
-            n=n,
-            per_document=per_document,
-            seed=seed,
-            write_prompt=write_prompt,
-            check_prompt=check_prompt,
-            **how,
-        )
-    )
-
-
-async def awrite_queries(
-    corpus: str | Path | Iterable[Document],
-    *,
-    judge: str | Judge,
-    out: str | Path,
-    checker: str | Judge | None = None,
-    n: int = 50,
-    per_document: int = 1,
-    seed: int = 0,
-    write_prompt: str = "plain",
-    check_prompt: str = "plain",
-    **how: Unpack[How],
-) -> WrittenSet:
-    """`write_queries` for code that is itself asynchronous."""
     plan = writing_plan(judge, checker, write_prompt=write_prompt, check_prompt=check_prompt, per_document=per_document)
     if isinstance(corpus, (str, Path)):
         name, texts = Path(corpus).name, read_corpus(Path(corpus))
@@ -92,6 +62,9 @@ async def awrite_queries(
     ended(outcome.ending)
     kept = tuple(read_samples(Path(out) / DATA)) if outcome.summary.kept else ()
     return WrittenSet(kept, outcome.summary)
+
+
+write_queries = front_door(awrite_queries)
 
 
 def draw_sample(

@@ -14,7 +14,8 @@ from claimeval.answers.members import kin, members
 from claimeval.answers.rating import askable, prospects, rating_plan, rating_work, tallies
 from claimeval.cli.answer_tables import print_baselines, print_family, print_members
 from claimeval.cli.beside_a_run import Place, tell
-from claimeval.cli.judged_rows import Way, gate, judged_rows
+from claimeval.cli.judged_rows import gate, judged_rows
+from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.errors import UsageError
 from claimeval.run import RESULTS, read_results

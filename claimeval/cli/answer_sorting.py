@@ -12,7 +12,8 @@ from claimeval.answers.members import kin
 from claimeval.answers.rating import prospects
 from claimeval.cli.answer_tables import print_family
 from claimeval.cli.beside_a_run import Place, tell
-from claimeval.cli.judged_rows import Way, gate, judged_rows
+from claimeval.cli.judged_rows import gate, judged_rows
+from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
 
 

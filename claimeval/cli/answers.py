@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
+from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.option_groups import takes
 
 Raters = Annotated[
     list[str],
@@ -21,6 +22,7 @@ Raters = Annotated[
 ]
 
 
+@takes(way=asking, counting=p.counting, kinship=p.kinship)
 def answers(
     data: o.DataOrRun,
     judge: Raters,
@@ -50,33 +52,17 @@ def answers(
             show_default=False,
         ),
     ] = None,
-    tie: p.Tie = None,
-    quorum: p.Quorum = None,
-    replicates: p.Replicates = None,
-    on_same_family: p.OnSameFamily = None,
-    leave_own_family_out: p.LeaveOwnFamilyOut = False,
-    families: p.Families = None,
+    *,
+    counting: dict[str, Any],
+    kinship: dict[str, Any],
     out: o.Out = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    cache: o.Cache = None,
-    concurrency: o.Concurrency = None,
-    rpm: o.Rpm = None,
-    tpm: o.Tpm = None,
-    timeout: o.Timeout = 300.0,
-    max_calls: o.MaxCalls = None,
-    max_cost: o.MaxCost = None,
-    prices: o.Prices = None,
-    batch: b.Batch = False,
-    batch_retries: b.BatchRetries = "batch",
-    detach: b.Detach = False,
-    by_hand: b.ByHand = False,
-    online: b.Online = None,
+    way: Way,
     limit: o.Limit = None,
     field: o.Field = None,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of ratings was lost to failures.")
     ] = 0.01,
-    offline: o.Offline = False,
     json: o.Json = False,
 ) -> None:
     """Have judges rate whole answers: relevant to the question? faithful to the contexts? correct?
@@ -91,17 +77,14 @@ def answers(
     Example: `claimeval answers runs/a --judge openai:gpt-5-mini --judge mistral:mistral-large-latest`
     """
     from claimeval.cli.answer_rating import rate_and_tell
-    from claimeval.cli.judged_rows import Way
-    from claimeval.execution.limits import Limits
 
-    limits = Limits(concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost)
     rate_and_tell(
         data,
         judge,
         tuple(name.strip() for name in ask.split(",")) if ask is not None else None,
-        Way(cache, limits, b.said(batch, batch_retries, detach, by_hand, online), offline),
+        way,
         prompts=tuple(prompt or ()),
-        panel=p.said(vote, tie, quorum, replicates, None, on_same_family, leave_own_family_out, families),
+        panel=p.given(vote=vote) | counting | kinship,
         out=out,
         only_plan=plan,
         limit=limit,

@@ -14,10 +14,9 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from claimeval.cli.endings import ending_code
+from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.errors import UsageError
-from claimeval.execution.batch import Batching
-from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments import printing
 from claimeval.experiments.design import Arm, read
@@ -31,12 +30,9 @@ from claimeval.store import default_folder
 def experiment_and_tell(
     file: Path,
     out: Path | None,
-    cache: Path | None,
-    limits: Limits,
-    batching: Batching | None,
+    way: Way,
     *,
     select: bool,
-    offline: bool,
     as_json: bool,
 ) -> None:
     """Runs an experiment to its end and exits with its code."""
@@ -45,14 +41,22 @@ def experiment_and_tell(
         raise UsageError(f"--select needs human labels: give {file} the key `labels`")
     prepared = prepare(design, choose_metrics)
     folder = out or Path("experiments") / file.stem
-    store = cache or default_folder()
+    store = way.cache or default_folder()
     with ProgressLine(sys.stderr) as line:
 
         def show(arm: Arm) -> Callable[[Progress], None]:
             return line.show
 
         carried = asyncio.run(
-            run(prepared, folder, cache=store, limits=limits, offline=offline, show=show, batching=batching)
+            run(
+                prepared,
+                folder,
+                cache=store,
+                limits=way.limits,
+                offline=way.offline,
+                show=show,
+                batching=way.batching,
+            )
         )
     if code := ending_code(carried.last.ending):
         raise typer.Exit(code)

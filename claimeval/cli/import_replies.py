@@ -59,7 +59,7 @@ def import_replies(
         file,
         mapping,
         out,
-        said=p.said(vote, tie, quorum, None, None, None, False, families),
+        said=p.given(vote=vote) | p.counting(tie, quorum) | p.kinship(families=families),
         overwrite=overwrite,
         as_json=json,
     )

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
-from typing import NamedTuple
 
 import typer
 
 from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
+from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.evaluation import Anew
-from claimeval.execution.batch import Batching
-from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.side_judging import Work, lost, score_each
 from claimeval.side_scores import SideRow
 from claimeval.store import default_folder
-
-
-class Way(NamedTuple):
-    """How the judges are asked, as the options say."""
-
-    cache: Path | None
-    limits: Limits
-    batching: Batching | None
-    offline: bool
 
 
 def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:

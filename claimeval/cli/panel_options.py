@@ -122,34 +122,44 @@ Labels = Annotated[
 ]
 
 
-def said(
-    vote: str | None,
-    tie: str | None,
-    quorum: int | None,
-    replicates: int | None,
-    escalate: int | None,
-    on_same_family: str | None,
-    leave_own_family_out: bool,
-    families: Path | None,
-    *,
-    own_claims: bool = False,
-    per_document: bool = False,
-    shuffle_contexts: int | None = None,
+def counting(tie: Tie = None, quorum: Quorum = None, replicates: Replicates = None) -> dict[str, Any]:
+    """How several opinions on one thing become one."""
+    return given(tie=tie, quorum=quorum, replicates=replicates)
+
+
+def kinship(
+    on_same_family: OnSameFamily = None, leave_own_family_out: LeaveOwnFamilyOut = False, families: Families = None
 ) -> dict[str, Any]:
-    """The settings of the panel that the options give."""
+    """What becomes of judges of the family that wrote the answer."""
     from claimeval.families import read_families
 
-    given = {
-        "vote": vote,
-        "tie": tie,
-        "quorum": quorum,
-        "replicates": replicates,
-        "escalate": escalate,
-        "own_claims": own_claims or None,
-        "per_document": per_document or None,
-        "shuffles": shuffle_contexts,
-        "on_same_family": on_same_family,
-        "leave_own_family_out": leave_own_family_out or None,
-        "families": read_families(families) if families else None,
+    return given(
+        on_same_family=on_same_family,
+        leave_own_family_out=leave_own_family_out or None,
+        families=read_families(families) if families else None,
+    )
+
+
+def panel(
+    vote: Vote = None,
+    tie: Tie = None,
+    quorum: Quorum = None,
+    replicates: Replicates = None,
+    escalate: Escalate = None,
+    per_document: PerDocument = False,
+    shuffle_contexts: ShuffleContexts = None,
+    on_same_family: OnSameFamily = None,
+    leave_own_family_out: LeaveOwnFamilyOut = False,
+    families: Families = None,
+) -> dict[str, Any]:
+    """How a panel is asked about claims and counted: the settings of `Panel` that the options give."""
+    return {
+        **given(vote=vote, escalate=escalate, per_document=per_document or None, shuffles=shuffle_contexts),
+        **counting(tie, quorum, replicates),
+        **kinship(on_same_family, leave_own_family_out, families),
     }
-    return {name: value for name, value in given.items() if value is not None}
+
+
+def given(**settings: object) -> dict[str, Any]:
+    """Those of the settings that an option gives."""
+    return {name: value for name, value in settings.items() if value is not None}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
+from claimeval.cli.option_groups import takes
 
 
+@takes(panel=p.panel)
 def plan(
     data: o.Data,
     judge: o.JudgesOrNone = None,
@@ -19,17 +21,9 @@ def plan(
     extractor: o.Extractor = None,
     extract_prompt: o.ExtractPrompt = "atomic",
     assess_prompt: o.AssessPrompt = "three_way",
-    vote: p.Vote = None,
-    tie: p.Tie = None,
-    quorum: p.Quorum = None,
-    replicates: p.Replicates = None,
-    escalate: p.Escalate = None,
-    per_document: p.PerDocument = False,
-    shuffle_contexts: p.ShuffleContexts = None,
+    *,
+    panel: dict[str, Any],
     own_claims: p.OwnClaims = False,
-    on_same_family: p.OnSameFamily = None,
-    leave_own_family_out: p.LeaveOwnFamilyOut = False,
-    families: p.Families = None,
     labels: p.Labels = None,
     cache: o.Cache = None,
     prices: o.Prices = None,
@@ -80,19 +74,7 @@ def plan(
         extractor=extractor,
         prompts=(extract_prompt, assess_prompt),
         with_labels=labels is not None,
-        panel=p.said(
-            vote,
-            tie,
-            quorum,
-            replicates,
-            escalate,
-            on_same_family,
-            leave_own_family_out,
-            families,
-            own_claims=own_claims,
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-        ),
+        panel=panel | p.given(own_claims=own_claims or None),
         cache=cache,
         prices=prices,
         limit=limit,

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
+from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.option_groups import takes
 
 Plan = Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")]
 
 
+@takes(way=asking)
 def queries(
     corpus: Annotated[Path, typer.Argument(help="Documents: .jsonl with id and text, .tsv, or a BEIR folder.")],
     judge: Annotated[
@@ -33,20 +35,8 @@ def queries(
         typer.Option("--out", "-o", help="The folder to write. Default: `runs/CORPUS-queries`.", show_default=False),
     ] = None,
     plan: Plan = False,
-    cache: o.Cache = None,
-    concurrency: o.Concurrency = None,
-    rpm: o.Rpm = None,
-    tpm: o.Tpm = None,
-    timeout: o.Timeout = 300.0,
-    max_calls: o.MaxCalls = None,
-    max_cost: o.MaxCost = None,
-    prices: o.Prices = None,
-    batch: b.Batch = False,
-    batch_retries: b.BatchRetries = "batch",
-    detach: b.Detach = False,
-    by_hand: b.ByHand = False,
-    online: b.Online = None,
-    offline: o.Offline = False,
+    *,
+    way: Way,
     json: o.Json = False,
 ) -> None:
     """Have a judge write questions that documents answer, sort out the useless ones, and keep the rest as a test set.
@@ -59,7 +49,6 @@ def queries(
     Example: `claimeval queries docs.jsonl --judge openai:gpt-5-mini --n 200 --plan`
     """
     from claimeval.cli.query_making import make_and_tell
-    from claimeval.execution.limits import Limits
     from claimeval.test_sets.running import writing_plan
 
     make_and_tell(
@@ -69,11 +58,9 @@ def queries(
         seed=seed,
         out=out,
         only_plan=plan,
-        cache=cache,
-        limits=Limits(
-            concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
-        ),
-        batching=b.said(batch, batch_retries, detach, by_hand, online),
-        offline=offline,
+        cache=way.cache,
+        limits=way.limits,
+        batching=way.batching,
+        offline=way.offline,
         as_json=json,
     )

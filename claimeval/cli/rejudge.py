@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
+from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.option_groups import takes
 
 Sources = Annotated[
     list[Path],
@@ -60,6 +61,7 @@ Out = Annotated[
 ]
 
 
+@takes(panel=p.panel, way=asking)
 def rejudge(
     sources: Sources,
     out: Out,
@@ -69,35 +71,14 @@ def rejudge(
     extractor: Extractor = None,
     extract_prompt: ExtractPrompt = None,
     assess_prompt: AssessPrompt = None,
-    vote: p.Vote = None,
-    tie: p.Tie = None,
-    quorum: p.Quorum = None,
-    replicates: p.Replicates = None,
-    escalate: p.Escalate = None,
-    per_document: p.PerDocument = False,
-    shuffle_contexts: p.ShuffleContexts = None,
-    on_same_family: p.OnSameFamily = None,
-    leave_own_family_out: p.LeaveOwnFamilyOut = False,
-    families: p.Families = None,
+    *,
+    panel: dict[str, Any],
     labels: p.Labels = None,
     overwrite: o.Overwrite = False,
-    cache: o.Cache = None,
-    concurrency: o.Concurrency = None,
-    rpm: o.Rpm = None,
-    tpm: o.Tpm = None,
-    timeout: o.Timeout = 300.0,
-    max_calls: o.MaxCalls = None,
-    max_cost: o.MaxCost = None,
-    prices: o.Prices = None,
-    batch: b.Batch = False,
-    batch_retries: b.BatchRetries = "batch",
-    detach: b.Detach = False,
-    by_hand: b.ByHand = False,
-    online: b.Online = None,
+    way: Way,
     field: o.Field = None,
     fail_under: o.FailUnder = None,
     max_missing: o.MaxMissing = 0.01,
-    offline: o.Offline = False,
     json: o.Json = False,
 ) -> None:
     """Judge what a run holds again, and pay only for what is new.
@@ -115,7 +96,6 @@ def rejudge(
     """
     from claimeval.cli.rejudging import rejudge_and_tell
     from claimeval.cli.running import Settings
-    from claimeval.execution.limits import Limits
     from claimeval.rejudging import Wanted
 
     rejudge_and_tell(
@@ -127,20 +107,9 @@ def rejudge(
             metrics=tuple(metrics.split(",")) if metrics is not None else None,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
-            panel=p.said(
-                vote,
-                tie,
-                quorum,
-                replicates,
-                escalate,
-                on_same_family,
-                leave_own_family_out,
-                families,
-                per_document=per_document,
-                shuffle_contexts=shuffle_contexts,
-            ),
+            panel=panel,
             with_labels=labels is not None,
-            offline=offline,
+            offline=way.offline,
         ),
         Settings(
             data=sources[0],
@@ -148,15 +117,13 @@ def rejudge(
             labels=labels,
             out=out,
             overwrite=overwrite,
-            cache=cache,
-            limits=Limits(
-                concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
-            ),
-            batching=b.said(batch, batch_retries, detach, by_hand, online),
+            cache=way.cache,
+            limits=way.limits,
+            batching=way.batching,
             fields=tuple(field or ()),
             fail_under=tuple(fail_under or ()),
             max_missing=max_missing,
-            offline=offline,
+            offline=way.offline,
             json=json,
         ),
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
+from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.option_groups import takes
 
 Graders = Annotated[
     list[str] | None,
@@ -23,6 +24,7 @@ Graders = Annotated[
 ]
 
 
+@takes(way=asking, counting=p.counting)
 def relevance(
     data: Annotated[
         Path | None,
@@ -98,9 +100,8 @@ def relevance(
             show_default=False,
         ),
     ] = None,
-    tie: p.Tie = None,
-    quorum: p.Quorum = None,
-    replicates: p.Replicates = None,
+    *,
+    counting: dict[str, Any],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -114,19 +115,7 @@ def relevance(
         bool, typer.Option("--overwrite", help="Replace grades of other settings in the same --out.")
     ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    cache: o.Cache = None,
-    concurrency: o.Concurrency = None,
-    rpm: o.Rpm = None,
-    tpm: o.Tpm = None,
-    timeout: o.Timeout = 300.0,
-    max_calls: o.MaxCalls = None,
-    max_cost: o.MaxCost = None,
-    prices: o.Prices = None,
-    batch: b.Batch = False,
-    batch_retries: b.BatchRetries = "batch",
-    detach: b.Detach = False,
-    by_hand: b.ByHand = False,
-    online: b.Online = None,
+    way: Way,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N samples or queries.", show_default=False)
     ] = None,
@@ -134,7 +123,6 @@ def relevance(
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of pairs was lost to failures.")
     ] = 0.01,
-    offline: o.Offline = False,
     json: o.Json = False,
 ) -> None:
     """Have judges grade how relevant documents are to a question, and write the grades as qrels.
@@ -155,7 +143,6 @@ def relevance(
     """
     from claimeval.cli.grading import Settings, compare_and_tell, grade_and_tell
     from claimeval.errors import UsageError
-    from claimeval.execution.limits import Limits
 
     settings = Settings(
         data=data,
@@ -168,19 +155,17 @@ def relevance(
         measures=measures,
         prompt=prompt,
         per_call=per_call,
-        panel=p.said(vote, tie, quorum, replicates, None, None, False, None),
+        panel=p.given(vote=vote) | counting,
         out=out,
         overwrite=overwrite,
         only_plan=plan,
-        cache=cache,
-        limits=Limits(
-            concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
-        ),
-        batching=b.said(batch, batch_retries, detach, by_hand, online),
+        cache=way.cache,
+        limits=way.limits,
+        batching=way.batching,
         limit=limit,
         fields=tuple(field or ()),
         max_missing=max_missing,
-        offline=offline,
+        offline=way.offline,
         json=json,
     )
     if assessors and not grades:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
+from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.option_groups import takes
 
 JUDGED = "With --match judge"
 """The group under which `--help` lists what only goes with judges."""
 
 
+@takes(way=asking, counting=p.counting)
 def retrieval(
     data: o.DataOrRun,
     measures: Annotated[
@@ -57,24 +59,10 @@ def retrieval(
             show_default=False,
         ),
     ] = None,
-    tie: p.Tie = None,
-    quorum: p.Quorum = None,
-    replicates: p.Replicates = None,
+    *,
+    counting: dict[str, Any],
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    cache: o.Cache = None,
-    concurrency: o.Concurrency = None,
-    rpm: o.Rpm = None,
-    tpm: o.Tpm = None,
-    timeout: o.Timeout = 300.0,
-    max_calls: o.MaxCalls = None,
-    max_cost: o.MaxCost = None,
-    prices: o.Prices = None,
-    batch: b.Batch = False,
-    batch_retries: b.BatchRetries = "batch",
-    detach: b.Detach = False,
-    by_hand: b.ByHand = False,
-    online: b.Online = None,
-    offline: o.Offline = False,
+    way: Way,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of values was lost to failures.")
     ] = 0.01,
@@ -101,10 +89,8 @@ def retrieval(
 
     Example: `claimeval retrieval answers.jsonl --match judge --judge openai:gpt-5-mini`
     """
-    from claimeval.cli.judged_rows import Way
     from claimeval.cli.retrieving import Judged, match_by_judges, score_and_tell
     from claimeval.errors import UsageError
-    from claimeval.execution.limits import Limits
 
     if match != "judge":
         if judge:
@@ -113,11 +99,10 @@ def retrieval(
         return
     if fold:
         raise UsageError("contexts are folded by their ids, as in --match ids; leave --fold or --match judge out")
-    limits = Limits(concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost)
     match_by_judges(
         data,
-        Judged(tuple(judge or ()), prompt, per_call, p.said(vote, tie, quorum, replicates, None, None, False, None)),
-        Way(cache, limits, b.said(batch, batch_retries, detach, by_hand, online), offline),
+        Judged(tuple(judge or ()), prompt, per_call, p.given(vote=vote) | counting),
+        way,
         measures,
         only_plan=plan,
         max_missing=max_missing,

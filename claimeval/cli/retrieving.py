@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from claimeval import matching, side_scores
 from claimeval import retrieval as retrieved
 from claimeval.cli.beside_a_run import Place, tell
-from claimeval.cli.judged_rows import Way, gate, judged_rows
+from claimeval.cli.judged_rows import gate, judged_rows
+from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.errors import UsageError
 from claimeval.relevance.running import prospects
