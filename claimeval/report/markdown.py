@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from claimeval.panel.orders import OrderEffects
 from claimeval.records import Reason
 from claimeval.report.facts import Comparison, Facts, MetricComparison
 from claimeval.report.visible import visible
 from claimeval.scoring import MetricSummary
+from claimeval.side_scores import SideMetric
 
 WORST = 5
 FLIPS = 10
@@ -30,6 +32,13 @@ def summary(facts: Facts) -> str:
             ("metric", "mean", "95 % interval", "n", "without a score", "claims supported", "bounds"),
             (_row(name, metric) for name, metric in facts.summary.metrics.items()),
         ),
+        _table(
+            ("other scores", "of", "mean", "95 % interval", "n", "without a score", "bounds"),
+            (_side(side.kind, name, metric) for side in facts.sides for name, metric in side.metrics.items()),
+        )
+        if facts.sides
+        else "",
+        _orders(facts.summary.orders) if facts.summary.orders else "",
         _list((code(caution.text, 1000) for caution in facts.cautions), "Before you believe these numbers:"),
         _list(
             (
@@ -101,6 +110,27 @@ def _row(name: str, found: MetricSummary) -> Sequence[str]:
         _reasons(found.missing),
         f"{found.supported} of {found.judged}" + (f", {n} unassessed" if (n := sum(found.unassessed.values())) else ""),
         _range(found.bounds),
+    )
+
+
+def _side(kind: str, name: str, found: SideMetric) -> Sequence[str]:
+    unit = "" if found.unit == "share" else f" ({code(found.unit)})"
+    missing = ", ".join(f"{n} {reason}" for reason, n in found.missing.items()) or "none"
+    return (
+        code(name) + unit,
+        kind,
+        _number(found.mean),
+        _range(found.ci),
+        str(found.n),
+        missing,
+        _range(found.bounds),
+    )
+
+
+def _orders(found: OrderEffects) -> str:
+    return (
+        f"{found.flipped} of {found.claims} claims have another label in one of {found.orders} other orders of the "
+        f"documents; {found.lost} labels lose support, {found.gained} gain it."
     )
 
 

@@ -10,15 +10,28 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from claimeval import side_scores
 from claimeval.cli.main import app
+from claimeval.panel import Panel
 from claimeval.report import forms, markdown, tables
 from claimeval.report.visible import visible
+from claimeval.side_scores import SideRow
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("runs") / "towers", [TOWER, BRIDGE])
+
+
+def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", panel=Panel(shuffles=1))
+    rows = [SideRow(id="tower", scores={"words": 0.5, "grade": None}, undefined={"grade": "refused"})]
+    side_scores.write(run, "odd", rows, {"words": "share", "grade": "grade"}, {})
+    text = forms.text(run, "md")
+    assert "| `words` | odd | 0.500 | - | 1 | none | - |" in text
+    assert "| `grade` (`grade`) | odd | - | - | 0 | 1 refused | - |" in text
+    assert "0 of 3 claims have another label in one of 1 other orders" in text
 
 
 def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:

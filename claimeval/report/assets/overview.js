@@ -233,6 +233,7 @@ function scoreTable(id, title, second, rows) {
       el("td", { class: "num" }, number(metric.mean)),
       el("td", { class: "num" }, range(metric.ci)),
       el("td", { class: "num" }, String(metric.n)),
+      el("td", { class: "num" }, range(metric.bounds)),
       el(
         "td",
         null,
@@ -252,7 +253,15 @@ function scoreTable(id, title, second, rows) {
       el(
         "table",
         { class: "plain" },
-        columns([["metric"], [second], ["mean", "num"], ["95 % interval", "num"], ["n", "num"], ["missing"]]),
+        columns([
+          ["metric"],
+          [second],
+          ["mean", "num"],
+          ["95 % interval", "num"],
+          ["n", "num"],
+          ["bounds", "num"],
+          ["missing"],
+        ]),
         el("tbody", null, rows.map(row)),
       ),
     ),
