@@ -12,6 +12,7 @@ from rich.table import Table
 
 from claimeval.agreement import AgreementReport, Number, RaterReport, join, measure
 from claimeval.cli.panel_table import short_names
+from claimeval.cli.whole_tables import print_whole
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.importing import LABELS
 from claimeval.run import load_manifest, read_results
@@ -48,11 +49,11 @@ def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str,
     if report.unmatched:
         console.print(f"[bold yellow]Caution:[/] {report.unmatched} labels fit no claim or sample of this run")
     if report.raters:
-        console.print(_numbers(report.raters, names))
+        print_whole(console, _numbers(report.raters, names))
     for rater in report.raters[:TABLES]:
-        console.print(_confusion(rater, names))
+        print_whole(console, _confusion(rater, names))
     if report.pairs:
-        console.print(_pairs(report, names))
+        print_whole(console, _pairs(report, names))
     if report.alpha and report.ac1:
         console.print(f" Judges: Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
 

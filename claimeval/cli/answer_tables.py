@@ -11,6 +11,7 @@ from rich.table import Table
 from claimeval.answers.baseline import Baseline, Share, words
 from claimeval.answers.members import Members
 from claimeval.answers.rating import RatingPlan
+from claimeval.cli.whole_tables import print_whole
 from claimeval.panel.summary import SameFamily
 from claimeval.report.names import short
 
@@ -33,7 +34,7 @@ def print_members(found: Mapping[str, Members]) -> None:
         for name, member in one.judges.items():
             holes = ", ".join(f"{n} {reason}" for reason, n in member.holes.items()) or "0"
             table.add_row(escape(shorter[name]), *map(str, member.words.values()), holes)
-        console.print(table)
+        print_whole(console, table)
         value, ends, n = _cells(one.alpha)
         console.print(f" Krippendorff's alpha: {value}{f' ({ends})' if ends else ''}, {n} answers", style="dim")
 
@@ -71,7 +72,7 @@ def print_baselines(held: Sequence[Baseline]) -> None:
         }
         for name, share in rows.items():
             table.add_row(escape(name), *_cells(share))
-    console.print(table)
+    print_whole(console, table)
     for one in held:
         shown = ", ".join(words(apart) for apart in one.apart[:SHOWN])
         rest = f", and {len(one.apart) - SHOWN} more" if len(one.apart) > SHOWN else ""

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.calls import CallError
+from claimeval.cli.whole_tables import print_whole
 from claimeval.errors import UsageError
 from claimeval.execution.batch_desk import Collected, Desk, open_desk
 from claimeval.execution.batch_records import Batch
@@ -111,7 +112,7 @@ def _tell(batches: list[Batch], as_json: bool) -> None:
         state = batch.status if batch.state == "submitted" else batch.state.replace("_", " ")
         said = f": {batch.problem}" if batch.problem else ""
         table.add_row(batch.name[:8], escape(batch.judge.model), *counts, _age(batch), escape(state + said))
-    Console(highlight=False, emoji=False).print(table)
+    print_whole(Console(highlight=False, emoji=False), table)
 
 
 def _tell_received(found: Collected) -> None:

@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from claimeval import side_scores
+from claimeval.cli.whole_tables import print_whole
 from claimeval.records import SampleResult
 from claimeval.report import forms
 from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared_metrics
@@ -115,9 +116,9 @@ def _tell(
     )
     for setting in comparison.settings:
         console.print(Padding(escape(setting), (0, 0, 0, 2)))
-    console.print(_table(comparison.metrics))
+    print_whole(console, _table(comparison.metrics))
     if sides:
-        console.print(_table(sides))
+        print_whole(console, _table(sides))
     for setting in changed:
         console.print(Padding(escape(setting), (0, 0, 0, 2)))
     for metric in comparison.metrics:

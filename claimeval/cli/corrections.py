@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.annotating import Labels, metric_of
+from claimeval.cli.whole_tables import print_whole
 from claimeval.correcting import Corrected, Method, Number, correct
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.errors import UsageError
@@ -38,7 +39,7 @@ def correct_and_tell(
         ("people alone", found.human),
     ):
         table.add_row(name, *_cells(number))
-    console.print(table)
+    print_whole(console, table)
     for remark in _remarks(found):
         console.print(f"- {escape(remark)}")
 

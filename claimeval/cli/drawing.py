@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from claimeval.cli.whole_tables import print_whole
 from claimeval.data.rows import read_json_lines, read_rows
 from claimeval.data.sampling import Drawing, as_line, draw
 from claimeval.errors import UsageError
@@ -47,7 +48,7 @@ def draw_and_tell(
         print(json.dumps({"out": str(out), "drawn": len(found.rows), "empty": found.empty, "strata": strata}, indent=1))
         return
     console = Console(highlight=False, emoji=False, stderr=out is None)
-    console.print(_table(found, by))
+    print_whole(console, _table(found, by))
     if found.empty:
         console.print(f" {found.empty} rows with an empty question left out", style="dim")
     if len(found.rows) < count:

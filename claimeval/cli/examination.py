@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from claimeval.cli.whole_tables import print_whole
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.errors import DataError
@@ -54,7 +55,7 @@ def _tell(
         table.add_column(column)
     for metric in metrics:
         table.add_row(metric.name, metric.claims_of, metric.against, _fed(metric, found))
-    console.print(table)
+    print_whole(console, table)
     for line in _remarks(found):
         console.print(f"- {escape(line)}", soft_wrap=True)
 

@@ -16,6 +16,7 @@ from rich.table import Table as Grid
 from claimeval.cli.endings import ending_code
 from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
+from claimeval.cli.whole_tables import print_whole
 from claimeval.errors import UsageError
 from claimeval.execution.progress import Progress
 from claimeval.experiments import printing
@@ -71,10 +72,10 @@ def experiment_and_tell(
     console = Console(highlight=False)
     console.print(f"\n[bold]{escape(design.data.name)}[/]: {table.samples} samples, {len(table.arms)} arms")
     for metric in table.arms[0].metrics:
-        console.print(_scores(table, metric))
-    console.print(_costs(table))
+        print_whole(console, _scores(table, metric))
+    print_whole(console, _costs(table))
     if design.labels:
-        console.print(_people(table))
+        print_whole(console, _people(table))
     if table.selection:
         console.print(printing.chosen(table.selection))
     console.print(f"\nTables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl", soft_wrap=True)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from claimeval.cli.whole_tables import print_whole
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import survey
 from claimeval.derived import choose
@@ -97,7 +98,7 @@ def forecast_experiment_and_tell(
         table.add_row(escape(name), _range(ahead.calls), _money(ahead.cost), _dollars(ahead.worst))
     worst = sum(ahead.worst for ahead in found.values())
     table.add_row("total", _range(calls), _money(cost), _dollars(worst), style="bold")
-    console.print(table)
+    print_whole(console, table)
     if unpriced:
         console.print(f"\nNot in these sums, since their price is not known: {escape(', '.join(unpriced))}")
     console.print(f"\nWhat two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
@@ -119,7 +120,7 @@ def _content(found: Forecast) -> dict[str, object]:
 def _tell(console: Console, data: Path, plan: Plan, found: Forecast, batched: Collection[str]) -> None:
     names = ", ".join([*(metric.name for metric in plan.metrics), *plan.derived])
     console.print(f"\n[bold]{escape(data.name)}[/]: {found.samples:,} samples; {escape(names)}\n", soft_wrap=True)
-    console.print(_table(found))
+    print_whole(console, _table(found))
     console.print()
     if found.calls[1]:
         console.print(_most(found))

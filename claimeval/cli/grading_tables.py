@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from claimeval.cli.whole_tables import print_whole
 from claimeval.relevance.running import Counts, RelevanceSummary
 from claimeval.relevance.validity import Validity, Value
 
@@ -30,7 +31,7 @@ def print_grading(summary: RelevanceSummary, folder: Path) -> None:
     for name, counts in rows.items():
         given = [str(counts.grades.get(grade, 0)) for grade in summary.scale.grades.steps]
         table.add_row(escape(name), str(counts.pairs), *given, _holes(counts))
-    console.print(table)
+    print_whole(console, table)
     if summary.alpha:
         value = "undefined" if summary.alpha.value is None else f"{summary.alpha.value:.3f}"
         ci = f" ({summary.alpha.ci[0]:.2f} to {summary.alpha.ci[1]:.2f})" if summary.alpha.ci else ""
@@ -63,12 +64,12 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
             _number(one.kappa_binary),
             *("-" if order.tau is None else f"{order.tau:.3f}" for order in one.orders),
         )
-    console.print(table)
+    print_whole(console, table)
     for name, one in held.items() if confusions else ():
         if one.kappa is not None:
             console.print(f"\n [bold]Grades of {escape(name)}[/] (columns) where people gave (rows); the same in")
             console.print(f" {_number(one.exact)} of the pairs:")
-            console.print(_confusion(one))
+            print_whole(console, _confusion(one))
     for order in first.orders if confusions else ():
         console.print(
             f"\n [bold]Systems by {escape(order.measure)}[/], {order.queries} questions: people, then assessor"

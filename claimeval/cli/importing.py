@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from claimeval.cli.table import print_run
+from claimeval.cli.whole_tables import print_whole
 from claimeval.data.field_maps import read_mapping
 from claimeval.importing import UNREAD, JudgeReading, import_judged, open_file
 
@@ -36,7 +37,7 @@ def import_and_tell(
     print_run(out, found.manifest, found.summary, found.summary.samples)
     console = Console(highlight=False, emoji=False)
     if found.readings:
-        console.print(_readings(found.readings))
+        print_whole(console, _readings(found.readings))
         _print_unread(console, out)
     if found.labels:
         console.print(f"{found.labels} human labels: `claimeval agreement {escape(str(out))}` holds the judges to them")

@@ -17,6 +17,7 @@ from rich.table import Table
 from claimeval import side_scores
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.progress_line import ProgressLine
+from claimeval.cli.whole_tables import print_whole
 from claimeval.errors import UsageError
 from claimeval.local import perplexity, published_scores, reward
 from claimeval.local.devices import describe
@@ -119,7 +120,7 @@ def check_and_tell(scorer: perplexity.QuestionScorer, *, as_json: bool) -> None:
         for example, score in found:
             differs = "" if published_scores.agrees(example, score) else "  differs"
             table.add_row(example.question, example.text, f"{example.score:.2f}", f"{score:.2f}{differs}")
-        Console(highlight=False).print(table)
+        print_whole(Console(highlight=False), table)
     said = f"{wrong} of {len(found)} scores differ; they were" if wrong else f"all {len(found)} scores agree; they were"
     print(f"claimeval: {said} published for {perplexity.MODEL} in float32", file=sys.stderr)
     raise typer.Exit(1 if wrong else 0)

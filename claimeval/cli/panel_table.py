@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from claimeval.cli.whole_tables import print_whole
 from claimeval.panel.orders import OrderEffects
 from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.panel.summary import Agreement, Dispute, PanelSummary, Preference
@@ -35,7 +36,7 @@ def print_panel(console: Console, manifest: Manifest, summary: Summary) -> None:
         for line in _agreement(panel):
             console.print(Padding(escape(line), (0, 0, 0, 1)))
         if len(panel.judges) > 1:
-            console.print(_pairs([*panel.pairs, *panel.with_panel], panel.judges))
+            print_whole(console, _pairs([*panel.pairs, *panel.with_panel], panel.judges))
         for line in (*_preferences(panel), *_noise(panel), *_spared(summary)):
             console.print(Padding(escape(line), (0, 0, 0, 1)))
         if panel.disputed:
@@ -176,4 +177,4 @@ def print_orders(console: Console, orders: OrderEffects) -> None:
     for place in orders.places:
         table.add_row(str(place.rank), str(place.labelled), f"{place.supported / place.labelled:.1%}")
     if orders.places:
-        console.print(table)
+        print_whole(console, table)

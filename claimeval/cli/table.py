@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from claimeval.cli.panel_table import MEMBERS, members, print_orders, print_panel, range_of_members
+from claimeval.cli.whole_tables import print_whole
 from claimeval.data.judged import RECORDED
 from claimeval.derived import derived
 from claimeval.records import Reason
@@ -33,7 +34,7 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     console.print(_heading(manifest, summary, total))
     for note in summary.notes:
         console.print(f"[bold yellow]Note:[/] {escape(note)}.")
-    console.print(_scores(summary))
+    print_whole(console, _scores(summary))
     for name, metric in summary.metrics.items():
         said = _counted(name, metric) if name in manifest.derived else _details(metric)
         console.print(Padding(f"[dim]{escape(name)}: {said}[/]", (0, 0, 0, 1)))
@@ -100,7 +101,7 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
         missing = str(sum(metric.missing.values()))
         ends = (_range(metric.bounds),) if bounded else ()
         table.add_row(escape(name + unit), _number(metric.mean), _range(metric.ci), str(metric.n), missing, *ends)
-    console.print(table)
+    print_whole(console, table)
     _print_missing(console, {name: metric.missing for name, metric in metrics.items()})
 
 

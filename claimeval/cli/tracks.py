@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from claimeval.cli.whole_tables import print_whole
 from claimeval.tracking import Change, Track, track
 
 
@@ -22,7 +23,7 @@ def track_and_tell(runs: Sequence[Path], metrics: Sequence[str], *, moved: int, 
         return
     console = Console(highlight=False, emoji=False)
     for one in found.tracks:
-        console.print(_table(one))
+        print_whole(console, _table(one))
         for point, change in zip(one.points[1:], one.changes, strict=True):
             _say_moved(console, point.run, change, moved)
         console.print()
