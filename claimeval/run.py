@@ -247,7 +247,8 @@ def _check_free(folder: Path, manifest: Manifest) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out names a directory")
     if not (folder / MANIFEST).exists():
-        if any(folder.iterdir()):
+        begun = {f"{name}.part" for name in (MANIFEST, RESULTS)}  # all there is where a run was killed at its start
+        if {entry.name for entry in folder.iterdir()} - begun:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return
     if field := manifest.differs(load_manifest(folder)):

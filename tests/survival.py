@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests import instants
+from tests.instants import Instant
 from tests.loopback import Exchange, Faults, Handle, Latency, Options, mixed, named, serve
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +51,10 @@ def write_samples(file: Path, samples: int, words: int = 60) -> None:
 class Client:
     """One process of the command line, restarted as often as it takes."""
 
-    def __init__(self, folder: Path, server: Handle, name: str, options: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, server: Handle, name: str, options: Sequence[str], instant: Instant | None = None
+    ) -> None:
+        """It starts at once; with an `instant` it kills itself then, the first time."""
         self.out = folder / name
         self.log = folder / f"{name}.log"
         self._command = [
@@ -60,11 +65,12 @@ class Client:
         self.peak = 0
         """Bytes of memory that one of its processes had at most."""
         self.codes: list[int] = []
-        self.start()
+        self.start(instant)
 
-    def start(self) -> None:
+    def start(self, instant: Instant | None = None) -> None:
         """Begins, or goes on."""
         environment = os.environ | {"SURVIVAL_LOG": str(self.log), "PYTHONPATH": str(ROOT)}
+        environment |= {instants.VARIABLE: str(instant)} if instant else {}
         with (self.out.parent / f"{self.out.name}.err").open("ab") as errors:
             self._process = subprocess.Popen(
                 self._command, cwd=self.out.parent, env=environment, stdout=subprocess.DEVNULL, stderr=errors
@@ -81,6 +87,11 @@ class Client:
         self._ended(status)
         return False
 
+    def wait(self) -> None:
+        """Waits for the end."""
+        _, status = os.waitpid(self._process.pid, 0)
+        self._ended(status)
+
     def send(self, number: int) -> None:
         """Sends a signal."""
         self._process.send_signal(number)
@@ -89,8 +100,7 @@ class Client:
         """Sends the signal and waits for the end."""
         self._look()
         self.send(number)
-        _, status = os.waitpid(self._process.pid, 0)
-        self._ended(status)
+        self.wait()
 
     def _look(self) -> None:
         """Takes note of the most memory it had so far. (What wait4 says begins with the memory of the parent.)"""
@@ -222,6 +232,7 @@ def main() -> None:
         exchange.deliver(response)
         os.write(log, f"end {number}\n".encode())
 
+    instants.obey()
     setattr(http_client, "deliver", deliver)  # noqa: B010  # not among the names it exports
     command_line()
 

@@ -5,33 +5,18 @@ As a program it is the client: the command line, killed by itself (SIGKILL) at a
 
 from __future__ import annotations
 
-import functools
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from tests.instants import VARIABLE, Instant, deadly
 from tests.loopback import Handle
 from tests.survival import ROOT
-
-VARIABLE = "BATCH_KILL"
-
-
-class Instant(NamedTuple):
-    """Just before or after the nth time that something is done."""
-
-    when: str
-    what: str
-    n: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.when} {self.what} {self.n}"
-
 
 GATHERING = "claim"
 INTENT_WRITTEN = "seal"
@@ -123,26 +108,8 @@ def main() -> None:
     batch_watch.SOONEST = 0.2
     if VARIABLE in os.environ:
         when, what, n = os.environ[VARIABLE].split()
-        setattr(BatchState, what, _deadly(getattr(BatchState, what), when, int(n)))
+        setattr(BatchState, what, deadly(getattr(BatchState, what), when, int(n)))
     command_line()
-
-
-def _deadly(step: Callable[..., Any], when: str, n: int) -> Callable[..., Any]:
-    """The step, and the death of the process just before or after its nth time."""
-    done = 0
-
-    @functools.wraps(step)
-    def call(*arguments: Any) -> Any:
-        nonlocal done
-        done += 1
-        if done == n and when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        value = step(*arguments)
-        if done == n:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return value
-
-    return call
 
 
 if __name__ == "__main__":
