@@ -37,7 +37,8 @@ from claimeval.execution.progress import Progress
 from claimeval.execution.side_by_side import in_order
 from claimeval.store import Store
 from claimeval.wire import write_chat
-from tests.execution.batch_kills import Instant, killed, online
+from tests.execution.batch_kills import killed, online
+from tests.instants import Instant
 from tests.loopback import Batching as Plan
 from tests.loopback import Options, serve
 from tests.survival import write_samples

@@ -114,8 +114,9 @@ def wall(count: int) -> None:
     """The goal is 1.05 at most. `count` samples with 16 calls in flight, four times as many with 64.
 
     Calls x latency / calls in flight is what no run can be under. A run is longer at its end, when calls in flight are
-    fewer, by up to one slow call that was sent last; so a second column has the time that a client without any work of
-    its own would take, which sends whatever can be sent as soon as a place is free.
+    fewer, by up to one slow call that was sent last; so "to idle" is the ratio to the time of a client without any work of
+    its own, which sends whatever can be sent as soon as a place is free. "AsyncOpenAI's" ratio to the first is that of
+    the same requests by the SDK alone, none of them waiting for another.
     """
     lines: list[tuple[object, ...]] = []
     for name, latency in {
@@ -133,10 +134,16 @@ def wall(count: int) -> None:
                 assert progress.calls == CALLS * many
                 latencies = [latency.of(n) for n in range(WARM_UP * CALLS, (WARM_UP + many) * CALLS)]
                 ideal, idle = sum(latencies) / in_flight, without_work(latencies, in_flight)
-                lines.append((name, in_flight, progress.calls, seconds, ideal, seconds / ideal, idle, seconds / idle))
+                requests = bodies(plan, many)
+                started = time.perf_counter()
+                bare(server.url, requests, in_flight)
+                alone = time.perf_counter() - started
+            lines.append(
+                (name, in_flight, CALLS * many, seconds, ideal, seconds / ideal, seconds / idle, alone / ideal)
+            )
     table(
         "wall clock of a run",
-        ("latency", "in flight", "calls", "seconds", "x latency / in flight", "ratio", "without work", "ratio"),
+        ("latency", "in flight", "calls", "seconds", "x latency / in flight", *("ratio", "to idle", "AsyncOpenAI's")),
         lines,
     )
 
@@ -380,14 +387,14 @@ def peak_megabytes(arguments: list[str]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("wall", "cpu", "cached", "memory"))
-    parser.add_argument("--samples", type=int, help="default: wall 800, cpu 200, cached 1000, memory 10000")
+    parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000, memory 10000")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, default=16, help="for cpu")
     parser.add_argument("--peers", metavar="INTERPRETER", help="a python that has ragas and deepeval")
     given = parser.parse_args()
     match given.part:
         case "wall":
-            wall(given.samples or 800)
+            wall(given.samples or 400)
         case "cpu":
             cpu(given.samples or 200, given.rounds, given.in_flight, given.peers)
         case "cached":

@@ -15,10 +15,10 @@ from tests.execution.batch_kills import (
     INTENT_WRITTEN,
     TAKEN_OUT,
     UPLOADED,
-    Instant,
     killed,
     online,
 )
+from tests.instants import Instant
 from tests.loopback import Batching, Options, serve
 from tests.survival import write_samples
 
