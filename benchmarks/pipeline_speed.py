@@ -24,8 +24,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,9 +116,9 @@ def wall(count: int) -> None:
     """The goal is 1.05 at most. `count` samples with 16 calls in flight, four times as many with 64.
 
     Calls x latency / calls in flight is what no run can be under. A run is longer at its end, when calls in flight are
-    fewer, by up to one slow call that was sent last; so "to idle" is the ratio to the time of a client without any work of
-    its own, which sends whatever can be sent as soon as a place is free. "AsyncOpenAI's" ratio to the first is that of
-    the same requests by the SDK alone, none of them waiting for another.
+    fewer, by up to one slow call that was sent last; so "to idle" is the ratio to the time of a client without any work
+    of its own, which sends whatever can be sent as soon as a place is free. "AsyncOpenAI's" ratio to the first is that
+    of the same requests by the SDK alone, none of them waiting for another.
     """
     lines: list[tuple[object, ...]] = []
     for name, latency in {
@@ -150,27 +152,25 @@ def wall(count: int) -> None:
 
 def without_work(latencies: list[float], in_flight: int) -> float:
     """Seconds that the run takes if nothing but the latencies takes any: two extractions a sample, then three
-    assessments, begun in this order; those of an earlier sample go first."""
-    calls = iter(latencies)
-    free = [0.0] * in_flight
-    ready: list[tuple[float, int]] = []
-    waiting = iter(range(len(latencies) // CALLS))
-    end = 0.0
-
-    def send(not_before: float) -> float:
-        done = max(heapq.heappop(free), not_before) + next(calls)
-        heapq.heappush(free, done)
-        return done
-
-    sample: int | None = next(waiting)
-    while ready or sample is not None:
-        if sample is not None and not (ready and ready[0][0] <= free[0]):
-            heapq.heappush(ready, (max(send(0.0), send(0.0)), sample))
-            sample = next(waiting, None)
-        else:
-            extracted, _ = heapq.heappop(ready)
-            end = max(end, *(send(extracted) for _ in range(3)))
-    return end
+    assessments, twice as many samples in work as calls in flight, and what could be sent first is sent first."""
+    samples, count = iter(range(len(latencies) // CALLS)), iter(latencies)
+    stages = {sample: [2, 3] for sample in islice(samples, 2 * in_flight)}
+    waiting = deque(sample for sample in stages for _ in range(2))
+    under_way: list[tuple[float, int]] = []
+    now = 0.0
+    while waiting or under_way:
+        while waiting and len(under_way) < in_flight:
+            heapq.heappush(under_way, (now + next(count), waiting.popleft()))
+        now, sample = heapq.heappop(under_way)
+        stages[sample][0] -= 1
+        if not stages[sample][0]:
+            stages[sample].pop(0)
+            if not stages[sample]:
+                if (sample := next(samples, -1)) < 0:
+                    continue
+                stages[sample] = [2, 3]
+            waiting.extend([sample] * stages[sample][0])
+    return now
 
 
 WARM_UP = 2
