@@ -76,6 +76,11 @@ class Client:
                 self._command, cwd=self.out.parent, env=environment, stdout=subprocess.DEVNULL, stderr=errors
             )
 
+    @property
+    def pid(self) -> int:
+        """Of its present process."""
+        return self._process.pid
+
     def running(self) -> bool:
         """Whether it still works; takes note of how it ended."""
         if self._process.returncode is not None:
