@@ -38,11 +38,13 @@ async def awrite_queries(
     seed: int = 0,
     write_prompt: str = "plain",
     check_prompt: str = "plain",
+    overwrite: bool = False,
     **how: Unpack[How],
 ) -> WrittenSet:
     """Has a judge write questions about `n` documents drawn from a corpus, and sorts out the useless ones.
 
-    `out` is the folder that gets the test set, its qrels and all that was rejected. `checker` looks a second time; the
+    `out` is the folder that gets the test set, its qrels and all that was rejected; one with other settings in it is
+    only replaced with `overwrite`. `checker` looks a second time; the
     writer unless said. `how` are further options of `score`, see `How`.
     """
     plan = writing_plan(judge, checker, write_prompt=write_prompt, check_prompt=check_prompt, per_document=per_document)
@@ -57,6 +59,7 @@ async def awrite_queries(
         Path(out),
         corpus=name,
         seed=seed,
+        overwrite=overwrite,
         **means(how, len(documents), "documents"),
     )
     ended(outcome.ending)

@@ -34,6 +34,9 @@ def queries(
         Path | None,
         typer.Option("--out", "-o", help="The folder to write. Default: `runs/CORPUS-queries`.", show_default=False),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a test set of other settings in the same --out.")
+    ] = False,
     plan: Plan = False,
     *,
     way: Way,
@@ -62,5 +65,6 @@ def queries(
         limits=way.limits,
         batching=way.batching,
         offline=way.offline,
+        overwrite=overwrite,
         as_json=json,
     )

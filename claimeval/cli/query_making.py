@@ -34,6 +34,7 @@ def make_and_tell(
     limits: Limits,
     batching: Batching | None,
     offline: bool,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Makes the test set and prints what was kept; exits with the code."""
@@ -55,6 +56,7 @@ def make_and_tell(
                 progress=Progress(len(documents), line.show, unit="documents"),
                 offline=offline,
                 batching=batching,
+                overwrite=overwrite,
             )
         )
     made = outcome.summary
@@ -65,7 +67,8 @@ def make_and_tell(
         print(f"{made.documents} documents, {made.written} questions written, {made.kept} kept")
         _list("rejected", made.rejected)
         _list("failed", made.failures)
-        print(f"Test set: {folder / DATA}\nQrels: {folder / QRELS}")
+        if made.complete:
+            print(f"Test set: {folder / DATA}\nQrels: {folder / QRELS}")
     raise typer.Exit(ending_code(outcome.ending))
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from claimeval import ir, judges, prompting
 from claimeval.calls import Judge
@@ -44,6 +44,8 @@ class MadeSet(Record):
     writer: Judge
     checker: Judge
     prompts: tuple[PromptRecord, ...]
+    per_document: int = 1
+    """Questions about each document, at most."""
     documents: int
     written: int
     """Questions that the writer gave."""
@@ -125,19 +127,27 @@ async def run(
     progress: Progress,
     offline: bool = False,
     batching: Batching | None = None,
+    overwrite: bool = False,
 ) -> Outcome:
-    """Writes `queries.jsonl` (samples), `qrels.txt`, `written.jsonl` (all that was said) and `queries.json`.
+    """Writes `written.jsonl` (all that was said), `queries.json` and, when complete, `queries.jsonl` and `qrels.txt`.
 
-    Of questions that are nearly the same the first stays. The same call goes on from the stored replies.
+    Of questions that are nearly the same the first stays. The same call goes on from the stored replies, and so does
+    one for more documents. UsageError where the folder holds a test set of other settings, unless it may `overwrite`
+    it.
     """
+    if not overwrite:
+        _check_same(folder, plan, corpus, seed, len(documents))
     folder.mkdir(parents=True, exist_ok=True)
+    for name in (DATA, QRELS):
+        (folder / name).unlink(missing_ok=True)
     texts = {document.id: document for document in documents}
     kept: list[tuple[Document, Query]] = []
     rejected: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     different = Different()
     number = 0
-    with (folder / WRITTEN).open("w", encoding="utf-8") as file:
+    part = folder / f"{WRITTEN}.part"
+    with part.open("w", encoding="utf-8") as file:
 
         def take(found: Written) -> None:
             nonlocal number
@@ -171,6 +181,7 @@ async def run(
             run=_identity(plan, documents) if limits.capped else "",
             batching=batching,
         )
+    part.replace(folder / WRITTEN)
     summary = MadeSet(
         complete=ending.complete,
         corpus=corpus,
@@ -181,6 +192,7 @@ async def run(
             PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
             for p in (plan.write_prompt, plan.check_prompt)
         ),
+        per_document=plan.per_document,
         documents=len(documents),
         written=number,
         kept=len(kept),
@@ -188,12 +200,36 @@ async def run(
         failures=dict(failures.most_common()),
         versions={"claimeval": version("claimeval")},
     )
-    lines = [json.dumps(_sample(document, query, plan, summary), ensure_ascii=False) + "\n" for document, query in kept]
-    (folder / DATA).write_text("".join(lines), encoding="utf-8")
-    with (folder / QRELS).open("w", encoding="utf-8") as file:
-        ir.write_qrels({query.id: {document.id: 1} for document, query in kept}, file)
+    if ending.complete:
+        lines = (json.dumps(_sample(document, query, plan, summary), ensure_ascii=False) for document, query in kept)
+        (folder / DATA).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        with (folder / QRELS).open("w", encoding="utf-8") as file:
+            ir.write_qrels({query.id: {document.id: 1} for document, query in kept}, file)
     (folder / SUMMARY).write_text(json.dumps(summary.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
     return Outcome(summary, ending)
+
+
+def _check_same(folder: Path, plan: WritingPlan, corpus: str, seed: int, documents: int) -> None:
+    path = folder / SUMMARY
+    if not path.exists():
+        return
+    try:
+        before = MadeSet.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise DataError(f"{path} is not a summary of a test set: {error.errors()[0]['msg']}") from error
+    settings = {
+        "another corpus": before.corpus == corpus,
+        "another seed": before.seed == seed,
+        "another writer": before.writer == plan.writer,
+        "another checker": before.checker == plan.checker,
+        "other prompts": tuple(prompt.digest for prompt in before.prompts)
+        == (plan.write_prompt.digest, plan.check_prompt.digest),
+        "another number of questions per document": before.per_document == plan.per_document,
+        f"more documents ({before.documents})": before.documents <= documents,
+    }
+    for name, same in settings.items():
+        if not same:
+            raise UsageError(f"{folder} holds a test set with {name}; choose another --out, or --overwrite it")
 
 
 def _identity(plan: WritingPlan, documents: Iterable[Document]) -> str:

@@ -98,6 +98,7 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     assert capped.returncode == 3
     assert "the cap is reached" in capped.stderr
     assert len(server.exchanges()) == 20
+    assert sorted(path.name for path in (tmp_path / "here" / "killed").iterdir()) == ["queries.json", "written.jsonl"]
 
     process = subprocess.Popen(
         [sys.executable, "-m", "claimeval", *command],
@@ -143,3 +144,30 @@ def run_of(folder: Path, samples: list[dict[str, list[str]]]) -> Path:
     lines = [f"{sample['id']} Q0 {sample['reference_context_ids'][0]} 1 1 right\n" for sample in samples]
     path.write_text("".join(lines))
     return path
+
+
+def test_a_test_set_of_other_settings_is_not_written_over_and_more_documents_add_to_it(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    corpus = tmp_path / "docs.jsonl"
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in CORPUS))
+    command = ("queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
+    assert claimeval(*command, "-n", "2", OPENAI_API_KEY="k").returncode == 0
+    before = {row["question"] for row in map(json.loads, read(tmp_path).splitlines())}
+    for options, words in (
+        (("-n", "1"), "with more documents (2)"),
+        (("-n", "2", "--seed", "1"), "with another seed"),
+        (("-n", "2", "--per-document", "2"), "with another number of questions"),
+    ):
+        done = claimeval(*command, *options, OPENAI_API_KEY="k")
+        assert done.returncode == 2
+        assert words in done.stderr
+    assert claimeval(*command, "-n", "3", OPENAI_API_KEY="k").returncode == 0
+    assert before <= {row["question"] for row in map(json.loads, read(tmp_path).splitlines())}
+    assert claimeval(*command, "-n", "1", "--overwrite", OPENAI_API_KEY="k").returncode == 0
+    assert len(read(tmp_path).splitlines()) <= 1
+
+
+def read(folder: Path) -> str:
+    return (folder / "here" / "out" / "queries.jsonl").read_text()
