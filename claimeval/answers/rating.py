@@ -147,11 +147,13 @@ def askable(samples: Iterable[Sample], ask: Sequence[str] | None) -> tuple[str, 
     """
     wanted = [answer_question(name) for name in (ask or ANSWER_QUESTIONS)]
     fed: set[str] = set()
-    ids: set[str] = set()
-    for sample in samples:
-        if sample.id in ids:
-            raise DataError(f"the id {sample.id!r} stands for more than one sample; ids must be unique")
-        ids.add(sample.id)
+    ids: dict[str, int] = {}
+    for number, sample in enumerate(samples, 1):
+        if (first := ids.setdefault(sample.id, number)) != number:
+            raise DataError(
+                f"the id {sample.id!r} (samples {first} and {number}) stands for more than one sample; ids must be "
+                "unique"
+            )
         fed |= {question.name for question in wanted if feeds(question, sample) is None}
     if not ids:
         raise DataError("there are no samples")

@@ -72,7 +72,7 @@ def _fed(metric: ClaimMetric, found: Survey) -> str:
 def _remarks(found: Survey) -> list[str]:
     remarks = []
     if found.duplicate_ids:
-        remarks.append(f"{len(found.duplicate_ids)} ids stand more than once (first: {found.duplicate_ids[0]!r})")
+        remarks.append(f"{len(found.duplicate_ids)} ids stand more than once, first {found.doubled}")
     if found.unanswered or found.empty_answers:
         remarks.append(f"{found.unanswered} samples have no answer, {found.empty_answers} an empty one")
     if found.damaged:

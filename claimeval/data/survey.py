@@ -38,11 +38,19 @@ class Survey(Record):
     unanswered: int
     """Samples without an answer at all."""
     duplicate_ids: tuple[str, ...]
+    first_duplicates: tuple[int, int] | None = None
+    """Which samples, counted from 1, are the first two with one id."""
     damaged: dict[str, str]
     """Sample ids with text that looks wrongly decoded, and an excerpt."""
     generators: dict[str, int]
     metadata: dict[str, int]
     """Names in the metadata of samples, fields of the file that no sample has among them."""
+
+    @property
+    def doubled(self) -> str:
+        """The first id that stands more than once, and where; only where there is one."""
+        assert self.first_duplicates, "there is an id that stands twice"
+        return "{!r} (samples {} and {})".format(self.duplicate_ids[0], *self.first_duplicates)
 
     def feeds(self, metric: str) -> bool:
         """Whether some sample has what the metric needs."""
@@ -53,8 +61,9 @@ def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
     """Looks at every sample once; needs memory for the ids only. DataError when there is none."""
     count = empty_contexts = empty_answers = unanswered = 0
     lacks: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     duplicates: list[str] = []
+    first_duplicates: tuple[int, int] | None = None
     damaged: dict[str, str] = {}
     generators: Counter[str] = Counter()
     metadata: Counter[str] = Counter()
@@ -65,7 +74,8 @@ def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
         first_id = first_id or sample.id
         if sample.id in seen:
             duplicates.append(sample.id)
-        seen.add(sample.id)
+            first_duplicates = first_duplicates or (seen[sample.id], count)
+        seen.setdefault(sample.id, count)
         empty_contexts += not sample.contexts or not all(d.text.strip() for d in sample.contexts)
         with_contexts |= bool(sample.contexts)
         unanswered += sample.answer is None
@@ -94,6 +104,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
         empty_answers=empty_answers,
         unanswered=unanswered,
         duplicate_ids=tuple(dict.fromkeys(duplicates)),
+        first_duplicates=first_duplicates,
         damaged=damaged,
         generators=dict(generators.most_common()),
         metadata=dict(metadata.most_common()),

@@ -57,6 +57,10 @@ class Validity(Record):
     orders: tuple[Order, ...] = ()
 
 
+HIGHEST = 100
+"""No scale of relevance has more grades; a larger number is a score or an id in the wrong column."""
+
+
 class _Joined(NamedTuple):
     assessor: list[int | None]
     human: list[int]
@@ -80,6 +84,9 @@ def validity(
     """
     joined = _join(assessor, human)
     theirs = human_relevant_from or relevant_from
+    for grade in (*joined.assessor, *joined.human):
+        if grade is not None and grade > HIGHEST:
+            raise DataError(f"{grade} is no grade of relevance: grades are whole numbers from 0 to {HIGHEST} at most")
     labels = tuple(range(max([*(g for g in joined.assessor if g is not None), *joined.human, most or 0]) + 1))
     same_scale = most is None or max(joined.human) <= most
     graded = sum(grade is not None for grade in joined.assessor)

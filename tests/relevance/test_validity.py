@@ -48,6 +48,13 @@ def test_tau_worked_by_hand() -> None:
     assert kendall_tau([1, 2], [3, 3]) is None
 
 
+def test_a_number_that_is_no_grade_is_refused() -> None:
+    with pytest.raises(DataError, match="1000000 is no grade"):
+        validity({"q1": {"a": 1_000_000}}, HUMAN)
+    with pytest.raises(DataError, match="101 is no grade"):
+        validity(ASSESSOR, {"q1": {"a": 101}})
+
+
 def test_nothing_in_common_is_said() -> None:
     with pytest.raises(DataError, match="no pair in common"):
         validity({"other": {"a": 1}}, HUMAN)
