@@ -32,14 +32,29 @@ class Place:
         self._run = run if run and run != data and (run / RESULTS).exists() else None
 
     def samples(self) -> Iterator[Sample]:
-        """The samples, read anew; DataError where they are not those of the run that they are to stand beside."""
+        """The samples, read anew.
+
+        DataError where they are not those of the run that they are to stand beside, and for an id that stands twice.
+        """
         samples: Iterator[Sample]
         if (self._data / RESULTS).exists():
             samples = (result.sample for result in read_results(self._data))
         else:
-            samples = read_samples(self._data, fields=self._fields)
+            samples = _different(read_samples(self._data, fields=self._fields))
         chosen = itertools.islice(samples, self._limit)
         return _same_samples(chosen, self._run) if self._run else chosen
+
+
+def _different(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """The samples, made sure to have ids of their own."""
+    seen: dict[str, int] = {}
+    for number, sample in enumerate(samples, 1):
+        if (first := seen.setdefault(sample.id, number)) != number:
+            raise DataError(
+                f"the id {sample.id!r} (samples {first} and {number}) stands for more than one sample; ids must be "
+                "unique"
+            )
+        yield sample
 
 
 def _same_samples(samples: Iterator[Sample], run: Path) -> Iterator[Sample]:

@@ -79,3 +79,12 @@ def test_an_unknown_measure_is_the_callers_mistake(claimeval: Run, tmp_path: Pat
     done = claimeval("retrieval", data, "-m", "mmr")
     assert done.returncode == 2
     assert "mrr" in done.stderr
+
+
+def test_an_id_that_stands_twice_is_refused_with_its_samples(claimeval: Run, tmp_path: Path) -> None:
+    data = tmp_path / "samples.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, ROWS[0])))
+    for command in (("retrieval",), ("answerability", "-j", "openai:m", "--plan")):
+        done = claimeval(command[0], data, *command[1:])
+        assert done.returncode == 2
+        assert "the id 'one' (samples 1 and 3) stands for more than one sample" in done.stderr
