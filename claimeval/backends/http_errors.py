@@ -69,13 +69,15 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if code == "content_filter" or kind == "content_filter":
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
-        return CallError("judge_stopped", f"{message}. {advice}", status=status, fatal=True)
+        return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
     if status in (400, 422) and _UNKNOWN_FIELD.search(said):
         advice = _FATAL_CODES["unsupported_parameter"]
-        return CallError("judge_stopped", f"{message}. {advice}", status=status, fatal=True)
+        return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
     let_through = allowance(headers)
     if status == 429 and let_through and let_through.requests == 0:
-        return CallError("judge_stopped", f"{message}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True)
+        return CallError(
+            "judge_stopped", f"{message.rstrip('.')}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True
+        )
     if code == "context_length_exceeded" or status == 413 or said.lower().startswith("request too large"):
         return CallError("provider_error", f"{message} (the prompt is too long)", status=status, retryable=False)
     if status in _RETRYABLE_STATUS or status >= 500:
