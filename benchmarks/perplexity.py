@@ -1,9 +1,9 @@
 """Speed of question perplexity beside unitxt, on the architecture of flan-t5-small with random weights.
 
     pip install 'claimeval[local]' unitxt
-    python benchmarks/perplexity.py                     1,000 pairs, about twelve minutes on one core
+    python benchmarks/perplexity.py                     1,000 pairs, about twenty minutes on one core
     python benchmarks/perplexity.py --pairs 200         a quick look
-    python benchmarks/perplexity.py --device cuda       the same on a GPU, in float32 and bfloat16
+    python benchmarks/perplexity.py --device cuda --pairs 10000     the same on a GPU, in float32 and bfloat16
 
 Texts have 20 to 400 tokens, questions 6 to 18, all drawn from invented words. "own": every text has one question,
 "shared": five questions a text. The programs take turns on slices of 500 pairs; with one thread, processor time is
@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from claimeval.local.devices import choose
 from claimeval.local.faster_layers import can_pack
 from claimeval.local.perplexity import Pair, QuestionScorer
 
@@ -232,6 +233,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--bfloat16", action="store_true", help="measure reduced precision too (always on a GPU)")
     options = parser.parse_args()
+    choose(options.device)
     torch.set_num_threads(options.threads)
     clock = clock_for(options.device, options.threads)
     with tempfile.TemporaryDirectory() as name:
