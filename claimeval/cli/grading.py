@@ -23,7 +23,7 @@ from claimeval.cli.quoting import quote_and_tell
 from claimeval.cli.table import print_sides
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
-from claimeval.errors import UsageError
+from claimeval.errors import DataError, UsageError
 from claimeval.evaluation import Anew
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
@@ -32,7 +32,7 @@ from claimeval.ir.tables import labels as labels_of
 from claimeval.relevance import pairs, per_sample
 from claimeval.relevance.pairs import Candidates
 from claimeval.relevance.running import QRELS, grading_plan, prospects, run
-from claimeval.relevance.validity import Validity, validity
+from claimeval.relevance.validity import Validity, check_grades, share_pairs, validity
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
 from claimeval.run import RESULTS
 from claimeval.store import default_folder
@@ -80,6 +80,10 @@ def grade_and_tell(settings: Settings) -> None:
     found = pairs.survey(items)
     if found.without_text:
         say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document: holes")
+    if human:
+        check_grades(human)
+        if not share_pairs(((item.query, document.id) for item in items for document in item.documents), human):
+            raise DataError(f"people graded none of these pairs in {settings.qrels}; are the ids the same?")
     if settings.only_plan:
         quote_and_tell(prospects(items, plan), settings.cache, as_json=settings.json)
         return
@@ -101,7 +105,7 @@ def grade_and_tell(settings: Settings) -> None:
         )
     summary = outcome.summary
     held: dict[str, Validity] = {}
-    if human and outcome.qrels:
+    if human and share_pairs(((q, name) for q, grades in outcome.qrels.items() for name in grades), human):
         held["panel" if len(plan.judges) > 1 else plan.judges[0].name] = _held(
             outcome.qrels, human, plan.scale, runs, settings
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claimeval import ir
@@ -84,9 +84,8 @@ def validity(
     """
     joined = _join(assessor, human)
     theirs = human_relevant_from or relevant_from
-    for grade in (*joined.assessor, *joined.human):
-        if grade is not None and grade > HIGHEST:
-            raise DataError(f"{grade} is no grade of relevance: grades are whole numbers from 0 to {HIGHEST} at most")
+    check_grades(assessor)
+    check_grades(human)
     labels = tuple(range(max([*(g for g in joined.assessor if g is not None), *joined.human, most or 0]) + 1))
     same_scale = most is None or max(joined.human) <= most
     graded = sum(grade is not None for grade in joined.assessor)
@@ -115,6 +114,22 @@ def validity(
         confusion=table.counts,
         orders=_orders(assessor, human, runs or {}, measures, relevant_from, theirs),
     )
+
+
+def check_grades(qrels: ir.Qrels) -> None:
+    """DataError for a number that is no grade on any scale."""
+    for query, grades in qrels.items():
+        for document, grade in grades.items():
+            if grade > HIGHEST:
+                raise DataError(
+                    f"{grade} is no grade of relevance (query {query!r}, document {document!r}): grades are whole "
+                    f"numbers from 0 to {HIGHEST} at most"
+                )
+
+
+def share_pairs(pairs: Iterable[tuple[str, str]], human: ir.Qrels) -> bool:
+    """Whether people graded one of these pairs of question and document."""
+    return any(human.get(query, {}).get(document, -1) >= 0 for query, document in pairs)
 
 
 def _join(assessor: ir.Qrels, human: ir.Qrels) -> _Joined:

@@ -163,6 +163,19 @@ def test_grades_that_are_there_are_compared_without_a_call(claimeval: Run, tmp_p
     assert (shown["other.txt"]["holes"], shown["other.txt"]["kappa_binary"]["value"]) == (1, -1.0)
 
 
+def test_grades_of_people_that_fit_nothing_are_said_before_any_call(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=answer)
+    human = data.parent / "human.txt"
+    for text, words in (("q9 0 z 1\n", "people graded none of these pairs"), ("q1 0 a 2000\n", "2000 is no grade")):
+        human.write_text(text)
+        done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "--qrels", human, OPENAI_API_KEY="k")
+        assert done.returncode == 2
+        assert words in done.stderr
+    assert not server.exchanges()
+
+
 def test_other_settings_do_not_go_over_an_earlier_grading(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
