@@ -243,7 +243,8 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     orders = report.summary.orders
     assert orders is not None
     assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate) == (1, 1, 1, 0, 1.0)
-    assert [(p.rank, p.labelled, p.supported) for p in orders.places] == [(1, 1, 1), (2, 1, 0)]
+    places = [(p.rank, p.labelled, p.supported, p.compared, p.flipped) for p in orders.places]
+    assert places == [(1, 1, 1, 0, 0), (2, 1, 0, 1, 1)]
     assert report.results[0].score("faithfulness").value == 1.0
 
 

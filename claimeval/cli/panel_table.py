@@ -172,9 +172,11 @@ def print_orders(console: Console, orders: OrderEffects) -> None:
         soft_wrap=True,
     )
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    for name in ("evidence at rank", "labels", "supported"):
+    for name in ("evidence at rank", "labels", "supported", "in other orders", "flipped"):
         table.add_column(name, justify="right", no_wrap=True)
     for place in orders.places:
-        table.add_row(str(place.rank), str(place.labelled), f"{place.supported / place.labelled:.1%}")
+        flipped = f"{place.flipped / place.compared:.1%}" if place.compared else "-"
+        supported = f"{place.supported / place.labelled:.1%}"
+        table.add_row(str(place.rank), str(place.labelled), supported, str(place.compared), flipped)
     if orders.places:
         print_whole(console, table)

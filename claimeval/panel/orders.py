@@ -19,6 +19,10 @@ class Place(Record):
     """Labels given with that document there."""
     supported: int
     """Those that say it supports the claim."""
+    compared: int
+    """Those given under another order to claims that have a label under the original one too."""
+    flipped: int
+    """Those of these that are not the label under the original order."""
 
 
 class OrderEffects(Record):
@@ -50,8 +54,8 @@ class OrderTally:
         self._orders = orders
         self._shares = array("d")
         self._claims = self._flipped = self._lost = self._gained = 0
-        self._labelled: Counter[int] = Counter()
-        self._supported: Counter[int] = Counter()
+        self._places: dict[int, Counter[str]] = {}
+        """By rank what `Place` counts."""
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
@@ -84,9 +88,12 @@ class OrderTally:
         if (best := _most_named(by_order.values(), documents)) is not None:
             for number, assessment in by_order.items():
                 order = other_order(sample.id, number, len(documents)) if number else range(len(documents))
-                rank = list(order).index(best) + 1
-                self._labelled[rank] += 1
-                self._supported[rank] += assessment.label == "supported"
+                place = self._places.setdefault(list(order).index(best) + 1, Counter())
+                place["labelled"] += 1
+                place["supported"] += assessment.label == "supported"
+                if number and 0 in by_order:
+                    place["compared"] += 1
+                    place["flipped"] += assessment.label != by_order[0].label
         return flipped
 
     def summary(self) -> OrderEffects:
@@ -101,8 +108,8 @@ class OrderTally:
             rate=rate.value,
             ci=None if rate.low is None or rate.high is None else (rate.low, rate.high),
             places=tuple(
-                Place(rank=rank, labelled=n, supported=self._supported[rank])
-                for rank, n in sorted(self._labelled.items())
+                Place.model_validate({"compared": 0, "flipped": 0, **counts, "rank": rank})
+                for rank, counts in sorted(self._places.items())
             ),
         )
 

@@ -187,8 +187,14 @@ function derivedTable({ derived, summary }) {
 // What the same documents in other orders do to the labels.
 function orderSection({ orders, claims, flipped, lost, gained, rate, ci, places }) {
   const share = rate === null ? "" : ` (${percent(rate)} of a sample's claims${ci ? `, 95 % interval ${ci.map(percent).join(" to ")}` : ""})`;
-  const row = ({ rank, labelled, supported }) =>
-    el("tr", null, [`${rank}`, `${labelled}`, percent(supported / labelled)].map((t) => el("td", { class: "num" }, t)));
+  const row = ({ rank, labelled, supported, compared, flipped }) =>
+    el(
+      "tr",
+      null,
+      [rank, labelled, percent(supported / labelled), compared, compared ? percent(flipped / compared) : "–"].map((t) =>
+        el("td", { class: "num" }, `${t}`),
+      ),
+    );
   return el(
     "section",
     { "aria-labelledby": "orders" },
@@ -205,7 +211,9 @@ function orderSection({ orders, claims, flipped, lost, gained, rate, ci, places 
         el(
           "table",
           { class: "plain" },
-          columns([["evidence at rank", "num"], ["labels", "num"], ["supported", "num"]]),
+          columns(
+            ["evidence at rank", "labels", "supported", "in other orders", "flipped"].map((name) => [name, "num"]),
+          ),
           el("tbody", null, places.map(row)),
         ),
       ),
