@@ -200,3 +200,20 @@ def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, 
     priced = ("--cache", "store", "--out", "run", "--max-cost", "1", "--prices", "prices.yaml")
     assert command(tmp_path, server, *priced).returncode == 0
     assert len(server.exchanges()) == 2
+
+
+def test_two_processes_together_keep_a_cap_with_many_calls_in_flight(
+    tmp_path: Path, slow_server: ProcessHandle
+) -> None:
+    write_samples(tmp_path / "samples.jsonl", 30)
+    options = ("--concurrency", "64", "--max-calls", "50")
+    clients = [Client(tmp_path, slow_server, name, options) for name in ("one", "two")]
+    for client in clients:
+        client.wait()
+    assert [client.codes for client in clients] == [[3], [3]]
+    assert len(slow_server.exchanges()) == 50
+
+    again = Client(tmp_path, slow_server, "one", ("--concurrency", "64", "--max-calls", "90"))
+    again.wait()
+    assert again.codes == [0]
+    assert len(slow_server.exchanges()) == 90
