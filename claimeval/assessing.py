@@ -42,6 +42,7 @@ class Known:
     def __init__(self, earlier: SampleResult | None) -> None:
         self.calls = earlier.calls if earlier else ()
         self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
+        self._cells = earlier.cells if earlier else ()
         self.verdicts = {
             (a.claim_id, a.against, verdict.judge, verdict.replicate): verdict
             for a in ((*earlier.assessments, *earlier.cells) if earlier else ())
@@ -52,9 +53,9 @@ class Known:
     def cells(self, question: _Question, claims: Sequence[Claim]) -> Iterator[tuple[Part, Verdict]]:
         """What one judge said of the claims against single documents of a set, or its other orders."""
         ids, asked = {claim.id for claim in claims}, (question.judge.name, question.replicate)
-        for (claim_id, against, *by), verdict in self.verdicts.items():
-            if claim_id in ids and against != question.against == set_of(against) and tuple(by) == asked:
-                yield against, verdict
+        for cell in self._cells:
+            if cell.claim_id in ids and set_of(cell.against) == question.against:
+                yield from ((cell.against, v) for v in cell.verdicts if (v.judge, v.replicate) == asked)
 
 
 class _Question(NamedTuple):
@@ -166,7 +167,7 @@ async def _ask_judge(
         return await _ask_per_document(question, claims, plan, executor, known)
     asked = [question]
     if plan.panel.shuffles and not together:
-        asked += [question.in_other_order(number) for number in range(1, plan.panel.shuffles + 1)]
+        asked += [question.in_other_order(number) for number in plan.panel.other_orders(len(question.documents))]
     first, *others = await side_by_side([_ask_about(q, claims, executor, known) for q in asked])
     return _joined(first.verdicts, (first, *others), zip(asked[1:], others, strict=True))
 

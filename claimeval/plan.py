@@ -125,7 +125,7 @@ def make_plan(
     return Plan(
         metrics=metrics.rows,
         derived=settle(metrics, per_document=settings.per_document, three_way="contradicted" in settings.labels),
-        own_prompts=own_prompts(metrics.rows, found.judges),
+        own_prompts=own_prompts(metrics.rows, found.judges, settings),
         judges=found.judges,
         extractor=taker,
         extract_prompt=prompting.load("extract", extract_prompt),
@@ -135,11 +135,19 @@ def make_plan(
     )
 
 
-def own_prompts(metrics: Sequence[ClaimMetric], judges: Sequence[Judge]) -> dict[str, prompting.Prompt]:
-    """The prompts of rows that have one of their own, by name; UsageError where no judge can read them."""
+def own_prompts(
+    metrics: Sequence[ClaimMetric], judges: Sequence[Judge], settings: Panel
+) -> dict[str, prompting.Prompt]:
+    """The prompts of rows that have one of their own, by name; UsageError where nobody can be asked about a claim."""
     own = {metric.name: prompting.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
-    if own and all(judge.provider == "local" for judge in judges):
+    local = [judge.name for judge in judges if judge.provider == "local"]
+    if own and len(local) == len(judges):
         raise UsageError(f"{min(own)} asks what a claim has to do with a question, which takes a language model")
+    if own and settings.own_claims and local:
+        raise UsageError(
+            f"{min(own)} asks what a claim has to do with a question, which takes a language model, and {local[0]!r}, "
+            "which is none, takes claims of its own"
+        )
     return own
 
 

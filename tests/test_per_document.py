@@ -153,6 +153,22 @@ def test_a_run_without_single_documents_is_asked_only_about_these(server: Thread
     assert [s.metric for s in back.results[0].scores] == ["faithfulness", "correctness", "contradiction_rate"]
 
 
+def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: ThreadHandle) -> None:
+    plain = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"])
+    singly = ce.rejudge(plain, panel=SINGLY)
+    for run, panel in ((plain, SINGLY), (singly, {"per_document": False}), (plain, {"shuffles": 1})):
+        with pytest.raises(UsageError, match="in another way"):
+            ce.rejudge(run, panel=panel, offline=True)
+        with pytest.raises(UsageError, match="in another way"):
+            ce.rejudge(run, judges=[spec(server, "other")], keep_verdicts=True, panel=panel)
+
+
+def test_a_prompt_of_two_labels_drops_what_it_cannot_feed(server: ThreadHandle) -> None:
+    report = ce.score([TOWER], judges=[spec(server)], panel=SINGLY)
+    again = ce.rejudge(report, assess_prompt="binary")
+    assert set(report.manifest.derived) - set(again.manifest.derived) == {"contradiction_rate"}
+
+
 def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> None:
     first = ce.score([TOWER, ALONE], judges=[spec(server)], panel=SINGLY)
     sent = len(server.exchanges())
@@ -248,6 +264,17 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     assert report.results[0].score("faithfulness").value == 1.0
 
 
+def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -> None:
+    two = {**TOWER, "id": "two", "contexts": ["alpha", "beta"]}
+    report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], panel={"shuffles": 3})
+    assert assessed(asked) == (1 + 1) + (1 + 3)
+    orders = report.summary.orders
+    assert orders is not None
+    assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
+    fewer = ce.rejudge(report, panel={"shuffles": 1})
+    assert {cell.against for result in fewer.results for cell in result.cells} == {"contexts~1"}
+
+
 def test_orders_are_the_same_each_time_and_all_different() -> None:
     assert [other_order("x", n, 3) for n in range(1, 6)] == [other_order("x", n, 3) for n in range(1, 6)]
     assert {other_order("x", n, 3) for n in range(1, 6)} == {
@@ -271,9 +298,13 @@ def test_parts_name_single_documents_and_orders() -> None:
     assert [d.text for d in sample.documents("asked") or ()] == ["Q?"]
 
 
-def test_one_place_of_a_set_is_evidence_like_any_other(server: ThreadHandle) -> None:
+def test_one_place_of_a_set_is_evidence_like_any_other(server: ThreadHandle, tmp_path: Path) -> None:
     report = ce.score([TOWER], judges=[spec(server)], metrics=["top=answer:contexts.1"])
     assert report.results[0].score("top").value == 1 / 5
+    sent = len(server.exchanges())
+    again = ce.rejudge(report, judges=[spec(server)], vote="unanimous", cache=tmp_path)
+    assert len(server.exchanges()) == sent
+    assert again.results[0].score("top").value == 1 / 5
 
 
 @pytest.mark.parametrize(
@@ -282,11 +313,19 @@ def test_one_place_of_a_set_is_evidence_like_any_other(server: ThreadHandle) -> 
         ({"metrics": ["context_precision"]}, "add --per-document"),
         ({"panel": {"per_document": True, "shuffles": 2}}, "order of documents matters"),
         ({"metrics": ["told_apart"], "assess_prompt": "binary"}, "three_way"),
+        (
+            {
+                "metrics": ["on_topic"],
+                "judges": ["openai:m@http://127.0.0.1:9", "local:lexical"],
+                "panel": {"own_claims": True},
+            },
+            "claims of its own",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_said(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        ce.score([TOWER], judges=["openai:m@http://127.0.0.1:9"], **arguments)
+        ce.score([TOWER], **{"judges": ["openai:m@http://127.0.0.1:9"], **arguments})
 
 
 def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:

@@ -59,19 +59,20 @@ Escalate = Annotated[
     ),
 ]
 PerDocument = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--per-document",
+        "--per-document/--no-per-document",
         help="Assess claims against each document alone, and those that no single one supports against all together. "
         "Costs about as many times more calls as there are documents, and gives context precision and utilization, "
         "noise sensitivity, hallucination and self-knowledge (`claimeval score --help` names all metrics).",
         rich_help_panel=PANEL,
+        show_default=False,
     ),
 ]
 ShuffleContexts = Annotated[
     int | None,
     typer.Option(
-        min=1,
+        min=0,
         help="Assess all claims again under N other orders of the documents, and say how many labels flip and how "
         "support depends on the place of the document that gives it. The scores stay those of the original order.",
         rich_help_panel=PANEL,
@@ -146,7 +147,7 @@ def panel(
     quorum: Quorum = None,
     replicates: Replicates = None,
     escalate: Escalate = None,
-    per_document: PerDocument = False,
+    per_document: PerDocument = None,
     shuffle_contexts: ShuffleContexts = None,
     on_same_family: OnSameFamily = None,
     leave_own_family_out: LeaveOwnFamilyOut = False,
@@ -154,7 +155,7 @@ def panel(
 ) -> dict[str, Any]:
     """How a panel is asked about claims and counted: the settings of `Panel` that the options give."""
     return {
-        **given(vote=vote, escalate=escalate, per_document=per_document or None, shuffles=shuffle_contexts),
+        **given(vote=vote, escalate=escalate, per_document=per_document, shuffles=shuffle_contexts),
         **counting(tie, quorum, replicates),
         **kinship(on_same_family, leave_own_family_out, families),
     }

@@ -148,26 +148,24 @@ def f1_at(k: float, *, on_topic: bool = False) -> Formula:
 def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
     """Weighted share of the reference claims that the answer has, a partial one counting half unless `strict`.
 
-    Claims of which nobody knows whether they are vital are left out where that makes a difference.
+    Claims of which nobody knows whether they are vital are left out where that makes a difference; the bounds are over
+    all that they and the others without a label may be.
     """
 
     def found(m: Matrix) -> Found:
         importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims("reference"))
         support = m.support("reference", "answer")
-        known = [(vital if v else okay, s) for v, s in zip(importance, support, strict=True) if v is not None]
-        known = [(w, s) for w, s in known if w]
-        if not known and any(v is not None for v in importance):
-            return []
-        if all(s is None for _, s in known):
-            return None
         if strict:
-            known = [(w, None if s is None else float(s == 1)) for w, s in known]
-        judged = [(w, s) for w, s in known if s is not None]
-        value = sum(w * s for w, s in judged)
-        every = sum(w for w, _ in known)
-        return Worth(
-            value / sum(w for w, _ in judged), value / every, (value + every - sum(w for w, _ in judged)) / every
-        )
+            support = [None if s is None else float(s == 1) for s in support]
+        weights = [(okay, vital) if v is None else (vital, vital) if v else (okay, okay) for v in importance]
+        rows = [(w, s) for w, s in zip(weights, support, strict=True) if max(w)]
+        judged = [(low, s) for (low, high), s in rows if low == high and s is not None]
+        if not judged:
+            return None if rows else []
+        value = sum(w * s for w, s in judged) / sum(w for w, _ in judged)
+        low = _least_mean([(w, s or 0.0) for w, s in rows])
+        high = 1 - _least_mean([(w, 0.0 if s is None else 1 - s) for w, s in rows])
+        return Worth(value, min(low, value), max(high, value))
 
     return found
 
@@ -195,6 +193,19 @@ def _share(truths: Sequence[Truth]) -> Worth | None:
         return None
     hits, every = sum(known), len(truths)
     return Worth(hits / len(known), hits / every, (hits + every - len(known)) / every)
+
+
+def _least_mean(rows: Sequence[tuple[tuple[float, float], float]]) -> float:
+    """The least weighted mean of numbers whose weights are known only to be from one number to another, above 0.
+
+    It has the most weight on all numbers up to one of them, and the least on those above it.
+    """
+
+    def mean(most: float) -> float:
+        weighted = [(high if x <= most else low, x) for (low, high), x in rows]
+        return sum(w * x for w, x in weighted) / sum(w for w, _ in weighted)
+
+    return min(mean(x) for _, x in rows)
 
 
 def _harmonic(p: float, r: float) -> float:

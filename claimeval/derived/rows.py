@@ -33,6 +33,10 @@ class Derived(NamedTuple):
         """Whether it counts contradicted claims."""
         return self.name.startswith("contradict")
 
+    def readable(self, *, per_document: bool, three_way: bool) -> bool:
+        """Whether it can be read off verdicts of judges who are asked so."""
+        return (per_document or not self.per_document) and (three_way or not self.contradiction)
+
     @property
     def pairs(self) -> tuple[tuple[Part, Part], ...]:
         """What it needs assessed against what."""
@@ -168,7 +172,7 @@ def settle(chosen: Chosen, *, per_document: bool, three_way: bool) -> tuple[str,
     if chosen.derived is None:
         pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
         fed = [derived(name) for name in WITH_DOCUMENTS if per_document and set(derived(name).pairs) <= pairs]
-        return tuple(row.name for row in fed if three_way or not row.contradiction)
+        return tuple(row.name for row in fed if row.readable(per_document=per_document, three_way=three_way))
     for row in map(derived, chosen.derived):
         if row.per_document and not per_document:
             raise UsageError(f"{row.name} is read off verdicts on single documents; add --per-document")

@@ -194,21 +194,22 @@ def plan(arm: Arm, metrics: Chosen) -> Plan:
             raise unknown("parameter of the arm's prompts:", min(stray), taken)
         assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
         labels = {step.label for step in assess_prompt.scale.steps}
+        panel = Panel(
+            vote=vote_name(arm.vote),
+            tie=arm.tie,
+            replicates=arm.replicates,
+            per_document=arm.per_document,
+            grades=assess_prompt.scale.grades,
+        )
         return Plan(
             metrics=metrics.rows,
             derived=settle(metrics, per_document=arm.per_document, three_way="contradicted" in labels),
-            own_prompts=own_prompts(metrics.rows, judges),
+            own_prompts=own_prompts(metrics.rows, judges, panel),
             judges=judges,
             extractor=judging.judge(arm.extractor) if arm.extractor else judges[0],
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
-            panel=Panel(
-                vote=vote_name(arm.vote),
-                tie=arm.tie,
-                replicates=arm.replicates,
-                per_document=arm.per_document,
-                grades=assess_prompt.scale.grades,
-            ),
+            panel=panel,
         )
     except UsageError as error:
         raise type(error)(f"arm {arm.name!r}: {error}") from error

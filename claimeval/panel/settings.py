@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -43,8 +44,8 @@ class Panel(Record):
     """Claims are assessed against each document of a set alone, and those that no single document supports against all
     of them together."""
     shuffles: int = Field(default=0, ge=0)
-    """In how many other orders of the documents the claims are assessed too, to see what the order does to the labels;
-    the scores are those of the original order."""
+    """In how many other orders of the documents the claims are assessed too (in all others, where there are fewer), to
+    see what the order does to the labels; the scores are those of the original order."""
     own_claims: bool = False
     """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
     verdicts do not meet, and the panel's score is over the claims of all."""
@@ -58,6 +59,10 @@ class Panel(Record):
     """The labels that the judges could give, least favourable first."""
     grades: Grades | None = None
     """The ordinal scale, where the judges gave grades; then votes are over grades."""
+
+    def other_orders(self, documents: int) -> range:
+        """The numbers of the other orders in which so many documents are shown; no more than they have."""
+        return range(1, min(self.shuffles, factorial(documents) - 1) + 1)
 
     def needed(self, voters: int) -> int:
         """The quorum where so many judges may vote."""
@@ -102,7 +107,10 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
     if panel.escalate and panel.own_claims:
         raise UsageError("escalation needs claims that several judges assess; leave out own_claims or escalate")
     if panel.per_document and panel.shuffles:
-        raise UsageError("the order of documents matters where they are read together; shuffle or go per document")
+        raise UsageError(
+            "the order of documents matters where they are read together: either --per-document or --shuffle-contexts "
+            "(--no-per-document judges a run with single documents without them)"
+        )
     if strangers := set(panel.weights) - set(judges):
         raise unknown("judge with a weight", min(strangers), judges)
     learned = with_labels and not panel.weights

@@ -205,7 +205,7 @@ class _Walk:
             if several and panel.per_document:
                 yield from ((f"{against}.{i}", (document,), True) for i, document in enumerate(documents, 1))
             if several:
-                for place in (f"{against}~{number}" for number in range(1, panel.shuffles + 1)):
+                for place in (f"{against}~{number}" for number in panel.other_orders(len(documents))):
                     yield place, sample.documents(place) or (), True
 
     def _asked(self, sample: Sample, part: Part, against: Part) -> Iterator[tuple[Workload, bool, int]]:

@@ -9,6 +9,7 @@ from claimeval import prompting
 from claimeval.assessing import ONE_TEXT
 from claimeval.calls import Judge
 from claimeval.metrics import ClaimMetric
+from claimeval.panel import Panel
 from claimeval.plan import Plan
 from claimeval.prompting import Prompt
 from claimeval.records import ABSTAINED, ASKED, Assessment, Part, SampleResult, Verdict, set_of
@@ -64,13 +65,17 @@ class Known:
         return all((metric.claims_of, metric.against) in before for metric in metrics)
 
     def asked_as(self, settings: Mapping[str, Any]) -> bool:
-        """Whether judges asked as often, and about the same documents, would be asked nothing new."""
+        """Whether judges asked so would be asked nothing new."""
         if self._record is None:
             return False
-        before = self._record.panel
-        other = settings.get("per_document", before.per_document) != before.per_document
-        more = settings.get("replicates", 1) > before.replicates or settings.get("shuffles", 0) > before.shuffles
-        return not (other or more)
+        return self.shown_as(settings) and settings.get("replicates", 1) <= self._record.panel.replicates
+
+    def shown_as(self, settings: Mapping[str, Any]) -> bool:
+        """Whether the run showed its judges the documents in all the ways in which they are to be shown."""
+        before = self._record.panel if self._record else Panel()
+        per_document: bool = settings.get("per_document", before.per_document)
+        shuffles: int = settings.get("shuffles", 0)
+        return per_document == before.per_document and shuffles <= before.shuffles
 
     def parts(self, result: SampleResult) -> set[Part]:
         """The parts of a sample whose claims hold."""
@@ -86,7 +91,8 @@ class Known:
         same = {pair for pair in pairs if self._asked_the_same(*pair, plan)}
 
         def holds(judge: str, of: Part, against: Part) -> bool:
-            return judge in judges and (of, set_of(against)) in (pairs if judge in plan.on_record else same)
+            wanted = pairs if judge in plan.on_record else same
+            return judge in judges and not wanted.isdisjoint({(of, against), (of, set_of(against))})
 
         def kept_of(found: Iterable[Assessment]) -> tuple[Assessment, ...]:
             return tuple(
@@ -96,7 +102,8 @@ class Known:
                 if (verdicts := tuple(v for v in a.verdicts if holds(v.judge, of, a.against) and _stands(v, plan)))
             )
 
-        assessments, cells = kept_of(result.assessments), kept_of(result.cells)
+        assessments = kept_of(result.assessments)
+        cells = kept_of(cell for cell in result.cells if _wanted(cell, plan))
         saved.extractions += sum(bool(extraction.claims) for extraction in extractions)
         saved.assessments += _calls_for(assessments, part)
         return SampleResult(
@@ -122,6 +129,12 @@ class Known:
     def _would_be_asked_the_same(self, judge: Judge, plan: Plan) -> bool:
         before = self.own.get(judge.name)
         return before is not None and (judge.name in plan.on_record or (self.same_prompt and _same(judge, before)))
+
+
+def _wanted(cell: Assessment, plan: Plan) -> bool:
+    """Whether a cell is of a single document, or of an order that is still asked about."""
+    which = cell.against.removeprefix(set_of(cell.against))
+    return which.startswith(".") or int(which[1:]) <= plan.panel.shuffles
 
 
 def _stands(verdict: Verdict, plan: Plan) -> bool:

@@ -93,8 +93,8 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
     settings = _settings(source, wanted, known, line_up, on_record)
     plan = Plan(
         metrics=metrics.rows,
-        derived=settle(metrics, per_document=settings.per_document, three_way="contradicted" in settings.labels),
-        own_prompts=own_prompts(metrics.rows, line_up.judges),
+        derived=_derived(metrics, wanted, settings),
+        own_prompts=own_prompts(metrics.rows, line_up.judges, settings),
         judges=line_up.judges,
         extractor=extractor or known.extractor_on_record,
         extract_prompt=known.extract_prompt,
@@ -117,11 +117,16 @@ def _metrics(source: Source, wanted: Wanted) -> Chosen | None:
     if wanted.metrics:
         return choose(wanted.metrics)
     before = source.manifest
-    if before is None:
-        return None
-    per_document = wanted.panel.get("per_document", before.panel.per_document)
-    names = tuple(name for name in before.derived if per_document or not derived(name).per_document)
-    return Chosen(before.metrics, names or None)
+    return Chosen(before.metrics, before.derived or None) if before else None
+
+
+def _derived(metrics: Chosen, wanted: Wanted, settings: Panel) -> tuple[str, ...]:
+    """The derived rows: of those of the run, the ones that can be read off what judges are asked now."""
+    asked = {"per_document": settings.per_document, "three_way": "contradicted" in settings.labels}
+    if metrics.derived is None or wanted.metrics:
+        return settle(metrics, **asked)
+    names = tuple(name for name in metrics.derived if derived(name).readable(**asked))
+    return names or settle(metrics._replace(derived=None), **asked)
 
 
 def _look_over(source: Source, metrics: Sequence[ClaimMetric], known: Known) -> tuple[Survey, dict[Part, int]]:
@@ -143,6 +148,7 @@ def _line_up(source: Source, wanted: Wanted, known: Known, metrics: Chosen | Non
     named = [spec for spec in wanted.judges if isinstance(spec, str) and spec in known.own]
     others = [spec for spec in wanted.judges if spec not in named]
     fresh = lineups.named(others) if others else LineUp((), None, {})
+    settings = {**fresh.settings, **wanted.panel}
     names = named if wanted.judges else list(known.own)
     unchanged = known.same_prompt and known.claims_hold and known.has(metrics.rows if metrics else ())
     revote = not wanted.judges and unchanged and known.asked_as(wanted.panel)
@@ -152,12 +158,19 @@ def _line_up(source: Source, wanted: Wanted, known: Known, metrics: Chosen | Non
         if revote or wanted.offline or judge.provider == RECORDED:
             if not known.same_prompt:
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
+            if not known.shown_as(settings):
+                raise UsageError(f"judge {name!r} was shown the documents in another way, and cannot be asked again")
             on_record.add(name)
             own.append(judge)
         else:
             own.append(judging.judge(judge))
     if wanted.keep:
         kept = [judge for name, judge in known.own.items() if name not in names]
+        if kept and not known.shown_as(settings):
+            raise UsageError(
+                f"judge {kept[0].name!r}, whose verdicts are kept, was shown the documents in another way; judge the "
+                "run in the new way first, then add judges with --keep-verdicts"
+            )
         own = [*kept, *own]
         on_record |= {judge.name for judge in kept}
     judges = (*own, *fresh.judges)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from claimeval.derived import GROUPS, scores
+from claimeval.derived.matrix import Matrix
 from claimeval.importing import import_judged, open_file
 from claimeval.records import Score
 from claimeval.run import read_results
@@ -113,6 +115,11 @@ def test_bounds_of_values_that_are_no_shares() -> None:
     assert found.value == pytest.approx(2 / 3)  # P 1, R 1/2
     assert found.bounds == pytest.approx((0.5, 2 / 3))  # P from 1/2 to 1
     assert one("factscore@4", f="s?").bounds == pytest.approx((0.5 * math.exp(-1), math.exp(-1)))
+    # V: the first alone, 1/2, or with the second, 1/4
+    assert one("nugget_vital", q="pn", vital="s?").bounds == pytest.approx((0.25, 0.5))
+    assert one("nugget_vital", q="pn", vital="s?").value == 0.5
+    # the second vital and unsupported, or vital and supported
+    assert one("nugget_weighted", q="p?", vital="s?").bounds == pytest.approx((0.5 / 2, 1.5 / 2))
     assert one("f1@4", f="s?").bounds == pytest.approx((2 * 0.5 * 0.25 / 0.75, 2 * 1 * 0.5 / 1.5))
 
 
@@ -126,6 +133,7 @@ def test_bounds_of_values_that_are_no_shares() -> None:
         ("context_utilization", {"q": "??", "C": ("sn", "sn")}, "refused"),
         ("nugget_vital", {"q": "ss", "vital": "nn"}, "no_claims"),
         ("nugget_vital", {"q": "s", "vital": "?"}, "refused"),
+        ("nugget_vital", {"q": "ss", "vital": "n?"}, "refused"),  # there may be a vital one
         ("factscore", {"q": "s"}, "no_claims"),
     ],
 )
@@ -184,3 +192,37 @@ def test_one_context_is_its_own_column() -> None:
     found = {s.metric: s.value for s in scores(GROUPS["ragchecker"][2:], matrix(p="sn", q="s", R=("s", "n"), C=("s",)))}
     assert found["faithfulness_single"] == 0.5
     assert found["context_precision"] == 1.0
+
+
+def test_bounds_hold_whatever_is_not_known() -> None:
+    draw = random.Random(1)
+    names = [*GROUPS["nuggets"], "f1", "context_utilization", "factscore@2", "f1@2", "on_topic_f1@2"]
+    for _ in range(40):
+        rows = {
+            row: draw.choices("snp?" if row == "q" else "sn?", k=2)
+            for row in ("q", "vital", "f", "on_topic", "p", "C1", "C2")
+        }
+        found = scores(names, _matrix(rows))
+        for complete in _completions(rows):
+            for score, would_be in zip(found, scores(names, _matrix(complete)), strict=True):
+                if score.value is not None and score.bounds and would_be.value is not None:
+                    low, high = score.bounds
+                    assert low - 1e-12 <= score.value <= high + 1e-12
+                    assert low - 1e-12 <= would_be.value <= high + 1e-12, (rows, complete, score, would_be)
+
+
+def _matrix(rows: dict[str, list[str]]) -> Matrix:
+    whole = {row: "".join(letters) for row, letters in rows.items()}
+    C = (whole.pop("C1"), whole.pop("C2"))
+    return matrix(C=C, **whole)
+
+
+def _completions(rows: dict[str, list[str]]) -> Iterator[dict[str, list[str]]]:
+    """Every way in which what is not known may be."""
+    for row, letters in rows.items():
+        if "?" in letters:
+            at = letters.index("?")
+            for letter in "snp" if row == "q" else "sn":
+                yield from _completions({**rows, row: [*letters[:at], letter, *letters[at + 1 :]]})
+            return
+    yield rows
