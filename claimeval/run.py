@@ -22,6 +22,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from claimeval.calls import Judge
+from claimeval.derived import unknown_because
 from claimeval.errors import DataError, StoppedEarly, UsageError
 from claimeval.families import Families
 from claimeval.metrics import ClaimMetric
@@ -345,7 +346,7 @@ class Tallies:
         columns = _columns(result)
         rows = len(self._rows)
         for score in result.scores[rows:]:
-            self._derived[score.metric].add(score, (), 0)
+            self._derived[score.metric].add(score, unknown_because(score, result), 0)
         for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
             assessments = columns.get((metric.claims_of, metric.against), [])
             tally.add(

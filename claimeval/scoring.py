@@ -102,7 +102,7 @@ class MetricSummary(Record):
     judged: int
     supported: int
     unassessed: dict[Reason, int]
-    """Claims without a label, by reason."""
+    """Claims without a label, by reason; of a derived metric, what it counts and could not be settled."""
     ungrounded: int
     """Claims that could not be tied to the text they were taken from."""
     failure_rate: float

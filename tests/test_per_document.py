@@ -264,6 +264,20 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     assert report.results[0].score("faithfulness").value == 1.0
 
 
+def test_what_single_documents_leave_open_is_counted_with_its_reason(start_server: StartServer) -> None:
+    def refuses_beta(body: Body) -> Reply:
+        said = claim_judge.answer(body)
+        alone = 'd1: "beta"' in text_of(body).rpartition("<evidence>")[2]
+        return Reply("", refusal="no") if alone else said
+
+    server = start_server(judge=refuses_beta)
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_single"], panel=SINGLY)
+    whole, single = report.summary["faithfulness"], report.summary["faithfulness_single"]
+    assert (whole.unassessed, whole.judged, whole.failure_rate) == ({}, 5, 0.0)
+    assert (single.supported, single.judged, single.claims) == (1, 1, 5)
+    assert (single.unassessed, single.failure_rate) == ({"refused": 4}, 0.8)
+
+
 def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -> None:
     two = {**TOWER, "id": "two", "contexts": ["alpha", "beta"]}
     report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], panel={"shuffles": 3})

@@ -59,6 +59,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
     own = manifest.extractor.name == judges or manifest.extractor.provider == RECORDED
     taker = "" if own else f", claims taken by {manifest.extractor.name}"
+    taker = ", each on claims of its own" if manifest.panel.own_claims else taker
     count = (
         f"{summary.samples} samples" if summary.complete else f"{summary.samples} of {total} samples (stopped early)"
     )
@@ -129,8 +130,10 @@ def _details(metric: MetricSummary) -> str:
 
 
 def _counted(name: str, metric: MetricSummary) -> str:
-    """What a derived metric is, and of how many."""
-    return derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")
+    """What a derived metric is, of how many, and of how many it is not known."""
+    said = derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")
+    lost = sum(metric.unassessed.values())
+    return said + (f"; {lost} more not known ({_reasons(metric.unassessed)})" if lost else "")
 
 
 def _reasons(counts: dict[Reason, int]) -> str:

@@ -6,6 +6,6 @@ A row is a function of the entailment matrix of a sample. `matrix.py` is the mat
 
 from __future__ import annotations
 
-from claimeval.derived.rows import DERIVED, GROUPS, Chosen, Derived, choose, derived, scores, settle
+from claimeval.derived.rows import DERIVED, GROUPS, Chosen, Derived, choose, derived, scores, settle, unknown_because
 
-__all__ = ["DERIVED", "GROUPS", "Chosen", "Derived", "choose", "derived", "scores", "settle"]
+__all__ = ["DERIVED", "GROUPS", "Chosen", "Derived", "choose", "derived", "scores", "settle", "unknown_because"]

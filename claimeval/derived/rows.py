@@ -12,7 +12,7 @@ from claimeval.derived.formulas import Formula, Worth
 from claimeval.derived.matrix import Matrix
 from claimeval.errors import UsageError, unknown
 from claimeval.metrics import METRICS, ClaimMetric, rows
-from claimeval.records import Part, Reason, Score
+from claimeval.records import Part, Reason, SampleResult, Score
 
 
 class Derived(NamedTuple):
@@ -184,6 +184,16 @@ def settle(chosen: Chosen, *, per_document: bool, three_way: bool) -> tuple[str,
 def scores(names: Sequence[str], matrix: Matrix) -> list[Score]:
     """A score a row. Undefined where what it counts is not there, with the reason."""
     return [_score(derived(name), matrix) for name in names]
+
+
+def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
+    """Why what a derived score counts is not known: a reason for everything of which it is not, the most frequent one
+    of the verdicts that the score is read off."""
+    if not (count := score.total - score.judged):
+        return []
+    extractions = {extraction.of: extraction for extraction in result.extractions}
+    matrix = Matrix.of(result.sample, extractions, (*result.assessments, *result.cells))
+    return [matrix.why_unknown(derived(score.metric).pairs)] * count
 
 
 def _score(row: Derived, matrix: Matrix) -> Score:
