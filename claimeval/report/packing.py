@@ -27,6 +27,35 @@ def as_json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
+class Index:
+    """Writes the element `index` into a file row by row: `{"rows": [...], "starts": [first sample of every chunk]}`."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self._packer = zlib.compressobj(9)
+        self._left = b""
+        self._next = b'{"rows":['
+        file.write('<script type="text/plain" id="index">')
+
+    def add(self, row: object) -> None:
+        """One sample."""
+        self._write(self._packer.compress(self._next + as_json(row)))
+        self._next = b","
+
+    def close(self, starts: Sequence[int]) -> None:
+        """Ends the element."""
+        opened = b"" if self._next == b"," else self._next
+        self._write(self._packer.compress(opened + b'],"starts":' + as_json(starts) + b"}"))
+        self._file.write(base64.b64encode(self._left + self._packer.flush()).decode() + "</script>\n")
+
+    def _write(self, packed: bytes) -> None:
+        """Base64 of as many bytes as make whole letters; the others wait for more."""
+        packed = self._left + packed
+        whole = len(packed) - len(packed) % 3
+        self._left = packed[whole:]
+        self._file.write(base64.b64encode(packed[:whole]).decode())
+
+
 class Details:
     """Writes the full results of a run into a file, in chunks named `chunk-0`, `chunk-1` and so on.
 

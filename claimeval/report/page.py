@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import shutil
 import tempfile
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -16,9 +15,9 @@ from claimeval.report.assets import page
 from claimeval.report.comparison import Pair, compare, shared_metrics
 from claimeval.report.facts import Comparison, Facts
 from claimeval.report.gathering import gather
-from claimeval.report.packing import Details, as_json, block
+from claimeval.report.packing import Details, Index, as_json, block
 from claimeval.report.requests import Literals, Packed, Rebuilder, pack
-from claimeval.report.rows import Row, row
+from claimeval.report.rows import row
 from claimeval.report.visible import visible
 from claimeval.run import load_manifest, to_line
 
@@ -28,24 +27,34 @@ def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
 
     DataError where a folder holds no finished run; UsageError where two runs share no metric or no sample.
     """
-    with tempfile.TemporaryFile("w+", encoding="ascii") as chunks:
-        details = Details(chunks)
-        content = _one(folder, details) if compared is None else _two(folder, compared, details)
+    with _scratch() as rows, _scratch() as chunks:
+        index, details = Index(rows), Details(chunks)
+        content = _one(folder, index, details) if compared is None else _two(folder, compared, index, details)
         details.close()
-        chunks.seek(0)
+        index.close(details.starts)
         overview, facts = content.overview(), content.facts
-        index = {"rows": content.rows, "starts": details.starts}
         filled = page("report").html
         for mark, text in (
             ("title", html.escape(visible(facts.manifest.data or facts.name))),
             ("table", _table(facts)),
-            ("data", block("overview", as_json(overview)) + block("index", as_json(index))),
         ):
             filled = filled.replace(f"<!--{mark}-->", text)
-        before, after = filled.split("<!--details-->")
-        file.write(before)
-        shutil.copyfileobj(chunks, file)
+        before, rest = filled.split("<!--data-->")
+        between, after = rest.split("<!--details-->")
+        file.write(before + block("overview", as_json(overview)))
+        _copy(rows, file)
+        file.write(between)
+        _copy(chunks, file)
         file.write(after)
+
+
+def _scratch() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="ascii")
+
+
+def _copy(scratch: IO[str], file: IO[str]) -> None:
+    scratch.seek(0)
+    shutil.copyfileobj(scratch, file)
 
 
 class _Content(NamedTuple):
@@ -54,8 +63,6 @@ class _Content(NamedTuple):
     facts: Facts
     other: Facts | None
     comparison: Comparison | None
-    rows: Sequence[tuple[Row] | tuple[Row, Row, int]]
-    """The sample in run a; for two runs also in run b, and how many claims flipped."""
 
     def overview(self) -> dict[str, object]:
         runs = [facts.model_dump(mode="json") for facts in (self.facts, self.other) if facts]
@@ -67,29 +74,27 @@ class _Content(NamedTuple):
         }
 
 
-def _one(folder: Path, details: Details) -> _Content:
+def _one(folder: Path, index: Index, details: Details) -> _Content:
     manifest = load_manifest(folder)
     rebuilder = Rebuilder(manifest)
-    rows: list[tuple[Row]] = []
 
     def each(result: SampleResult) -> None:
-        rows.append((row(result, manifest.metrics),))
+        index.add((row(result, manifest.metrics),))
         details.add([to_line(result)], [_requests(result, rebuilder, details.literals)])
 
-    return _Content(gather(folder, each), None, None, rows)
+    return _Content(gather(folder, each), None, None)
 
 
-def _two(folder: Path, compared: Path, details: Details) -> _Content:
+def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Content:
     manifests = load_manifest(folder), load_manifest(compared)
     metrics, rebuilders = shared_metrics(*manifests), [Rebuilder(manifest) for manifest in manifests]
-    rows: list[tuple[Row, Row, int]] = []
 
     def each(pair: Pair, flipped: int) -> None:
-        rows.append((row(pair.a, metrics), row(pair.b, metrics), flipped))
+        index.add((row(pair.a, metrics), row(pair.b, metrics), flipped))
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
         details.add([to_line(result) for result in pair], requests)
 
-    return _Content(*compare(folder, compared, each), rows)
+    return _Content(*compare(folder, compared, each))
 
 
 def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[Packed | None]:
