@@ -54,13 +54,14 @@ def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[Row]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _decoded(path: Path, line: int, data: bytes) -> str:
+def _decoded(name: str, line: int, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         hint = "it looks like UTF-16" if utf16 else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
         encoding = "UTF-16" if utf16 else "ISO-8859-1"
+        path = Path(name)
         raise DataError(
             f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
             f"iconv -f {encoding} -t UTF-8 {path} > {path.stem}.utf8{path.suffix}"
@@ -89,7 +90,7 @@ def _json_lines(path: Path, on_error: OnError) -> Iterator[Row]:
 
 def _json_line(name: str, line: int, number: int, data: bytes) -> Row:
     place = f"{name}, line {line}"
-    text = _decoded(Path(name), line, data)
+    text = _decoded(name, line, data)
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -98,7 +99,7 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> Row:
 
 
 def _json(path: Path, on_error: OnError) -> Iterator[Row]:
-    text = _decoded(path, 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    text = _decoded(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -121,7 +122,7 @@ CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "dat
 
 
 def _csv(path: Path, on_error: OnError) -> Iterator[Row]:
-    text = _decoded(path, 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    text = _decoded(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = reader.fieldnames or ()
