@@ -122,7 +122,7 @@ def import_judged(
 
 
 def _panel(judged: Judged, said: Mapping[str, Any]) -> Panel:
-    settings = valid_settings({**said, "replicates": judged.replicates}, set(judged.labels))
+    settings = valid_settings({**said, **judged.asked}, set(judged.labels))
     panel = settings.model_copy(update={"grades": judged.grades})
     panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
     return panel

@@ -37,7 +37,7 @@ def score(
     """The share of the judged claims that are supported.
 
     None without claims (`no_claims`, or why the extraction failed), without evidence, or when no claim could be
-    judged (the most frequent reason).
+    judged (the most frequent reason; `not_in_cache` where a run without calls has no verdicts on it).
     """
     if extraction is None:
         return Score(metric=metric.name, undefined_because="missing_input")
@@ -50,7 +50,8 @@ def score(
     hits = sum(VALUES[label] == 1.0 for label in labels)
     if not labels:
         reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
-        return Score(metric=metric.name, total=total, undefined_because=reasons.most_common(1)[0][0])
+        because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
+        return Score(metric=metric.name, total=total, undefined_because=because)
     return Score(metric=metric.name, value=hits / len(labels), hits=hits, judged=len(labels), total=total)
 
 

@@ -116,7 +116,7 @@ def carry_out_into(
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
     if not settings.offline:
         for judge in plan.judges:
-            if place := backends.place(judge):
+            if judge.name not in plan.on_record and (place := backends.place(judge)):
                 say(f"{judge.name} on {place}")
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
     cache = settings.cache or default_folder()

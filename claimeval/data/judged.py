@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from claimeval.calls import Judge
 from claimeval.data.labels import HumanLabel
@@ -41,6 +41,13 @@ class Judged(NamedTuple):
     replicates: int = 1
     derived: tuple[str, ...] = ()
     """Metrics that can be read off the verdicts."""
+    per_document: bool = False
+    """Whether the judges were shown each context alone."""
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """How the judges were asked, as settings of a panel."""
+        return {"replicates": self.replicates, "per_document": self.per_document}
 
 
 class Unread(Record):

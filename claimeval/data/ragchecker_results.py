@@ -44,14 +44,23 @@ def fits(row: Row) -> bool:
 
 def judged(path: Path) -> Judged:
     """The file as judged samples."""
+    singly = any(_per_document(row) for row in read_rows(path))
+    names = (*GROUPS["ragchecker"], "contradiction_rate") if singly else ("f1", "contradiction_rate")
     return Judged(
         kind="ragchecker",
         judges=(recorded_judge(JUDGE),),
         metrics=tuple(metric_of(of, against) for of, against in VERDICTS),
         labels=UNFAVOURABLE_FIRST,
-        derived=tuple(name for name in (*GROUPS["ragchecker"], "contradiction_rate") if name in DERIVED),
+        derived=tuple(name for name in names if name in DERIVED),
+        per_document=singly,
         samples=lambda: map(_sample, read_rows(path)),
     )
+
+
+def _per_document(row: Row) -> bool:
+    """Whether a row has labels for single contexts."""
+    given = [_first(row.fields, VERDICTS[part, "contexts"]) for part in CLAIMS]
+    return any(isinstance(said, list) and any(isinstance(words, list) for words in said) for said in given)
 
 
 def _sample(row: Row) -> JudgedSample:

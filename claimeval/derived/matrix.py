@@ -94,7 +94,8 @@ class Matrix(NamedTuple):
             if not extraction.claims:
                 return extraction.failed_because or "no_claims"
             if (of, against) not in self.columns:
-                return "no_evidence" if self.sample.documents(against) == () else "missing_input"
+                documents = self.sample.documents(against)
+                return "missing_input" if documents is None else "not_in_cache" if documents else "no_evidence"
         return None
 
     def why_unknown(self, needs: Iterable[tuple[Part, Part]]) -> Reason:

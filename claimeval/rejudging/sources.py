@@ -46,7 +46,7 @@ def _recorded(path: Path, judged: Judged) -> Source:
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),
-        panel=lineups.valid_settings({"replicates": judged.replicates}, set(judged.labels)),
+        panel=lineups.valid_settings(judged.asked, set(judged.labels)),
         data=str(path),
         versions=versions(),
     )

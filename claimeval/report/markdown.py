@@ -29,7 +29,7 @@ def summary(facts: Facts) -> str:
         f"### claimeval: {code(facts.manifest.data or facts.name)}",
         f"{_samples(facts)}, judged by {judges}.",
         _table(
-            ("metric", "mean", "95 % interval", "n", "without a score", "claims supported", "bounds"),
+            ("metric", "mean", "95 % interval", "n", "without a score", "counted", "bounds"),
             (_row(name, metric) for name, metric in facts.summary.metrics.items()),
         ),
         _table(
@@ -108,9 +108,17 @@ def _row(name: str, found: MetricSummary) -> Sequence[str]:
         _range(found.ci),
         str(found.n),
         _reasons(found.missing),
-        f"{found.supported} of {found.judged}" + (f", {n} unassessed" if (n := sum(found.unassessed.values())) else ""),
+        _counted(found),
         _range(found.bounds),
     )
+
+
+def _counted(found: MetricSummary) -> str:
+    """Of how many claims (or documents) the metric holds; nothing for one that is no share of them."""
+    if not found.claims:
+        return "-"
+    lost = sum(found.unassessed.values())
+    return f"{found.supported} of {found.judged}" + (f", {lost} unassessed" if lost else "")
 
 
 def _side(kind: str, name: str, found: SideMetric) -> Sequence[str]:

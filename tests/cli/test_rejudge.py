@@ -159,6 +159,16 @@ def test_a_file_of_no_known_shape_needs_a_mapping(claimeval: Run, data: Path) ->
     assert all(tool in done.stderr for tool in READERS)
 
 
+def test_another_judge_joins_recorded_ones(claimeval: Run, recorded: tuple[Path, Path]) -> None:
+    replies, mapping = recorded
+    assert claimeval("import-replies", replies, "--mapping", mapping, "--out", "a").returncode == 0
+    done = claimeval("rejudge", "a", "-j", "local:lexical", "--keep-verdicts", "-o", "b", "--max-missing", "1")
+    assert done.returncode == 0, done.stderr
+    done = claimeval("rejudge", "b", "--per-document", "--offline", "-o", "c")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "was shown the documents in another way" in done.stderr
+
+
 def test_weights_of_a_vote_can_come_from_labels(claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path) -> None:
     replies, mapping = recorded
     assert claimeval("import-replies", replies, "--mapping", mapping, "--out", "a").returncode == 0

@@ -34,6 +34,17 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
     assert "0 of 3 claims have another label in one of 1 other orders" in text
 
 
+def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", derived=("factscore@1",))
+    row = next(line for line in forms.text(run, "md").splitlines() if "factscore" in line)
+    assert row == "| `factscore@1` | 0.333 | - | 1 | none | - | 0.33 to 0.33 |"
+    written = io.StringIO()
+    tables.write(written, run, "samples")
+    (line,) = csv.DictReader(written.getvalue().splitlines())
+    assert float(line["factscore@1"]) == pytest.approx(1 / 3)
+    assert line["factscore@1_supported"] == line["factscore@1_claims"] == ""
+
+
 def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     text = forms.text(run, "md")
     assert text.startswith("### claimeval: `towers.jsonl`\n\n2 samples, judged by `strict`.\n\n| metric |")

@@ -212,3 +212,9 @@ def test_other_orders_are_summed_up(browser: Browser, tmp_path: Path) -> None:
     browser.open(forms.write(make(tmp_path / "run", panel=Panel(shuffles=2)), "html"))
     (said,) = browser.texts("section[aria-labelledby=orders] p")
     assert said.startswith("0 of 3 claims have another label in one of 2 other orders")
+
+
+def test_a_document_without_verdicts_is_not_said_to_support_nothing(browser: Browser, tmp_path: Path) -> None:
+    run = make(tmp_path / "run", panel=Panel(per_document=True), says={"away": {}}, failing=["away"])
+    browser.open(forms.write(run, "html"), "#/sample/tower")
+    assert browser.texts(".matrix tfoot td") == ["not known"] * 3

@@ -18,7 +18,7 @@ function matrix(side) {
     !(alone.size || named.some((map) => map.size) || documents.some(({ id }) => known.has(id)))
   )
     return null;
-  const uses = documents.map((_, column) => documentUse(column, entries.length, mark));
+  const uses = documents.map((_, column) => documentUse(column, entries.length, mark, alone.size > 0));
   return el(
     "section",
     { class: "matrix", "aria-labelledby": "matrix" },
@@ -113,13 +113,15 @@ const USES = {
   carries: "supports a claim that no document before it supports",
   repeats: "supports only claims that a document before it supports too",
   "no support": "supports no claim",
+  "not known": "supports no claim as far as verdicts are known, and some are not",
   unused: "is named for no claim",
 };
 
-function documentUse(column, claims, mark) {
+function documentUse(column, claims, mark, alone) {
   const all = Array.from({ length: claims }, (_, i) => i);
   const supports = (i, place) => mark(i, place)?.label === "supported";
   const mine = all.filter((i) => supports(i, column));
+  if (!mine.length && alone && all.some((i) => mark(i, column)?.label === "unassessed")) return "not known";
   if (!mine.length) return all.some((i) => mark(i, column)) ? "no support" : "unused";
   const before = (i) => Array.from({ length: column }, (_, place) => place).some((place) => supports(i, place));
   return mine.some((i) => !before(i)) ? "carries" : "repeats";
