@@ -55,7 +55,8 @@ def identity(plan: Plan, samples: Iterable[Sample]) -> str:
     digest = hashlib.sha256()
     for part in (*plan.metrics, *plan.judges, plan.extractor):
         digest.update(part.model_dump_json().encode())
-    digest.update(f"{plan.panel.per_document} {plan.panel.shuffles}".encode())
+    panel = plan.panel
+    digest.update(f"{panel.per_document} {panel.shuffles} {panel.replicates} {panel.own_claims}".encode())
     for prompt in (plan.extract_prompt, plan.assess_prompt, *plan.own_prompts.values()):
         digest.update(prompt.digest.encode())
     for sample in samples:

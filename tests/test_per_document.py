@@ -350,6 +350,16 @@ def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:
     assert one.differs(two) == "panel"
 
 
+def test_the_plan_counts_one_question_once(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    twin = Sample(id="twin", question="?", answer="It is.", reference_answers=("It is.",))
+    plan = make_plan([spec(server)], None, choose(["correctness", "coverage"]), "atomic", "three_way")
+    with Store(tmp_path / "store") as store:
+        low, _ = asyncio.run(forecast([twin], plan, store)).calls
+    ce.score([twin], judges=[spec(server)], metrics=["correctness", "coverage"])
+    assert low == len(server.exchanges()) == 2
+
+
 def test_the_plan_foretells_the_calls(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(judge=claim_judge.answer)
     file, cache = tmp_path / "data.jsonl", tmp_path / "store"

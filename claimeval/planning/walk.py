@@ -160,7 +160,8 @@ class _Walk:
         keys = {call.part: call.key for call in result.calls if call.step == "extract"}
         for extraction in result.extractions:
             if extraction.failed_because == OPEN:
-                self._expect(sample, extraction.of, *self._texts[keys[extraction.of]])
+                key = keys[extraction.of]
+                self._expect(sample, extraction.of, key, *self._texts[key])
             elif extraction.of in keys and not extraction.failed_because:
                 sentences, _ = self._texts[keys[extraction.of]]
                 self._claims_per_sentence[len(extraction.claims) / max(1, sentences)] += 1
@@ -171,15 +172,16 @@ class _Walk:
                 await evaluate(sample, self._plan, self, earlier=result)
         self._texts.clear()
 
-    def _expect(self, sample: Sample, part: Part, sentences: int, size: int) -> None:
-        """Counts the assessments of a text whose claims are not known."""
+    def _expect(self, sample: Sample, part: Part, extraction: str, sentences: int, size: int) -> None:
+        """Counts the assessments of a text whose claims are not known; `extraction` is the key of what asks for them."""
         claim = Claim(id="", text="", of=part)
         for against, documents, in_any_case in self._evidence(sample, part):
             prompt = self._plan.prompt(part, against)
             frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question)
+            texts = tuple((document.title, document.text) for document in documents)
             for workload, certain, n in self._asked(sample, part, against):
                 request = frame.model_copy(update={"judge": workload.judge})
-                asked = part, sample.text(part), workload.judge.name, n, sample.question, documents, prompt.digest
+                asked = extraction, workload.judge.name, n, sample.question, texts, prompt.digest
                 if self._is_new(hash((self._prompts, asked))):
                     workload.expect(request, sentences, size, certain=certain and in_any_case)
 
