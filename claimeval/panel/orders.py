@@ -29,7 +29,7 @@ class OrderEffects(Record):
     """How labels change when the same documents are shown in other orders."""
 
     orders: int
-    """Other orders, each asked about once."""
+    """Other orders, each asked about once; samples whose documents have fewer are asked about in all of those."""
     claims: int
     """Claims with labels under two orders at least."""
     flipped: int

@@ -173,7 +173,7 @@ class _Walk:
         self._texts.clear()
 
     def _expect(self, sample: Sample, part: Part, extraction: str, sentences: int, size: int) -> None:
-        """Counts the assessments of a text whose claims are not known; `extraction` is the key of what asks for them."""
+        """Counts the assessments of a text whose claims are not known, asked for under the key `extraction`."""
         claim = Claim(id="", text="", of=part)
         for against, documents, in_any_case in self._evidence(sample, part):
             prompt = self._plan.prompt(part, against)
