@@ -153,6 +153,12 @@ FailUnder = Annotated[
         help="METRIC=VALUE: exit with 1 when the mean is lower, as in `faithfulness=0.9`.", show_default=False
     ),
 ]
+FailOver = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="METRIC=VALUE: exit with 1 when the mean is higher, as in `hallucination=0.1`.", show_default=False
+    ),
+]
 MaxMissing = Annotated[
     float,
     typer.Option(

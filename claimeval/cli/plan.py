@@ -45,6 +45,7 @@ def plan(
     detach: Annotated[bool, typer.Option("--detach", hidden=True)] = False,
     by_hand: Annotated[bool, typer.Option("--by-hand", hidden=True)] = False,
     fail_under: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    fail_over: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     max_missing: Annotated[float | None, typer.Option(hidden=True)] = None,
     offline: Annotated[bool, typer.Option("--offline", hidden=True)] = False,
 ) -> None:

@@ -78,6 +78,7 @@ def rejudge(
     way: Way,
     field: o.Field = None,
     fail_under: o.FailUnder = None,
+    fail_over: o.FailOver = None,
     max_missing: o.MaxMissing = 0.01,
     json: o.Json = False,
 ) -> None:
@@ -122,6 +123,7 @@ def rejudge(
             batching=way.batching,
             fields=tuple(field or ()),
             fail_under=tuple(fail_under or ()),
+            fail_over=tuple(fail_over or ()),
             max_missing=max_missing,
             offline=way.offline,
             json=json,

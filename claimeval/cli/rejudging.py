@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from claimeval.cli.running import Settings, carry_out_into, exit_code, gate
+from claimeval.cli.running import Settings, carry_out_into, exit_code, gates_of
 from claimeval.cli.table import print_run
 from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields
@@ -38,7 +38,7 @@ def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: lis
     if folder.resolve() == path.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     prepared = prepare(source, wanted)
-    gates = [gate(text, prepared.plan) for text in settings.fail_under]
+    gates = gates_of(settings, prepared.plan)
     calls = cached = 0
     if prepared.asks:
         plan = prepared.plan

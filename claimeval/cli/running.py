@@ -57,9 +57,23 @@ class Settings(NamedTuple):
     limit: int | None = None
     fields: tuple[str, ...] = ()
     fail_under: tuple[str, ...] = ()
+    fail_over: tuple[str, ...] = ()
     max_missing: float = 0.01
     offline: bool = False
     json: bool = False
+
+
+class Gate(NamedTuple):
+    """A limit that the mean of a metric must keep."""
+
+    metric: str
+    value: float
+    most: bool
+    """Whether it is the most that the mean may be, rather than the least."""
+
+    def failed(self, mean: float | None) -> bool:
+        """Whether it does not; no mean keeps no limit."""
+        return mean is None or (mean > self.value if self.most else mean < self.value)
 
 
 def run_and_tell(settings: Settings) -> None:
@@ -82,7 +96,7 @@ def run_and_tell(settings: Settings) -> None:
         settings.panel,
         with_labels=settings.labels is not None,
     )
-    gates = [gate(text, plan) for text in settings.fail_under]
+    gates = gates_of(settings, plan)
     check_families(plan, found.generators)
     record = manifest(plan, notes_of(plan.judges, plan.extractor), str(settings.data), limit=settings.limit)
     folder = settings.out or default_out(record)
@@ -152,21 +166,27 @@ def default_out(record: Manifest) -> Path:
     return Path("runs") / f"{Path(record.data or 'data').stem}-{digest[:8]}"
 
 
-def gate(text: str, plan: Plan) -> tuple[str, float]:
-    """A gate as written (`faithfulness=0.9`); UsageError where it is no gate of the plan's metrics."""
+def gates_of(settings: Settings, plan: Plan) -> list[Gate]:
+    """The gates that were given; UsageError for one that is none of the plan's metrics."""
+    under = [_gate("--fail-under", text, plan, most=False) for text in settings.fail_under]
+    return under + [_gate("--fail-over", text, plan, most=True) for text in settings.fail_over]
+
+
+def _gate(option: str, text: str, plan: Plan, *, most: bool) -> Gate:
+    """A gate as written, `faithfulness=0.9`."""
     name, equals, value = text.partition("=")
     try:
-        least = float(value)
+        limit = float(value)
     except ValueError:
-        least = -1.0
-    if not equals or not 0 <= least <= 1:
-        raise UsageError(f"--fail-under {text!r} is not of the form METRIC=VALUE with a value from 0 to 1")
+        limit = -1.0
+    if not equals or not 0 <= limit <= 1:
+        raise UsageError(f"{option} {text!r} is not of the form METRIC=VALUE with a value from 0 to 1")
     if name not in {metric.name for metric in plan.metrics} | {*plan.derived}:
-        raise UsageError(f"--fail-under {text!r}: this run has no metric {name!r}")
-    return name, least
+        raise UsageError(f"{option} {text!r}: this run has no metric {name!r}")
+    return Gate(name, limit, most)
 
 
-def exit_code(outline: Outline, gates: list[tuple[str, float]], max_missing: float) -> int:
+def exit_code(outline: Outline, gates: list[Gate], max_missing: float) -> int:
     """The exit code, said on standard error if it is not 0."""
     if code := ending_code(outline.ending):
         return code
@@ -176,15 +196,16 @@ def exit_code(outline: Outline, gates: list[tuple[str, float]], max_missing: flo
     return 1 if failed else 0
 
 
-def _failed_gates(summary: Summary, gates: list[tuple[str, float]], max_missing: float) -> list[str]:
-    low = [
-        f"gate failed: {name} is {'undefined' if mean is None else f'{mean:.3f}'}, below {least:g}"
-        for name, least in gates
-        if (mean := summary[name].mean) is None or mean < least
+def _failed_gates(summary: Summary, gates: list[Gate], max_missing: float) -> list[str]:
+    found = [
+        f"gate failed: {gate.metric} is {'undefined' if mean is None else f'{mean:.3f}'}, "
+        f"{'above' if gate.most else 'below'} {gate.value:g}"
+        for gate in gates
+        if gate.failed(mean := summary[gate.metric].mean)
     ]
     lost = [
         f"gate failed: {name} lost {metric.failure_rate:.1%} of samples or claims to failures, over --max-missing"
         for name, metric in summary.metrics.items()
         if metric.failure_rate > max_missing
     ]
-    return low + lost
+    return found + lost

@@ -28,6 +28,7 @@ def score(
     limit: o.Limit = None,
     field: o.Field = None,
     fail_under: o.FailUnder = None,
+    fail_over: o.FailOver = None,
     max_missing: o.MaxMissing = 0.01,
     json: o.Json = False,
 ) -> None:
@@ -57,6 +58,7 @@ def score(
             limit=limit,
             fields=tuple(field or ()),
             fail_under=tuple(fail_under or ()),
+            fail_over=tuple(fail_over or ()),
             max_missing=max_missing,
             offline=way.offline,
             json=json,
