@@ -172,7 +172,7 @@ def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, 
         "line 4: not JSON",
         "line 5: no question",
         "1 lack reference_answers (first: good)",
-        "1 ids stand more than once (first: 'good')",
+        "1 ids stand more than once, first 'good' (samples 1 and 4)",
         "1 have no contexts or an empty one",
         "look wrongly decoded (first: 'good'",
     ):
