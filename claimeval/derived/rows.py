@@ -153,12 +153,19 @@ def is_derived(name: str) -> bool:
 
 
 def choose(specs: Iterable[str | ClaimMetric]) -> Chosen:
-    """The rows asked for, in that order, with those that derived ones among them need."""
+    """The rows asked for, in that order, with those that derived ones among them need; UsageError for an unknown name,
+    and for a row of one's own that is called like a derived one."""
     given = [spec.strip() if isinstance(spec, str) else spec for spec in specs]
     flat = [name for spec in given for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
     asked = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
     names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
+    for spec in asked:
+        if isinstance(spec, str) and "=" not in spec and spec not in METRICS:
+            derived(spec)  # says what there is
     said = rows(asked) if asked else ()
+    for row in said:
+        if is_derived(row.name) or row.name in GROUPS:
+            raise UsageError(f"metric name {row.name!r} is taken by a built-in metric; choose another name")
     have = {row.name for row in said}
     needed = dict.fromkeys(need for name in names for need in derived(name).needs)
     return Chosen((*said, *(METRICS[name] for name in needed if name not in have)) or rows(()), names)

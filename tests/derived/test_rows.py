@@ -72,3 +72,17 @@ def test_the_part_for_the_question_is_not_for_rows_of_ones_own() -> None:
     with pytest.raises(UsageError, match="on_topic"):
         choose(["mine=answer:asked"])
     assert choose([ClaimMetric(name="mine", claims_of="answer", against="contexts")]).rows[0].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hallucinaton", "hallucination"),
+        ("hallucination=answer:contexts", "'hallucination' is taken"),
+        ("nuggets=answer:contexts", "'nuggets' is taken"),
+        ("factscore=answer:contexts", "'factscore' is taken"),
+    ],
+)
+def test_names_that_cannot_be_asked_for(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        choose([name])
