@@ -26,6 +26,8 @@ def test_the_rows_are_the_ones_of_the_definition() -> None:
         "coverage": ("reference", "answer"),
         "context_recall": ("reference", "contexts"),
         "reference_support": ("reference", "reference_contexts"),
+        "on_topic": ("answer", "asked"),
+        "vital": ("reference", "asked"),
     }
 
 
