@@ -69,6 +69,12 @@ def range_of_members(metric: MetricSummary) -> str | None:
 def _cautions(manifest: Manifest, summary: Summary) -> Iterator[str]:
     roles = {"judge": "", "extractor": " (extractor)", "reference_author": " (author of gold answers)"}
     names = short_names(tuple(dict.fromkeys(judge.name for judge in (*manifest.judges, manifest.extractor))))
+    if summary.panel and summary.panel.stopped:
+        stopped = ", ".join(f"{names[name]} on {n}" for name, n in summary.panel.stopped.items())
+        yield (
+            f"the panel is incomplete: of {summary.panel.claims} claims there is no verdict of {stopped}, stopped by "
+            "an error. Mend its cause, and the same command asks for what is missing."
+        )
     for kin in summary.same_family:
         yield (
             f"{names.get(kin.name, kin.name)}{roles[kin.role]} is of the family that wrote {kin.samples} of the "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from claimeval.panel.learning import ErrorRates
 from claimeval.records import Part, Record
 
@@ -101,6 +103,9 @@ class PanelSummary(Record):
     """Where answers of two families or more and judges of two families or more are known."""
     rates: ErrorRates | None = None
     """What the judges' votes say of their errors, where the vote rests on it."""
+    stopped: dict[str, int] = Field(default_factory=dict)
+    """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims they therefore say
+    nothing of: the panel is incomplete."""
 
 
 class CallCounts(Record):

@@ -35,6 +35,7 @@ class PanelTally:
         self._repeats: dict[str, Counter[tuple[int, int]]] = {name: Counter() for name in self._judges}
         """Per judge how many claims got so many "supported" in so many labels."""
         self._changed: Counter[str] = Counter()
+        self._stopped: Counter[str] = Counter()
 
     def add(self, result: SampleResult) -> None:
         """Counts the verdicts of one sample in."""
@@ -46,6 +47,7 @@ class PanelTally:
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]
             self._patterns[(*votes, self._decided(assessment))] += 1
             self._claims += 1
+            self._stopped.update({v.judge for v in assessment.verdicts if v.unassessed_because == "judge_stopped"})
             self._ties += assessment.unassessed_because == "tie"
             self._no_quorum += assessment.unassessed_because == "no_quorum"
             if self._panel.replicates > 1:
@@ -117,6 +119,7 @@ class PanelTally:
             disputed=tuple(dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))),
             self_preference=tuple(preferences),
             rates=rates,
+            stopped={name: self._stopped[name] for name in self._judges if self._stopped[name]},
         )
 
     def _noise(self, judge: str, noise_of_scores: Mapping[str, Mapping[str, float | None]]) -> Noise:

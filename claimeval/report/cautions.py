@@ -19,6 +19,7 @@ def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...
     """All that applies, gravest first; `shorter` has the names of judges as they are shown."""
     return (
         *_incomplete(summary),
+        *_stopped(summary, shorter),
         *(Caution(kind="note", text=f"{note[0].upper()}{note[1:]}.") for note in summary.notes),
         *_same_family(summary, shorter),
         *_lost(summary.metrics),
@@ -33,6 +34,16 @@ def _incomplete(summary: Summary) -> Iterator[Caution]:
             kind="incomplete",
             text=f"The run stopped early: the numbers cover the first {summary.samples} samples. "
             "The same command goes on from there.",
+        )
+
+
+def _stopped(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
+    if summary.panel and summary.panel.stopped:
+        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in summary.panel.stopped.items())
+        yield Caution(
+            kind="incomplete_panel",
+            text=f"The panel is incomplete: of {summary.panel.claims} claims there is no verdict of {who}, stopped by "
+            "an error (bad key, no quota, unknown model).",
         )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 
+from rich.console import Console
+
 import claimeval as ce
+from claimeval.cli.panel_table import print_panel
 from claimeval.data.reading import read_samples
 from claimeval.records import Verdict
+from claimeval.report.cautions import cautions
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.loopback import Faults, Options
@@ -45,6 +50,13 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     assert members[judges[1]].unassessed == {}
     assert members[judges[2]].unassessed["judge_stopped"] > 0
     assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
+    assert found.panel.stopped == {judges[2]: mistral["judge_stopped"]}
+    said = f"of {found.panel.claims} claims there is no verdict of mistral:mistral-small on {mistral['judge_stopped']}"
+    console = Console(file=io.StringIO(), width=200)
+    print_panel(console, report.manifest, found)
+    assert isinstance(console.file, io.StringIO)
+    assert said in console.file.getvalue()
+    assert "The panel is incomplete" in " ".join(caution.text for caution in cautions(found, {}))
 
 
 def expected(verdicts: tuple[Verdict, ...]) -> str:
