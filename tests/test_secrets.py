@@ -129,7 +129,9 @@ def test_no_error_of_the_front_door_shows_the_key_even_with_its_locals(server: T
     assert not [text for text in told if holds_a_key(text)]
 
 
-@pytest.mark.parametrize("wrong", [f"{CANARY}\n{CANARY}", f"Bearer {CANARY}", f"{CANARY}é"])
+@pytest.mark.parametrize(
+    "wrong", [f"{CANARY}\n{CANARY}", f"Bearer {CANARY}", f"{CANARY}é"], ids=["two lines", "bearer", "accent"]
+)
 def test_a_key_that_cannot_be_one_is_not_shown(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", wrong)
     with pytest.raises(ce.UsageError) as raised:
