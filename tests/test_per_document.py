@@ -112,6 +112,7 @@ def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
         "hallucination": 3 / 5,
         "self_knowledge": 0.0,
         "f1": pytest.approx(2 * 0.2 * 0.5 / 0.7),
+        "conflict_rate": 0.0,
         "contradiction_rate": 1 / 5,
     }
     assert list(found) == list(tower)
@@ -166,7 +167,8 @@ def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: Threa
 def test_a_prompt_of_two_labels_drops_what_it_cannot_feed(server: ThreadHandle) -> None:
     report = ce.score([TOWER], judges=[spec(server)], panel=SINGLY)
     again = ce.rejudge(report, assess_prompt="binary")
-    assert set(report.manifest.derived) - set(again.manifest.derived) == {"contradiction_rate"}
+    gone = set(report.manifest.derived) - set(again.manifest.derived)
+    assert gone == {"contradiction_rate", "conflict_rate"}
 
 
 def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from claimeval.derived.matrix import Matrix, Truth, both, never, some
-from claimeval.records import ASKED
+from claimeval.records import ASKED, Label
 
 
 class Worth(NamedTuple):
@@ -101,11 +101,17 @@ def contradiction_rate(m: Matrix) -> Found:
     return m.labelled("answer", "contexts", "contradicted")
 
 
-def told_apart(contradicted: bool, on_topic: bool) -> Formula:
-    """Answer claims without support: contradicted or not found, with or without a bearing on the question."""
+def conflict_rate(m: Matrix) -> Found:
+    """Answer claims that one context supports and another contradicts."""
+    contradicted = m.per_document("answer", "contradicted")
+    return [both(yes, some(row)) for yes, row in zip(_single(m), contradicted, strict=True)]
+
+
+def told_apart(label: Label, on_topic: bool) -> Formula:
+    """Answer claims with that label against the contexts, with or without a bearing on the question."""
 
     def found(m: Matrix) -> Found:
-        labels = m.labelled("answer", "contexts", "contradicted" if contradicted else "not_found")
+        labels = m.labelled("answer", "contexts", label)
         bearing = m.labelled("answer", ASKED)
         return [both(x, y if on_topic else never(y)) for x, y in zip(labels, bearing, strict=True)]
 

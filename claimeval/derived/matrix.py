@@ -73,11 +73,11 @@ class Matrix(NamedTuple):
         column = self.columns.get((of, against), {})
         return [_support(column.get(claim.id)) for claim in self.claims(of)]
 
-    def per_document(self, of: Part) -> list[list[Truth]]:
-        """Per claim of a part whether each of the contexts alone supports it."""
+    def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
+        """Per claim of a part whether it has that label against each of the contexts alone."""
         size = len(self.sample.contexts)
         places = ["contexts"] if size == 1 else [f"contexts.{rank}" for rank in range(1, size + 1)]
-        columns = [self.labelled(of, place) for place in places]
+        columns = [self.labelled(of, place, label) for place in places]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims(of)]
 
     def relevant(self) -> list[Truth]:

@@ -12,7 +12,7 @@ from claimeval.derived.formulas import Formula, Worth
 from claimeval.derived.matrix import Matrix
 from claimeval.errors import UsageError, unknown
 from claimeval.metrics import METRICS, ClaimMetric, rows
-from claimeval.records import Part, Reason, SampleResult, Score
+from claimeval.records import Label, Part, Reason, SampleResult, Score
 
 
 class Derived(NamedTuple):
@@ -25,17 +25,14 @@ class Derived(NamedTuple):
     says: str
     per_document: bool = False
     """Whether it needs verdicts on single documents."""
+    three_way: bool = False
+    """Whether it needs judges who tell contradicted from not found."""
     of_nothing: Reason = "no_evidence"
     """Why it is undefined where there is nothing to count."""
 
-    @property
-    def contradiction(self) -> bool:
-        """Whether it counts contradicted claims."""
-        return self.name.startswith("contradict")
-
     def readable(self, *, per_document: bool, three_way: bool) -> bool:
         """Whether it can be read off verdicts of judges who are asked so."""
-        return (per_document or not self.per_document) and (three_way or not self.contradiction)
+        return (per_document or not self.per_document) and (three_way or not self.three_way)
 
     @property
     def pairs(self) -> tuple[tuple[Part, Part], ...]:
@@ -44,6 +41,11 @@ class Derived(NamedTuple):
 
 
 _F, _P, _Q, _C = "faithfulness", "correctness", "coverage", "context_recall"
+_LABELS: dict[Label, str] = {
+    "supported": "supported by",
+    "contradicted": "contradicted by",
+    "not_found": "not found in",
+}
 
 DERIVED = {
     row.name: row
@@ -70,16 +72,30 @@ DERIVED = {
         Derived("hallucination", (_F, _P), formulas.hallucination, "wrong claims that no single context has", True),
         Derived("self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has", True),
         Derived("wrong_but_grounded", (_F, _P), formulas.wrong_but_grounded, "wrong claims that the contexts have"),
-        Derived("contradiction_rate", (_F,), formulas.contradiction_rate, "claims that the contexts contradict"),
+        Derived(
+            "contradiction_rate",
+            (_F,),
+            formulas.contradiction_rate,
+            "claims that the contexts contradict",
+            three_way=True,
+        ),
+        Derived(
+            "conflict_rate",
+            (_F,),
+            formulas.conflict_rate,
+            "claims that one context has and another contradicts",
+            per_document=True,
+            three_way=True,
+        ),
         *(
             Derived(
-                f"{'contradicted' if wrong else 'not_found'}_{'on' if on else 'off'}_topic",
+                f"{label}_{'on' if on else 'off'}_topic",
                 (_F, "on_topic"),
-                formulas.told_apart(wrong, on),
-                f"claims {'contradicted by' if wrong else 'not found in'} the contexts that "
-                f"{'bear' if on else 'do not bear'} on the question",
+                formulas.told_apart(label, on),
+                f"claims {words} the contexts that {'bear' if on else 'do not bear'} on the question",
+                three_way=label == "contradicted",
             )
-            for wrong in (True, False)
+            for label, words in _LABELS.items()
             for on in (True, False)
         ),
         *(
@@ -183,7 +199,7 @@ def settle(chosen: Chosen, *, per_document: bool, three_way: bool) -> tuple[str,
     for row in map(derived, chosen.derived):
         if row.per_document and not per_document:
             raise UsageError(f"{row.name} is read off verdicts on single documents; add --per-document")
-        if row.contradiction and not three_way:
+        if row.three_way and not three_way:
             raise UsageError(f"{row.name} needs an assess prompt that tells contradicted from not found, as three_way")
     return chosen.derived
 

@@ -44,6 +44,7 @@ P, Q = "snsnn", "sns"
         ("self_knowledge", 1 / 5),
         ("wrong_but_grounded", 2 / 5),
         ("contradiction_rate", 1 / 5),
+        ("conflict_rate", 0.0),
     ],
 )
 def test_worked_by_hand(name: str, value: float) -> None:
@@ -102,6 +103,7 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
         ("context_precision", {"C": ("sn", "??")}, (1, 1, 2)),
         ("context_utilization", {"q": "ss?", "C": ("sn", "?n", "sn")}, (1, 1, 3)),
         ("contradiction_rate", {"f": "c?n"}, (1, 2, 3)),
+        ("conflict_rate", {"R": ("sc", "sn", "s?", "?c", "nn")}, (1, 3, 5)),
     ],
 )
 def test_what_is_not_known_is_not_counted(name: str, rows: dict[str, object], counts: tuple[int, int, int]) -> None:
@@ -178,9 +180,11 @@ def test_no_supported_claim_on_topic_is_zero() -> None:
     assert one("on_topic_f1@2", f="ss", on_topic="nn").value == 0.0
 
 
-def test_claims_without_support_are_told_apart() -> None:
+def test_claims_are_told_apart() -> None:
     found = {s.metric: s.value for s in scores(GROUPS["told_apart"], matrix(f="sccnnn", on_topic="sssnnn"))}
     assert found == {
+        "supported_on_topic": 1 / 6,
+        "supported_off_topic": 0.0,
         "contradicted_on_topic": 2 / 6,
         "contradicted_off_topic": 0.0,
         "not_found_on_topic": 0.0,

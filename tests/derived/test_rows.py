@@ -55,6 +55,7 @@ def test_with_documents_all_that_is_fed_comes_along() -> None:
         "faithfulness_single",
         "hallucination",
         "self_knowledge",
+        "conflict_rate",
         "contradiction_rate",
     )
     assert "contradiction_rate" not in settle(chosen, per_document=True, three_way=False)
