@@ -134,7 +134,7 @@ def carry_out_into(
                 say(f"{judge.name} on {place}")
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
     cache = settings.cache or default_folder()
-    if not settings.batching and not settings.offline:
+    if not settings.batching and not settings.offline and any(judge.provider != "local" for judge in plan.asked):
         remind(cache)
     with ProgressLine(sys.stderr) as line:
         progress = Progress(total, line.show)

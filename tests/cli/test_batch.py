@@ -156,7 +156,7 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
     process = subprocess.Popen(
         [sys.executable, "-m", "claimeval", *map(str, command)],
         cwd=data.parent,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
