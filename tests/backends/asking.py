@@ -35,21 +35,16 @@ def question(judge: Judge, text: str = "Is it grounded?", **fields: object) -> R
     return request.model_copy(update=fields)
 
 
-async def ask_all(judge: Judge, requests: int) -> list[Asked]:
-    """The same question several times, one after the other, through one backend."""
+def ask(judge: Judge) -> Asked:
+    """One question, through a backend of its own."""
+    return asyncio.run(_ask(judge))
 
-    async def one(backend: backends.Backend) -> Asked:
-        kept: list[Completion] = []
+
+async def _ask(judge: Judge) -> Asked:
+    kept: list[Completion] = []
+    async with backends.open_backend(judge) as backend:
         try:
             async with asyncio.timeout(10):
                 return Asked(await backend.complete(question(judge), kept.append), kept)
         except CallError as error:
             return Asked(error, kept)
-
-    async with backends.open_backend(judge) as backend:
-        return [await one(backend) for _ in range(requests)]
-
-
-def ask(judge: Judge) -> Asked:
-    """One question."""
-    return asyncio.run(ask_all(judge, 1))[0]

@@ -10,7 +10,7 @@ import pytest
 from claimeval import backends
 from claimeval.calls import CallError, Completion
 from claimeval.errors import UsageError
-from tests.backends.asking import KEY, KEY_VARIABLES, PROVIDERS, Asked, ask, ask_all, judge_at, question
+from tests.backends.asking import KEY, KEY_VARIABLES, PROVIDERS, Asked, ask, judge_at, question
 from tests.conftest import StartServer
 from tests.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
 from tests.loopback.sabotage import DEPTH, HUGE, KINDS
@@ -29,8 +29,10 @@ def seen() -> Seen:
         for provider in PROVIDERS:
             environment.setenv(KEY_VARIABLES[provider], KEY)
             server.server.faults = Faults(first=tuple(kinds))
-            asked = asyncio.run(ask_all(judge_at(server, provider), len(kinds)))
-            found |= {(kind, provider): one for kind, one in zip(kinds, asked, strict=True)}
+            judge = judge_at(
+                server, provider
+            )  # a client for each, so that no connection that one broke is the next one's
+            found |= {(kind, provider): ask(judge) for kind in kinds}
         return found
 
 
