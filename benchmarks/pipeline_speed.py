@@ -25,91 +25,22 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.runs import CALLS, METRICS, ROOT, plan_at, run, samples, table
 from claimeval.backends import openai as backend
-from claimeval.calls import Judge, Outcome, Request
-from claimeval.derived import choose
-from claimeval.evaluation import carry_out
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
+from claimeval.calls import Outcome, Request
 from claimeval.execution.replies import pack
 from claimeval.pipeline import evaluate
-from claimeval.plan import Plan, make_plan
-from claimeval.records import Document, Sample
-from claimeval.run import RunWriter, manifest
+from claimeval.plan import Plan
 from claimeval.store import Store
 from claimeval.wire import read_chat, write_chat
 from tests import claim_judge
 from tests.loopback import Handle, Latency, Options, serve
-
-ROOT = Path(__file__).parents[1]
-METRICS = ("faithfulness", "correctness", "coverage")
-"""Two extractions and three assessments a sample."""
-CALLS = 5
-WORDS = "The tower of Porto Alto was begun by Ana Souto in the spring and it is built of granite from the north."
-
-
-def samples(count: int) -> Iterator[Sample]:
-    """Answers of four claims, references of two, three documents of about 80 words."""
-    for i in range(count):
-        answer = f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It stands to this day."
-        documents = [Document(id=f"page-{n}", text=f"Page {n} on tower {i}. " + f"{WORDS} " * 4) for n in range(3)]
-        yield Sample(
-            id=f"sample-{i}",
-            question=f"What should I know about tower {i}?",
-            answer=answer,
-            contexts=tuple(documents),
-            reference_answers=(f"Tower {i} is {i} metres high. It was built by Ana Souto.",),
-        )
-
-
-def plan_at(url: str) -> Plan:
-    judge = Judge(name="judge", model="openai:judge", endpoint=url)
-    return make_plan([judge], None, choose(METRICS), "atomic", "three_way")
-
-
-def run(plan: Plan, count: int, folder: Path, *, offline: bool = False, **limits: float) -> Progress:
-    """A run with everything that belongs to it: store, results, summary."""
-    progress = Progress(count)
-    writer = RunWriter(folder / "run", manifest(plan, (), None), overwrite=True)
-    outline = asyncio.run(
-        carry_out(
-            samples(count),
-            plan,
-            notes=(),
-            cache=folder / "store",
-            limits=Limits.model_validate(limits),
-            progress=progress,
-            offline=offline,
-            on_result=writer.add,
-        )
-    )
-    writer.finish(outline.summary)
-    assert outline.summary.complete
-    assert outline.summary["faithfulness"].mean == 0.75, "the scores are those that the rule foretells"
-    return progress
-
-
-def table(title: str, columns: tuple[str, ...], lines: list[tuple[object, ...]]) -> None:
-    """Prints a table with its columns aligned."""
-    cells = [columns, *[tuple(f"{c:.3f}" if isinstance(c, float) else str(c) for c in line) for line in lines]]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    print(f"\n{title}")
-    for row in cells:
-        print(
-            "  ".join(
-                cell.rjust(width) if i else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-        )
-
-
-# --- wall ---
 
 
 def wall(count: int) -> None:

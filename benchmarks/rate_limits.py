@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.pipeline_speed import plan_at, samples, table
+from benchmarks.runs import plan_at, samples, table
 from claimeval.evaluation import carry_out
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
