@@ -38,7 +38,7 @@ def grades(seed: int, items: int = 80) -> tuple[list[int], list[int]]:
     ("weights", "theirs"), [("unweighted", None), ("linear", "linear"), ("quadratic", "quadratic")]
 )
 def test_kappa_equals_scikit_learn(seed: int, weights: str, theirs: str | None) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
+    metrics = pytest.importorskip("sklearn.metrics", reason="not installed: pip install scikit-learn")
     a, b = grades(seed)
     mine = cohen_kappa(a, b, weights=weights, resamples=0).value  # type: ignore[arg-type]  # parametrised literal
     assert mine == pytest.approx(metrics.cohen_kappa_score(a, b, weights=theirs), abs=1e-9)
@@ -46,7 +46,7 @@ def test_kappa_equals_scikit_learn(seed: int, weights: str, theirs: str | None) 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_classification_equals_scikit_learn(seed: int) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
+    metrics = pytest.importorskip("sklearn.metrics", reason="not installed: pip install scikit-learn")
     rng = np.random.default_rng(seed)
     human = rng.random(120) < 0.7
     probabilities = np.clip(human * 0.3 + rng.random(120) * 0.7, 0, 1).round(2)
@@ -68,7 +68,7 @@ def test_classification_equals_scikit_learn(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_isotonic_calibration_equals_scikit_learn(seed: int) -> None:
-    isotonic = pytest.importorskip("sklearn.isotonic")
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="not installed: pip install scikit-learn")
     rng = np.random.default_rng(seed)
     probabilities = rng.random(150).round(2)
     outcomes = rng.random(150) < probabilities**2
@@ -80,7 +80,7 @@ def test_isotonic_calibration_equals_scikit_learn(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_holm_equals_statsmodels(seed: int) -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="not installed: pip install statsmodels")
     p_values = (np.random.default_rng(seed).random(9) ** 3).tolist()
     assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist(), abs=1e-12)
 
@@ -88,7 +88,7 @@ def test_holm_equals_statsmodels(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_clustered_errors_equal_statsmodels(seed: int) -> None:
     """Its small-sample factor is G/(G-1) (N-1)/(N-K) with K = 1 regressor, so only G/(G-1) remains."""
-    api = pytest.importorskip("statsmodels.api")
+    api = pytest.importorskip("statsmodels.api", reason="not installed: pip install statsmodels")
     rng = np.random.default_rng(seed)
     keys = rng.integers(0, 12, 90)
     values = rng.random(90) + keys / 10
@@ -99,8 +99,8 @@ def test_clustered_errors_equal_statsmodels(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fleiss_and_wilson_equal_statsmodels(seed: int) -> None:
-    raters = pytest.importorskip("statsmodels.stats.inter_rater")
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    raters = pytest.importorskip("statsmodels.stats.inter_rater", reason="not installed: pip install statsmodels")
+    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="not installed: pip install statsmodels")
     ratings = np.random.default_rng(seed).integers(0, 3, (40, 5))
     table, _ = raters.aggregate_raters(ratings)
     assert fleiss_kappa(ratings.tolist(), resamples=0).value == pytest.approx(raters.fleiss_kappa(table), abs=1e-9)
@@ -110,7 +110,7 @@ def test_fleiss_and_wilson_equal_statsmodels(seed: int) -> None:
 
 def test_planner_is_close_to_statsmodels() -> None:
     """Its power of the t-test needs two more samples than the normal formula."""
-    power = pytest.importorskip("statsmodels.stats.power")
+    power = pytest.importorskip("statsmodels.stats.power", reason="not installed: pip install statsmodels")
     theirs = power.TTestPower().solve_power(effect_size=0.05 / 0.25, alpha=0.05, power=0.8)
     assert 0 < theirs - samples_needed(0.05, 0.25) < 3
 
@@ -118,7 +118,7 @@ def test_planner_is_close_to_statsmodels() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
 def test_alpha_equals_the_krippendorff_package(seed: int, scale: str) -> None:
-    krippendorff = pytest.importorskip("krippendorff")
+    krippendorff = pytest.importorskip("krippendorff", reason="not installed: pip install krippendorff")
     rng = np.random.default_rng(seed)
     ratings = rng.integers(0, 4, (30, 4)).astype(float)
     ratings[rng.random((30, 4)) < 0.2] = np.nan
@@ -130,7 +130,7 @@ def test_alpha_equals_the_krippendorff_package(seed: int, scale: str) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ppi_equals_ppi_python(seed: int) -> None:
-    ppi = pytest.importorskip("ppi_py")
+    ppi = pytest.importorskip("ppi_py", reason="not installed: pip install ppi-python")
     rng = np.random.default_rng(seed)
     truth = (rng.random(500) < 0.6).astype(float)
     judge = np.where(rng.random(500) < 0.8, truth, 1 - truth)
