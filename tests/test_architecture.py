@@ -77,6 +77,11 @@ MODULES = {name(path) for path in FILES}
 
 
 @cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Every module that a file imports, and whether it does so as soon as it is imported itself."""
     found: list[tuple[str, bool]] = []
@@ -98,22 +103,41 @@ def imports(path: Path) -> list[tuple[str, bool]]:
         for child in ast.iter_child_nodes(node):
             visit(child, at_once)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")), True)
+    visit(syntax(path), True)
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_imports_point_down(path: Path) -> None:
-    mine = room(name(path))
-    if not mine or mine == "__main__":
-        return
-    assert mine in LEVEL, f"{mine} has no level; give it one in LEVELS"
-    for module, _ in imports(path):
-        theirs = room(module) if module.startswith("claimeval.") else ""
-        if theirs not in LEVEL:
-            continue
-        assert LEVEL[theirs] <= LEVEL[mine], f"{name(path)} imports {module} from a higher level"
-        assert theirs not in NEVER.get(mine, ()), f"{mine} must not know {theirs}"
+def imports_between_rooms() -> list[tuple[str, str]]:
+    """Every import from one room of the package by another, as (importer, imported)."""
+    return [
+        (name(path), module)
+        for path in FILES
+        for module, _ in imports(path)
+        if module.startswith("claimeval.") and room(name(path)) in LEVEL and room(module) in LEVEL
+    ]
+
+
+def test_every_room_has_a_level() -> None:
+    rooms = {room(module) for module in MODULES} - {"", "__main__"}
+    assert rooms <= set(LEVEL), f"no level in LEVELS: {', '.join(sorted(rooms - set(LEVEL)))}"
+
+
+def test_imports_point_down() -> None:
+    upward = [
+        f"{importer} imports {imported}"
+        for importer, imported in imports_between_rooms()
+        if LEVEL[room(imported)] > LEVEL[room(importer)]
+    ]
+    assert not upward, "\n".join(upward)
+
+
+def test_some_rooms_do_not_know_of_others() -> None:
+    forbidden = [
+        f"{importer} imports {imported}"
+        for importer, imported in imports_between_rooms()
+        if room(imported) in NEVER.get(room(importer), ())
+    ]
+    assert not forbidden, "\n".join(forbidden)
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
@@ -130,31 +154,47 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
 
 def test_a_backend_knows_no_other_backend_no_step_and_no_prompt() -> None:
     shared = {"batching", "exchange", "http_client", "http_errors", "keys"}
+    forbidden = []
     for path in (PACKAGE / "backends").glob("*.py"):
+        own = path.stem.removesuffix("_batch")  # a provider's batches carry what its backend would send
         for module, _ in imports(path):
-            if module.startswith("claimeval.backends.") and path.stem != "__init__":
-                own = path.stem.removesuffix("_batch")  # a provider's batches carry what its backend would send
-                assert module.rsplit(".", 1)[1] in shared | {own}, f"{path.stem} imports {module}"
-            assert not module.startswith("claimeval.steps"), f"{path.stem} imports {module}"
+            other = module.startswith("claimeval.backends.") and module.rsplit(".", 1)[1] not in shared | {own}
+            if (other and path.stem != "__init__") or module.startswith("claimeval.steps"):
+                forbidden.append(f"{path.stem} imports {module}")
+    assert not forbidden, "\n".join(forbidden)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_heavy_packages_load_on_first_use(path: Path) -> None:
-    at_once = {module.split(".")[0] for module, now in imports(path) if now}
-    assert not at_once & HEAVY
+def test_heavy_packages_load_on_first_use() -> None:
+    eager = [
+        f"{name(path)} imports {module}"
+        for path in FILES
+        for module, at_once in imports(path)
+        if at_once and module.split(".")[0] in HEAVY
+    ]
+    assert not eager, "\n".join(eager)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_nothing_unpickles_or_evaluates(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in ("eval", "exec", "compile", "__import__")
-    assert not {module.split(".")[0] for module, _ in imports(path)} & {"pickle", "marshal", "shelve", "dill"}
+def test_nothing_unpickles_or_evaluates() -> None:
+    unsafe = [
+        f"{name(path)} imports {module}"
+        for path in FILES
+        for module, _ in imports(path)
+        if module.split(".")[0] in {"pickle", "marshal", "shelve", "dill"}
+    ] + [
+        f"{name(path)}:{node.lineno} calls {node.func.id}"
+        for path in FILES
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"eval", "exec", "compile", "__import__"}
+    ]
+    assert not unsafe, "\n".join(unsafe)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_files_are_under_four_hundred_lines(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_files_are_under_four_hundred_lines() -> None:
+    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    long = [f"{module} has {length} lines" for module, length in lengths.items() if length > 400]
+    assert not long, "\n".join(long)
 
 
 def loaded_by(code: str) -> set[str]:

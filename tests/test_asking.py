@@ -130,7 +130,6 @@ def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None
 
 
 def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
-    pytest.importorskip("pandas", reason="not installed: pip install pandas")
     table = ce.rate_answers(
         [*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask=["correct"]
     ).scores.to_pandas()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claimeval import ir
-
-pytrec_eval = pytest.importorskip("pytrec_eval", reason="the reference is not installed (pip install '.[peers]')")
 
 TWINS = {
     "map": "map",

@@ -1,9 +1,12 @@
 """Development checks: the same numbers as scikit-learn, statsmodels, krippendorff and ppi-python.
 
-None of them is a dependency. They run where the packages are installed and are skipped elsewhere.
+None of them is a dependency at run time; the `dev` extra installs them. Each is imported inside its test, because
+statsmodels and ppi-python take seconds to load.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -38,7 +41,8 @@ def grades(seed: int, items: int = 80) -> tuple[list[int], list[int]]:
     ("weights", "theirs"), [("unweighted", None), ("linear", "linear"), ("quadratic", "quadratic")]
 )
 def test_kappa_equals_scikit_learn(seed: int, weights: str, theirs: str | None) -> None:
-    metrics = pytest.importorskip("sklearn.metrics", reason="not installed: pip install scikit-learn")
+    from sklearn import metrics
+
     a, b = grades(seed)
     mine = cohen_kappa(a, b, weights=weights, resamples=0).value  # type: ignore[arg-type]  # parametrised literal
     assert mine == pytest.approx(metrics.cohen_kappa_score(a, b, weights=theirs), abs=1e-9)
@@ -46,7 +50,8 @@ def test_kappa_equals_scikit_learn(seed: int, weights: str, theirs: str | None) 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_classification_equals_scikit_learn(seed: int) -> None:
-    metrics = pytest.importorskip("sklearn.metrics", reason="not installed: pip install scikit-learn")
+    from sklearn import metrics
+
     rng = np.random.default_rng(seed)
     human = rng.random(120) < 0.7
     probabilities = np.clip(human * 0.3 + rng.random(120) * 0.7, 0, 1).round(2)
@@ -68,7 +73,8 @@ def test_classification_equals_scikit_learn(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_isotonic_calibration_equals_scikit_learn(seed: int) -> None:
-    isotonic = pytest.importorskip("sklearn.isotonic", reason="not installed: pip install scikit-learn")
+    from sklearn import isotonic
+
     rng = np.random.default_rng(seed)
     probabilities = rng.random(150).round(2)
     outcomes = rng.random(150) < probabilities**2
@@ -80,7 +86,8 @@ def test_isotonic_calibration_equals_scikit_learn(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_holm_equals_statsmodels(seed: int) -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="not installed: pip install statsmodels")
+    from statsmodels.stats import multitest
+
     p_values = (np.random.default_rng(seed).random(9) ** 3).tolist()
     assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist(), abs=1e-12)
 
@@ -88,7 +95,8 @@ def test_holm_equals_statsmodels(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_clustered_errors_equal_statsmodels(seed: int) -> None:
     """Its small-sample factor is G/(G-1) (N-1)/(N-K) with K = 1 regressor, so only G/(G-1) remains."""
-    api = pytest.importorskip("statsmodels.api", reason="not installed: pip install statsmodels")
+    from statsmodels import api
+
     rng = np.random.default_rng(seed)
     keys = rng.integers(0, 12, 90)
     values = rng.random(90) + keys / 10
@@ -99,8 +107,9 @@ def test_clustered_errors_equal_statsmodels(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fleiss_and_wilson_equal_statsmodels(seed: int) -> None:
-    raters = pytest.importorskip("statsmodels.stats.inter_rater", reason="not installed: pip install statsmodels")
-    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="not installed: pip install statsmodels")
+    from statsmodels.stats import inter_rater as raters
+    from statsmodels.stats import proportion
+
     ratings = np.random.default_rng(seed).integers(0, 3, (40, 5))
     table, _ = raters.aggregate_raters(ratings)
     assert fleiss_kappa(ratings.tolist(), resamples=0).value == pytest.approx(raters.fleiss_kappa(table), abs=1e-9)
@@ -110,27 +119,30 @@ def test_fleiss_and_wilson_equal_statsmodels(seed: int) -> None:
 
 def test_planner_is_close_to_statsmodels() -> None:
     """Its power of the t-test needs two more samples than the normal formula."""
-    power = pytest.importorskip("statsmodels.stats.power", reason="not installed: pip install statsmodels")
+    from statsmodels.stats import power
+
     theirs = power.TTestPower().solve_power(effect_size=0.05 / 0.25, alpha=0.05, power=0.8)
     assert 0 < theirs - samples_needed(0.05, 0.25) < 3
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
-def test_alpha_equals_the_krippendorff_package(seed: int, scale: str) -> None:
-    krippendorff = pytest.importorskip("krippendorff", reason="not installed: pip install krippendorff")
+def test_alpha_equals_the_krippendorff_package(seed: int, scale: Literal["nominal", "ordinal", "interval"]) -> None:
+    import krippendorff
+
     rng = np.random.default_rng(seed)
     ratings = rng.integers(0, 4, (30, 4)).astype(float)
     ratings[rng.random((30, 4)) < 0.2] = np.nan
     theirs = krippendorff.alpha(reliability_data=ratings.T, level_of_measurement=scale)
     labels = [[None if np.isnan(value) else int(value) for value in row] for row in ratings]
-    mine = krippendorff_alpha(labels, scale=scale, resamples=0).value  # type: ignore[arg-type]  # parametrised literal
+    mine = krippendorff_alpha(labels, scale=scale, resamples=0).value
     assert mine == pytest.approx(theirs, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ppi_equals_ppi_python(seed: int) -> None:
-    ppi = pytest.importorskip("ppi_py", reason="not installed: pip install ppi-python")
+    import ppi_py as ppi
+
     rng = np.random.default_rng(seed)
     truth = (rng.random(500) < 0.6).astype(float)
     judge = np.where(rng.random(500) < 0.8, truth, 1 - truth)

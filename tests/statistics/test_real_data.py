@@ -59,10 +59,9 @@ def test_150_labels_with_gpt_4_say_more_than_alone_and_more_than_rogan_gladen() 
 
 
 def test_agreement_of_recorded_judges_with_people_equals_other_programs() -> None:
-    metrics, krippendorff = (
-        pytest.importorskip("sklearn.metrics", reason="not installed: pip install scikit-learn"),
-        pytest.importorskip("krippendorff", reason="not installed: pip install krippendorff"),
-    )
+    import krippendorff
+    from sklearn import metrics
+
     labels = openqa()
     for judge in ("gpt-4", "text-davinci-003"):
         pairs = [(h, j) for h, j in zip(labels["human"], labels[judge], strict=True) if j is not None]
