@@ -70,9 +70,12 @@ class _Question(NamedTuple):
     on_record: bool
     """Whether the judge's known verdicts are all there is."""
 
-    def about_document(self, rank: int) -> _Question:
-        """The same of one document alone, counted from 1."""
-        return self._replace(against=f"{self.against}.{rank}", documents=self.documents[rank - 1 : rank])
+    def about_each_document(self) -> list[_Question]:
+        """The same of each document alone, named by its rank."""
+        return [
+            self._replace(against=f"{self.against}.{rank}", documents=(document,))
+            for rank, document in zip(self.sample.ranks(self.against), self.documents, strict=True)
+        ]
 
     def in_other_order(self, number: int) -> _Question:
         """The same of the documents in another order."""
@@ -176,7 +179,7 @@ async def _ask_per_document(
     question: _Question, claims: Sequence[Claim], plan: Plan, executor: Executor, known: Known
 ) -> Assessed:
     """Each document alone; then all together about the claims that none of them supports."""
-    asked = [question.about_document(rank) for rank in range(1, len(question.documents) + 1)]
+    asked = question.about_each_document()
     alone = await side_by_side([_ask_about(q, claims, executor, known) for q in asked])
     rows = zip(*(found.verdicts for found in alone), strict=True)
     supported = {row[0].claim_id: _supported(row, question.documents) for row in rows if _supports(row)}

@@ -16,7 +16,7 @@ from claimeval.execution import Executor
 from claimeval.execution.side_by_side import side_by_side
 from claimeval.plan import Plan
 from claimeval.prompting import Prompt
-from claimeval.records import Call, Extraction, Part, Sample, SampleResult
+from claimeval.records import Call, Extraction, Part, Sample, SampleResult, says_something
 from claimeval.steps import extract
 from claimeval.steps.call_record import call_record
 
@@ -83,7 +83,7 @@ async def _claims(sample: Sample, part: Part, plan: Plan, executor: Executor, kn
 async def _extract(sample: Sample, part: Part, taker: Judge, prompt: Prompt, executor: Executor) -> _Extracted:
     text = sample.text(part)
     assert text is not None, "only parts that the sample has are extracted"
-    if not extract.says_something(text):
+    if not says_something(text):
         return _Extracted(Extraction(of=part), ())
     calls: list[Call] = []
     read: Extraction | Failure = Failure(reason="provider_error", message="not asked")

@@ -10,7 +10,7 @@ import random
 import re
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 Part = str
 """A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `asked` (the question), or a name
@@ -77,6 +77,14 @@ ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "own_family"})
 `--max-missing`."""
 
 
+def says_something(text: str) -> bool:
+    """Whether a text can make a claim or bear one out at all: it has a letter, a digit or an ideograph.
+
+    Texts such as an empty string, `...` or a row of emoji are known to mislead judges and are never sent.
+    """
+    return any(character.isalnum() for character in text)
+
+
 class Record(BaseModel):
     """A frozen record: fields are declared, unknown ones are an error, values are never changed."""
 
@@ -100,9 +108,10 @@ class Sample(Record):
     answer: str | None = None
     """The generated answer; None when there is none, empty when the system said nothing."""
     contexts: tuple[Document, ...] = ()
-    """What was retrieved; `contexts[i]` is rank i+1."""
+    """What was retrieved; `contexts[i]` is rank i+1. A document without words keeps its rank, and is no evidence."""
     reference_answers: tuple[str, ...] = ()
-    """Gold answers. Claims are assessed against all of them; reference claims come from all of them."""
+    """Gold answers; blank texts are left out. Claims are assessed against all of them; reference claims come from all
+    of them."""
     reference_contexts: tuple[str, ...] = ()
     reference_context_ids: tuple[str, ...] = ()
     is_answerable: bool | None = None
@@ -114,45 +123,59 @@ class Sample(Record):
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
-    def documents(self, part: Part) -> tuple[Document, ...] | None:
-        """The part as evidence; None when the sample does not have it, empty when it has but there is nothing."""
-        if part == "contexts":
-            return self.contexts
-        if part == "reference":
-            return tuple(Document(id=f"reference-{i}", text=t) for i, t in enumerate(self.reference_answers, 1)) or None
-        if part == "reference_contexts":
-            texts, ids = self.reference_contexts, self.reference_context_ids
-            names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
-            return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True)) or None
-        if part == "answer":
-            if self.answer is None:
-                return None
-            return (Document(id="answer", text=self.answer),) if self.answer.strip() else ()
-        if part == ASKED:
-            return (Document(id="question", text=self.question),)
-        if part in self.evidence:
-            return self.evidence[part]
-        return self._some(part)
+    @field_validator("reference_answers")
+    @classmethod
+    def _blank_is_no_answer(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(text for text in given if text.strip())
 
-    def _some(self, part: Part) -> tuple[Document, ...] | None:
-        """One document of a set, or a set in another order."""
-        if not (match := _SOME.fullmatch(part)):
-            return None
-        base, mark, number = match[1], match[2], int(match[3])
-        documents = self.documents(base)
-        if documents is None or number < 1:
-            return None
-        if mark == "~":
-            return tuple(documents[i] for i in other_order(self.id, number, len(documents)))
-        return documents[number - 1 : number] or None
+    def documents(self, part: Part) -> tuple[Document, ...] | None:
+        """The part as evidence; None when the sample does not have it, empty when it has but there is nothing.
+
+        A document whose text and title say nothing is none.
+        """
+        ranked = self._ranked(part)
+        return None if ranked is None else tuple(document for _, document in ranked)
 
     def ranks(self, part: Part) -> tuple[int, ...]:
         """The places, from 1, that the documents of a part have in their whole set in its own order."""
-        whole, found = set_of(part), self.documents(part) or ()
-        if whole == part or part in self.evidence:
-            return tuple(range(1, len(found) + 1))
-        number = int(part[len(whole) + 1 :])
-        return (number,) if part[len(whole)] == "." else tuple(i + 1 for i in other_order(self.id, number, len(found)))
+        return tuple(rank for rank, _ in self._ranked(part) or ())
+
+    def _ranked(self, part: Part) -> list[tuple[int, Document]] | None:
+        """The documents of a part that say something, each with its place in the whole set as it was given."""
+        if (whole := self._set(part)) is not None:
+            return [
+                (rank, document)
+                for rank, document in enumerate(whole, 1)
+                if says_something(document.text) or says_something(document.title or "")
+            ]
+        if not (match := _SOME.fullmatch(part)):
+            return None
+        base, mark, number = match[1], match[2], int(match[3])
+        ranked = self._ranked(base)
+        if ranked is None or number < 1:
+            return None
+        if mark == "~":
+            return [ranked[i] for i in other_order(self.id, number, len(ranked))]
+        return [(rank, document) for rank, document in ranked if rank == number] or None
+
+    def _set(self, part: Part) -> tuple[Document, ...] | None:
+        """All documents of a whole set as they were given; None where there is no such set."""
+        if part == "contexts":
+            return self.contexts
+        if part == "reference":
+            given = [(i, text) for i, text in enumerate(self.reference_answers, 1) if says_something(text)]
+            return tuple(Document(id=f"reference-{i}", text=text) for i, text in given) or None
+        if part == "reference_contexts":
+            texts, ids = self.reference_contexts, self.reference_context_ids
+            names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
+            if not any(map(says_something, texts)):
+                return None
+            return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True))
+        if part == "answer":
+            return None if self.answer is None else (Document(id="answer", text=self.answer),)
+        if part == ASKED:
+            return (Document(id="question", text=self.question),)
+        return self.evidence.get(part)
 
     def text(self, part: Part) -> str | None:
         """The part as one text to take claims from; several documents are joined by a blank line."""

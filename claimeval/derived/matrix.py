@@ -75,8 +75,8 @@ class Matrix(NamedTuple):
 
     def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
         """Per claim of a part whether it has that label against each of the contexts alone."""
-        size = len(self.sample.contexts)
-        places = ["contexts"] if size == 1 else [f"contexts.{rank}" for rank in range(1, size + 1)]
+        ranks = self.sample.ranks("contexts")
+        places = ["contexts"] if len(ranks) == 1 else [f"contexts.{rank}" for rank in ranks]
         columns = [self.labelled(of, place, label) for place in places]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims(of)]
 

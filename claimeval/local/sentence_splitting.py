@@ -70,6 +70,8 @@ def blocks(text: str) -> list[Block]:
                 found.append(Block(start + mark, start + len(line), kind, header))
             goes_on = kind in ("prose", "item")
         last = line
+    if found and all(block.start == block.end for block in found):  # "7." is an answer where it marks no item
+        return [Block(*_trimmed(text, 0, len(text)), "prose")]
     return found
 
 

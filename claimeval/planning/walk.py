@@ -205,7 +205,8 @@ class _Walk:
             if documents:
                 yield against, documents, not (several and panel.per_document)
             if several and panel.per_document:
-                yield from ((f"{against}.{i}", (document,), True) for i, document in enumerate(documents, 1))
+                for rank, document in zip(sample.ranks(against), documents, strict=True):
+                    yield f"{against}.{rank}", (document,), True
             if several:
                 for place in (f"{against}~{number}" for number in panel.other_orders(len(documents))):
                     yield place, sample.documents(place) or (), True

@@ -40,19 +40,6 @@ _SCHEMA = json.dumps(
 )
 
 
-def says_something(text: str) -> bool:
-    """Whether a text can make a claim at all: it has at least two letters or digits.
-
-    Texts such as an empty string, `:` or a row of emoji are known to mislead judges and are never sent.
-    """
-    letters = 0
-    for character in text:
-        letters += character.isalnum()
-        if letters == 2:
-            return True
-    return False
-
-
 def ask(
     prompt: Prompt,
     judge: Judge,
