@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
-from claimeval import judges as judging
 from claimeval.calls import Judge
 from claimeval.carrying import Ending
 from claimeval.data.reading import read_samples
@@ -24,6 +23,7 @@ from claimeval.execution.progress import Progress
 from claimeval.metrics import SUPPORT, ClaimMetric
 from claimeval.panel import Panel
 from claimeval.plan import Plan, check_families, choose_metrics, make_plan
+from claimeval.plan import notes as notes_of
 from claimeval.records import Claim, Sample, SampleResult
 from claimeval.revoting import rates_of, revote
 from claimeval.run import (
@@ -146,7 +146,7 @@ async def ascore(
     extractor: str | Judge | None = None,
     metrics: Sequence[str | ClaimMetric] | None = None,
     extract_prompt: str = "atomic",
-    assess_prompt: str = "three_way",
+    assess_prompt: str | None = None,
     vote: str | None = None,
     tie: str | None = None,
     panel: PanelSettings = NO_SETTINGS,
@@ -170,8 +170,9 @@ async def ascore(
     (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further settings
     of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the texts, by
     default the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or
-    `ClaimMetric`; by default the four about answers, as far as the samples can feed them. `concurrency` is calls in
-    flight per model, `rpm` and `tpm` are requests and tokens a minute; left out, they follow what the provider bears.
+    `ClaimMetric`; by default the four about answers, as far as the samples can feed them. `assess_prompt` is by
+    default `three_way`, or `partial` if a metric counts partial support (`nuggets`). `concurrency` is calls in flight
+    per model, `rpm` and `tpm` are requests and tokens a minute; left out, they follow what the provider bears.
     `timeout` is seconds for an attempt. `max_calls` and `max_cost` (US dollars) are caps for this question over these
     samples, earlier interrupted runs included; StoppedEarly when one is reached, and a higher cap goes on from there.
     `batch` asks through the provider's batch files (half the price, within 24 hours), except the judges named in
@@ -186,7 +187,7 @@ async def ascore(
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = make_plan(judges, extractor, choose_metrics(asked, found), extract_prompt, assess_prompt, said)
     check_families(plan, found.generators)
-    notes = judging.notes(plan.judges, plan.extractor)
+    notes = notes_of(plan)
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
     )

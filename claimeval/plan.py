@@ -10,7 +10,7 @@ from claimeval import judges as judging
 from claimeval import lineups, prompting
 from claimeval.calls import Judge
 from claimeval.data.survey import Survey
-from claimeval.derived import Chosen, settle
+from claimeval.derived import Chosen, derived, settle
 from claimeval.errors import DataError, UsageError
 from claimeval.families import Families
 from claimeval.metrics import ABOUT_ANSWERS, METRICS, SUPPORT, ClaimMetric
@@ -102,22 +102,23 @@ def make_plan(
     extractor: str | Judge | None,
     metrics: Chosen,
     extract_prompt: str,
-    assess_prompt: str,
+    assess_prompt: str | None,
     panel: Mapping[str, Any] = MappingProxyType({}),
     *,
     with_labels: bool = False,
 ) -> Plan:
     """Everything that is asked of every sample, checked; UsageError before any call can be made.
 
-    `panel` are settings of `Panel` that were given; they come before those of a panel file. `with_labels` says that
-    human labels are at hand, from which weights can be learned.
+    If `assess_prompt` is None, the metrics decide (`usual_assess_prompt`). `panel` are settings of `Panel` that were
+    given; they come before those of a panel file. `with_labels` says that human labels are at hand, from which weights
+    can be learned.
     """
     found = lineups.named(judges)
     spec = extractor or found.extractor
     taker = judging.judge(spec) if spec else found.judges[0]
     if any(judge.name == taker.name and judge != taker for judge in found.judges):
         raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
-    prompt = prompting.load("assess", assess_prompt)
+    prompt = prompting.load("assess", assess_prompt or usual_assess_prompt(metrics))
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = lineups.panel_settings(found, panel, prompt.scale, with_labels=with_labels)
     if settings.own_claims and spec:
@@ -132,6 +133,30 @@ def make_plan(
         assess_prompt=prompt,
         panel=settings,
         families=Families(settings.families),
+    )
+
+
+def usual_assess_prompt(metrics: Chosen | None) -> str:
+    """The assess prompt if none is named: `partial` if a metric counts partial support, `three_way` otherwise, and
+    also if a metric needs contradicted told from not found, which `partial` does not."""
+    rows = [derived(name) for name in (metrics.derived if metrics else None) or ()]
+    return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else "three_way"
+
+
+def notes(plan: Plan, extractor: Judge | None = None) -> tuple[str, ...]:
+    """What must stand beside the numbers; `extractor` took the claims if the plan's did not."""
+    return (*judging.notes(plan.judges, extractor or plan.extractor), *without_partial_support(plan))
+
+
+def without_partial_support(plan: Plan) -> tuple[str, ...]:
+    """A note if metrics count partial support and the prompt lets no judge say it."""
+    names = [name for name in plan.derived if derived(name).partial]
+    if not names or plan.panel.grades:
+        return ()
+    verb = "equals" if len(names) == 1 else "equal"
+    return (
+        f"the prompt {plan.assess_prompt.name} has no label for partial support, so {', '.join(names)} {verb} the "
+        "strict form (assess/partial has one)",
     )
 
 

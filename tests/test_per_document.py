@@ -215,6 +215,9 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
     )
 
 
+PARTLY: dict[str, Any] = {**TOWER, "reference_answers": ["It is FROM_high high. PARTLY it is old."]}
+
+
 def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
     report = ce.score([TOWER], judges=[spec(server)], metrics=["told_apart", "nuggets"])
     found = {score.metric: score.value for score in report.results[0].scores}
@@ -228,11 +231,36 @@ def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
 
 
 def test_partial_support_counts_half(server: ThreadHandle) -> None:
-    sample = {**TOWER, "reference_answers": ["It is FROM_high high. PARTLY it is old."]}
-    report = ce.score([sample], judges=[spec(server)], metrics=["nuggets"], assess_prompt="partial")
+    """One gold claim wholly in the answer, one in part: (1 + 1/2) / 2, and strictly 1 / 2. No prompt is named."""
+    report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
     found = {score.metric: score.value for score in report.results[0].scores}
     assert (found["nugget_all"], found["nugget_all_strict"]) == (0.75, 0.5)
     assert [a.grade for a in report.results[0].assessments if a.against == "answer"] == [2, 1]
+    assert "assess/partial" in [prompt.name for prompt in report.manifest.prompts]
+    assert report.summary.notes == ()
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"metrics": ["nuggets"], "assess_prompt": "three_way"}, {"metrics": ["nuggets", "told_apart"]}]
+)
+def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal(
+    server: ThreadHandle, arguments: dict[str, Any]
+) -> None:
+    """`told_apart` needs contradictions told apart, so both together are asked with three_way."""
+    report = ce.score([PARTLY], judges=[spec(server)], **arguments)
+    found = {score.metric: score.value for score in report.results[0].scores}
+    assert found["nugget_all"] == found["nugget_all_strict"] == 0.5
+    (note,) = report.summary.notes
+    assert note == (
+        "the prompt assess/three_way has no label for partial support, so nugget_vital, nugget_all, nugget_weighted "
+        "equal the strict form (assess/partial has one)"
+    )
+
+
+def test_strict_nuggets_alone_are_asked_with_the_usual_prompt(server: ThreadHandle) -> None:
+    report = ce.score([PARTLY], judges=[spec(server)], metrics=["nugget_all_strict"])
+    assert "assess/three_way" in [prompt.name for prompt in report.manifest.prompts]
+    assert report.summary.notes == ()
 
 
 def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:

@@ -22,7 +22,7 @@ from claimeval.execution.batch import Batching
 from claimeval.experiments.design import read as read_design
 from claimeval.experiments.running import prepare
 from claimeval.metrics import SUPPORT
-from claimeval.plan import Plan, choose_metrics, make_plan
+from claimeval.plan import Plan, choose_metrics, make_plan, without_partial_support
 from claimeval.planning.walk import Forecast, forecast
 from claimeval.records import Sample
 from claimeval.store import MARKER, Store, default_folder
@@ -36,7 +36,7 @@ def forecast_and_tell(
     judges: tuple[str, ...],
     metrics: tuple[str, ...] | None,
     extractor: str | None,
-    prompts: tuple[str, str],
+    prompts: tuple[str, str | None],
     panel: Mapping[str, Any],
     with_labels: bool,
     cache: Path | None,
@@ -167,6 +167,7 @@ def _most(found: Forecast) -> str:
 
 
 def _remarks(plan: Plan, found: Forecast, batched: Collection[str]) -> Iterator[str]:
+    yield from without_partial_support(plan)
     yield from found.how
     for line in found.lines:
         if line.how:

@@ -57,14 +57,20 @@ Metrics = Annotated[
         help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, `reference_support`, "
         "`on_topic`, `vital`; one of your own, `NAME=OF:AGAINST`, as in `on_policy=answer:policy`; or one that is read "
         "off their verdicts: `f1`, `factscore`, `f1@64`, `contradiction_rate`, `wrong_but_grounded`, the groups "
-        "`ragchecker`, `nuggets`, `told_apart`, and more (docs/claim-metrics.md). Default: the first four, as far as "
-        "the file can feed them; with `--per-document` also all that single documents show.",
+        "`ragchecker`, `nuggets`, `told_apart`, and more (docs/claim-metrics.md). `factscore`, `context_precision` and "
+        "nuggets mean something else in some other tools (docs/names-in-other-tools.md). Default: the first four, as "
+        "far as the file can feed them; with `--per-document` also all that single documents show.",
         show_default=False,
     ),
 ]
 ExtractPrompt = Annotated[str, typer.Option(help="Prompt for taking claims: `atomic`, `bullets`, or a .j2 file.")]
 AssessPrompt = Annotated[
-    str, typer.Option(help="Prompt for assessing them: `three_way`, `binary`, `tags`, or a .j2 file.")
+    str | None,
+    typer.Option(
+        help="Prompt for assessing them: `three_way`, `binary`, `tags`, `partial`, or a .j2 file. Default: `partial` "
+        "for metrics that count partial support (`nuggets`), `three_way` for all others.",
+        show_default=False,
+    ),
 ]
 Out = Annotated[
     Path | None,

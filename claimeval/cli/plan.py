@@ -20,7 +20,7 @@ def plan(
     metrics: o.Metrics = None,
     extractor: o.Extractor = None,
     extract_prompt: o.ExtractPrompt = "atomic",
-    assess_prompt: o.AssessPrompt = "three_way",
+    assess_prompt: o.AssessPrompt = None,
     *,
     panel: dict[str, Any],
     own_claims: p.OwnClaims = False,

@@ -28,9 +28,8 @@ from claimeval.evaluation import Anew, Outline, carry_out, identity
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.judges import notes as notes_of
 from claimeval.metrics import SUPPORT
-from claimeval.plan import Plan, check_families, choose_metrics, incomplete, make_plan
+from claimeval.plan import Plan, check_families, choose_metrics, incomplete, make_plan, notes
 from claimeval.records import Sample, SampleResult
 from claimeval.report import forms
 from claimeval.revoting import settle
@@ -46,7 +45,7 @@ class Settings(NamedTuple):
     metrics: tuple[str, ...] | None = None
     extractor: str | None = None
     extract_prompt: str = "atomic"
-    assess_prompt: str = "three_way"
+    assess_prompt: str | None = None
     panel: Mapping[str, Any] = NO_SETTINGS
     labels: Path | None = None
     out: Path | None = None
@@ -98,7 +97,7 @@ def run_and_tell(settings: Settings) -> None:
     )
     gates = gates_of(settings, plan)
     check_families(plan, found.generators)
-    record = manifest(plan, notes_of(plan.judges, plan.extractor), str(settings.data), limit=settings.limit)
+    record = manifest(plan, notes(plan), str(settings.data), limit=settings.limit)
     folder = settings.out or default_out(record)
     run = identity(plan, samples) if settings.limits.capped else ""
     outline, progress = carry_out_into(folder, record, plan, samples, found.samples, settings, run)

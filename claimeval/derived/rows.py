@@ -27,6 +27,8 @@ class Derived(NamedTuple):
     """Whether it needs verdicts on single documents."""
     three_way: bool = False
     """Whether it needs judges who tell contradicted from not found."""
+    partial: bool = False
+    """Whether partial support counts half; that takes judges who can say it."""
     of_nothing: Reason = "no_evidence"
     """Why it is undefined where there is nothing to count."""
 
@@ -104,6 +106,7 @@ DERIVED = {
                 (_Q,) if vital == okay else (_Q, "vital"),
                 formulas.nuggets(vital, okay, strict=strict),
                 f"{kind} gold claims in the answer{', partial support not counted' if strict else ''}",
+                partial=not strict,
                 of_nothing="no_claims",
             )
             for kind, vital, okay in (("vital", 1.0, 0.0), ("all", 1.0, 1.0), ("weighted", 1.0, 0.5))

@@ -16,7 +16,7 @@ from claimeval import prompting
 from claimeval.derived import Chosen, settle
 from claimeval.errors import UsageError, unknown
 from claimeval.panel.settings import Panel, vote_name
-from claimeval.plan import Plan, own_prompts
+from claimeval.plan import Plan, own_prompts, usual_assess_prompt
 from claimeval.prompting import Prompt
 from claimeval.records import Record
 
@@ -28,7 +28,8 @@ class Arm(Record):
     judges: tuple[str, ...]
     extractor: str | None = None
     extract_prompt: str = "atomic"
-    assess_prompt: str = "three_way"
+    assess_prompt: str | None = None
+    """If None, the metrics decide, as in `claimeval score`."""
     parameters: dict[str, str] = Field(default_factory=dict)
     """Values for the prompts' own parameters."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
@@ -178,7 +179,7 @@ def _placed(folder: Path, arm: Arm) -> Arm:
             "judges": tuple(map(placed, arm.judges)),
             "extractor": placed(arm.extractor) if arm.extractor else None,
             "extract_prompt": placed(arm.extract_prompt),
-            "assess_prompt": placed(arm.assess_prompt),
+            "assess_prompt": placed(arm.assess_prompt) if arm.assess_prompt else None,
         }
     )
 
@@ -188,7 +189,7 @@ def plan(arm: Arm, metrics: Chosen) -> Plan:
     try:
         judges = judging.line_up(arm.judges, arm.settings)
         extract_prompt = _prompt("extract", arm.extract_prompt, arm.parameters)
-        assess_prompt = _prompt("assess", arm.assess_prompt, arm.parameters)
+        assess_prompt = _prompt("assess", arm.assess_prompt or usual_assess_prompt(metrics), arm.parameters)
         taken = extract_prompt.parameters.keys() | assess_prompt.parameters.keys()
         if stray := set(arm.parameters) - taken:
             raise unknown("parameter of the arm's prompts:", min(stray), taken)

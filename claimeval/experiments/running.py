@@ -20,9 +20,8 @@ from claimeval.execution.batch_desk import open_desk
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.experiments.design import Arm, Design, plan, slug
-from claimeval.judges import notes
 from claimeval.metrics import SUPPORT
-from claimeval.plan import Plan
+from claimeval.plan import Plan, notes
 from claimeval.records import Sample
 from claimeval.run import RunWriter, manifest
 from claimeval.store import Store
@@ -131,7 +130,7 @@ async def _carry_out_arm(
     prepared: Prepared, folder: Path, arm_plan: Plan, settings: _Settings, progress: Progress
 ) -> Outline:
     """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
-    said = notes(arm_plan.judges, arm_plan.extractor)
+    said = notes(arm_plan)
     record = manifest(arm_plan, said, str(prepared.design.data), limit=prepared.design.limit)
     writer = RunWriter(folder, record)
     outline = await carry_out(

@@ -17,13 +17,14 @@ from claimeval.families import Families
 from claimeval.lineups import LineUp
 from claimeval.metrics import SUPPORT, ClaimMetric
 from claimeval.panel import Panel
-from claimeval.plan import Plan, check_families, choose_metrics, own_prompts
+from claimeval.plan import Plan, check_families, choose_metrics, own_prompts, usual_assess_prompt
+from claimeval.plan import notes as notes_of
 from claimeval.records import Part, Sample, SampleResult
 from claimeval.rejudging.known import Known, Saved
 from claimeval.rejudging.sources import Source
 from claimeval.run import Manifest, manifest
 
-EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
+EXTRACT_PROMPT = "atomic"
 """Where neither the run nor the caller says which."""
 
 
@@ -75,14 +76,14 @@ class Prepared(NamedTuple):
 
 def prepare(source: Source, wanted: Wanted) -> Prepared:
     """Settles what is asked and checks it against the source in one pass; UsageError before any call can be made."""
+    metrics = _metrics(source, wanted)
     known = Known(
         source.manifest,
         extractor=judging.judge(wanted.extractor) if wanted.extractor else None,
         extract_prompt=wanted.extract_prompt,
         assess_prompt=wanted.assess_prompt,
-        defaults=(EXTRACT_PROMPT, ASSESS_PROMPT),
+        defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
     )
-    metrics = _metrics(source, wanted)
     line_up, on_record = _line_up(source, wanted, known, metrics)
     lacking: dict[Part, int] = {}
     found: Survey | None = None
@@ -232,7 +233,7 @@ def _record(source: Source, plan: Plan, known: Known) -> Manifest:
     """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
     before = source.manifest
     taker = before.extractor if before and known.claims_hold else plan.extractor
-    notes = judging.notes(plan.judges, taker)
+    notes = notes_of(plan, taker)
     record = manifest(plan, notes, source.name)
     if before is None:
         return record

@@ -54,6 +54,21 @@ def test_the_run_makes_the_calls_that_the_plan_says(claimeval: Run, data: Path, 
     assert len(server.exchanges()) - before == 2
 
 
+def test_nuggets_are_planned_with_the_prompt_that_they_are_asked_with(
+    claimeval: Run, data: Path, server: ThreadHandle
+) -> None:
+    """Two samples: two texts to take claims from, and two questions each about what is vital and what is covered."""
+    command = (data, "--judge", spec(server), "--metrics", "nuggets")
+    usual = json.loads(claimeval("plan", *command, "--json").stdout)
+    assert usual == json.loads(claimeval("plan", *command, "--assess-prompt", "partial", "--json").stdout)
+    assert usual != json.loads(claimeval("plan", *command, "--assess-prompt", "three_way", "--json").stdout)
+
+    assert claimeval("score", *command, "--out", "a").returncode == 0
+    assert json.loads(claimeval("plan", *command, "--json").stdout)["calls"] == [0, 0]
+    said = claimeval("plan", *command, "--assess-prompt", "three_way").stdout
+    assert "assess/three_way has no label for partial support" in said
+
+
 def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run, data: Path) -> None:
     done = claimeval(
         *("plan", data, "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest"),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from claimeval.answers.rating import NONCOMMITTAL, RATED
 from claimeval.derived import DERIVED, GROUPS, Chosen, choose, derived, settle
 from claimeval.errors import UsageError
 from claimeval.metrics import METRICS, ClaimMetric
+from claimeval.relevance import per_sample
 
 
 def names(chosen: Chosen) -> tuple[list[str], tuple[str, ...] | None]:
@@ -87,3 +92,18 @@ def test_the_part_for_the_question_is_not_for_rows_of_ones_own() -> None:
 def test_names_that_cannot_be_asked_for(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         choose([name])
+
+
+def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
+    """Every table of the page has a column `here`, or, of names that mean two things, `name`."""
+    page = (Path(__file__).parents[2] / "docs" / "names-in-other-tools.md").read_text(encoding="utf-8")
+    rated = {*RATED.values(), NONCOMMITTAL, per_sample.RELEVANT, per_sample.GRADE, per_sample.PRECISION}
+    tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
+    assert len(tables) == 5
+    for table in tables:
+        header, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+        column = 2 if header[2] == "here" else 0
+        for row in body:
+            names = set(re.findall(r"`([^`]+)`", row[column])) - rated - set(METRICS)
+            assert row[column]
+            assert [derived(name).name for name in sorted(names)] == sorted(names)

@@ -80,6 +80,12 @@ def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
     assert found.arms[3].settings == {"seed": 1, "temperature": 0.7}
 
 
+def test_nuggets_are_asked_with_a_prompt_that_knows_partial_support_unless_the_arm_names_one(tmp_path: Path) -> None:
+    arms = "judges: openai:m@http://127.0.0.1:9\narms: [{name: a}, {name: b, assess_prompt: binary}]"
+    plans = [design.plan(arm, choose(["nuggets"])) for arm in read(tmp_path, arms).arms]
+    assert [plan.assess_prompt.name for plan in plans] == ["assess/partial", "assess/binary"]
+
+
 def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
     found = read(
         tmp_path,
@@ -93,7 +99,7 @@ def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
     )
     assert [(arm.name, arm.assess_prompt, arm.replicates) for arm in found.arms] == [
         ("strict", "binary", 3),
-        ("plain", "three_way", 1),
+        ("plain", None, 1),
     ]
     assert found.baseline == "plain"
 
