@@ -16,6 +16,7 @@ from claimeval.cli.whole_tables import print_whole
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.importing import LABELS
 from claimeval.run import load_manifest, read_results
+from claimeval.statistics.bootstrap import UNASKED
 
 PAIRS = 15
 """Pairs of raters that are printed; of more only the range is."""
@@ -56,6 +57,24 @@ def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str,
         print_whole(console, _pairs(report, names))
     if report.alpha and report.ac1:
         console.print(f" Judges: Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
+    for reason, those in _without_interval(report, names).items():
+        console.print(f" [dim]No interval for {escape(', '.join(those))}: {escape(reason)}.[/]")
+
+
+def _without_interval(report: AgreementReport, names: dict[str, str]) -> dict[str, list[str]]:
+    """By reason the printed values that have no interval; that pairs of many raters have none needs no reason."""
+    said = [("alpha", report.alpha), ("AC1", report.ac1)]
+    if len(report.raters) <= COLUMNS:
+        for name, numbers in _rows(report.raters):
+            said += [(f"{name} of {names.get(r.rater, r.rater)}", n) for r, n in zip(report.raters, numbers, strict=True)]
+    for pair in report.pairs if len(report.pairs) <= PAIRS else ():
+        who = " / ".join(names.get(rater, rater) for rater in (pair.first, pair.second))
+        said += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
+    found: dict[str, list[str]] = {}
+    for what, number in said:
+        if number and number.value is not None and number.ci is None and number.because != UNASKED:
+            found.setdefault(str(number.because), []).append(what)
+    return found
 
 
 def _numbers(raters: Sequence[RaterReport], names: dict[str, str]) -> Table:

@@ -2,7 +2,9 @@
 
 Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of
 items (claims of one answer). Undefined coefficients are `None`: where all labels are equal, chance explains
-everything, and only raw agreement says something. Where one label fills 80 to 95 % of the items, as
+everything, and only raw agreement says something. Where a rater gives fewer than five items another label
+than the most frequent one, kappa and alpha have no interval: resampled, 29 of 30 items alike would be a
+certain 0. Where one label fills 80 to 95 % of the items, as
 `supported` often does, kappa and alpha are low at high raw agreement; AC1 is not, so the three belong side by
 side.
 """
@@ -13,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from claimeval.errors import UsageError, unknown
-from claimeval.statistics.bootstrap import estimates_of_sums, quotient
+from claimeval.statistics.bootstrap import FEWEST, estimates_of_sums, quotient
 from claimeval.statistics.clusters import cluster_sums, keys_of
 from claimeval.statistics.estimate import Estimate
 from claimeval.statistics.intervals import mean_interval
@@ -83,6 +85,8 @@ def cohen_kappa(
     rated = (first >= 0) & (second >= 0)
     tables = np.zeros((len(a), size * size))
     tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = 1
+    cells = tables.reshape(len(a), size, size)
+    shares = (cells.sum(axis=1) + cells.sum(axis=2)) / 2
     steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     disagreement = {"unweighted": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}
     if weights not in disagreement:
@@ -96,7 +100,7 @@ def cohen_kappa(
         return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
 
     reason = "both raters use only one label"
-    return _estimate(tables, rated, rated, kappa, reason, clusters, counts, level, resamples, seed)
+    return _estimate(tables, rated, rated, shares, kappa, reason, clusters, counts, level, resamples, seed)
 
 
 def fleiss_kappa(
@@ -117,7 +121,7 @@ def fleiss_kappa(
         chance = (shares**2).sum(axis=1)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, kappa, None, clusters, None, level, resamples, seed)
+    return _chance_corrected(ratings, kappa, True, None, clusters, None, level, resamples, seed)
 
 
 def gwet_ac1(
@@ -142,7 +146,7 @@ def gwet_ac1(
         chance = quotient((shares * (1 - shares)).sum(axis=1), others)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, coefficient, labels, clusters, counts, level, resamples, seed)
+    return _chance_corrected(ratings, coefficient, False, labels, clusters, counts, level, resamples, seed)
 
 
 def krippendorff_alpha(
@@ -196,12 +200,14 @@ def krippendorff_alpha(
         )
 
     reason = "no item has two labels" if not rated.any() else "only one label is used"
-    return _estimate(coincidences, rated, rated, alpha, reason, clusters, counts, level, resamples, seed)
+    shares = table / np.maximum(raters, 1)[:, None]
+    return _estimate(coincidences, rated, rated, shares, alpha, reason, clusters, counts, level, resamples, seed)
 
 
 def _chance_corrected(
     ratings: Sequence[Labels],
     coefficient: Callable[[Floats, Floats], Floats],
+    needs_rare: bool,
     labels: Sequence[Hashable] | None,
     clusters: Sequence[Hashable] | None,
     counts: Sequence[int] | None,
@@ -209,7 +215,10 @@ def _chance_corrected(
     resamples: int,
     seed: int,
 ) -> Estimate:
-    """A coefficient of the mean agreement within items and of the mean shares of the labels."""
+    """A coefficient of the mean agreement within items and of the mean shares of the labels.
+
+    `needs_rare` if rare labels leave it without an interval.
+    """
     import numpy as np
 
     table, _ = count_labels(ratings, labels)
@@ -223,13 +232,15 @@ def _chance_corrected(
         return coefficient(quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:]))
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    return _estimate(rows, raters > 0, pairs > 0, statistic, reason, clusters, counts, level, resamples, seed)
+    rare = shares if needs_rare else None
+    return _estimate(rows, raters > 0, pairs > 0, rare, statistic, reason, clusters, counts, level, resamples, seed)
 
 
 def _estimate(
     rows: Floats,
     used: NDArray[np.bool_],
     rated: NDArray[np.bool_],
+    shares: Floats | None,
     statistic: Statistic,
     undefined_because: str,
     clusters: Sequence[Hashable] | None,
@@ -238,7 +249,10 @@ def _estimate(
     resamples: int,
     seed: int,
 ) -> Estimate:
-    """The statistic of the `used` rows, n being the number of `rated` items."""
+    """The statistic of the `used` rows, n being the number of `rated` items.
+
+    `shares[i, c]` of the raters give item i label c; with them there is no interval where rare labels are too rare.
+    """
     import numpy as np
 
     if counts is not None and clusters is not None:
@@ -246,8 +260,9 @@ def _estimate(
     if counts is not None and len(counts) != len(rows):
         raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {len(rows)} items")
     times = np.ones(len(rows), np.int64) if counts is None else np.array(counts, dtype=np.int64)
+    keys = keys_of(clusters, used)
     (estimate,) = estimates_of_sums(
-        cluster_sums(rows[used], keys_of(clusters, used)),
+        cluster_sums(rows[used], keys),
         [statistic],
         n=int(times[rated].sum()),
         undefined_because=undefined_because if used.any() else "no item has two labels",
@@ -255,8 +270,22 @@ def _estimate(
         level=level,
         resamples=resamples,
         seed=seed,
+        no_interval_because=None if shares is None else _rare_because(shares[used], times[used], keys),
     )
     return estimate
+
+
+def _rare_because(shares: Floats, times: NDArray[np.int64], clusters: Sequence[Hashable] | None) -> str | None:
+    """Says so where the items of all labels but the most frequent one are too few, or stand in too few clusters."""
+    if not len(shares):
+        return None
+    others = 1 - shares[:, [int((times @ shares).argmax())]]
+    items = float(times @ others[:, 0])
+    if clusters is not None:
+        items = min(items, int((cluster_sums(others, clusters) > 1e-9).sum()))
+    if items >= FEWEST - 1e-9:
+        return None
+    return f"an interval needs {FEWEST} items of the rarer labels, a rater gives {items:.3g} on average"
 
 
 def _check_pair(a: Labels, b: Labels) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Statistic: TypeAlias = Callable[[Floats], Floats]
 
+FEWEST = 5
+"""Clusters that an interval needs to be made by resampling: one of two clusters covers 50 %, one of five 91."""
+UNASKED = "no interval was asked for"
 _CELLS_AT_ONCE = 1 << 21
 
 
@@ -44,6 +47,7 @@ def estimates_of_sums(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    no_interval_because: str | None = None,
 ) -> tuple[Estimate, ...]:
     """Each statistic of the column sums of `rows`, with its interval over one common set of resamples.
 
@@ -51,7 +55,8 @@ def estimates_of_sums(
     maps sums of shape `(m, columns)` to m values, undefined ones as NaN: if the data's own value is undefined
     the estimate says `undefined_because`. `resamples=0` gives values without intervals. The interval is BCa,
     or `symmetric`, for differences of things that could change places; `effective` is the effective number of
-    clusters where they differ in weight. The standard error is the jackknife's.
+    clusters where they differ in weight. The standard error is the jackknife's. Fewer than `FEWEST` clusters have
+    no interval, nor have data of which `no_interval_because` says that they allow none.
     """
     import numpy as np
 
@@ -64,14 +69,14 @@ def estimates_of_sums(
         return tuple(_bare(None, n, 0, level, undefined_because) for _ in statistics)
     total = rows.sum(axis=0) if occurrences is None else occurrences @ rows
     points = [float(statistic(total[None, :])[0]) for statistic in statistics]
-    sums = resample_sums(distinct, times, resamples, seed) if resamples and count > 1 else rows[:0]
+    reason = no_interval_because or _no_interval_because(resamples, count)
+    sums = rows[:0] if reason else resample_sums(distinct, times, resamples, seed)
     estimates = []
     for statistic, point in zip(statistics, points, strict=True):
         if not math.isfinite(point):
             estimates.append(_bare(None, n, count, level, undefined_because))
             continue
-        if len(sums) == 0:
-            reason = "no interval was asked for" if count > 1 else "one cluster has no spread to measure"
+        if reason:
             estimates.append(_bare(point, n, count, level, reason))
             continue
         left_out = statistic(total - distinct)
@@ -219,6 +224,15 @@ def quotient(numerators: Floats, denominators: Floats) -> Floats:
 
     defined = np.abs(denominators) > 1e-12
     return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
+
+
+def _no_interval_because(resamples: int, clusters: int) -> str | None:
+    """Why so many clusters are not resampled; None where they are."""
+    if clusters == 1:
+        return "one cluster has no spread to measure"
+    if not resamples:
+        return UNASKED
+    return f"an interval needs {FEWEST} clusters, here are {clusters}" if clusters < FEWEST else None
 
 
 def _bare(value: float | None, n: int, clusters: int, level: float, reason: str) -> Estimate:

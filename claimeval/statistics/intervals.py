@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claimeval.errors import UsageError
-from claimeval.statistics.bootstrap import estimates_of_sums
+from claimeval.statistics.bootstrap import FEWEST, Interval, estimates_of_sums
 from claimeval.statistics.clusters import cluster_sums, clustered_error, effective_number
 from claimeval.statistics.estimate import Estimate
-from claimeval.statistics.quantiles import check_level
-from claimeval.statistics.sparse import common_value, constant_interval, sparse_interval
+from claimeval.statistics.quantiles import check_level, critical_value
+from claimeval.statistics.sparse import common_value, constant_interval, sparse_interval, wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,8 +57,10 @@ def ratio_interval(
     The interval is BCa (`bootstrap.bca_interval`), except where almost every cluster has one value: there few
     resamples differ, and the interval follows from the range of a single value, `support`: `wilson` where
     effectively fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three`
-    where none does. Values outside `support` get BCa or, if constant, no interval. Fewer than two clusters
-    have no interval, empty input no value.
+    where none does. Values outside `support` get BCa or, if constant, no interval. Fewer than
+    `bootstrap.FEWEST` clusters say too little of their distribution to be resampled: there the interval is `t`,
+    what Student's t on the clusters and Wilson's interval of their number span, within `support`. Fewer than two
+    clusters have no interval, empty input no value.
     """
     return _estimate(_columns(numerators, denominators), clusters, support, False, level, resamples, seed)
 
@@ -75,7 +78,7 @@ def difference_interval(
 
     As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`), and where effectively
     fewer than three clusters differ from the common difference, usually 0, Wilson's intervals of either side
-    are combined.
+    are combined. Fewer than `bootstrap.FEWEST` clusters get Student's t, within `support`.
     """
     import numpy as np
 
@@ -117,6 +120,12 @@ def _estimate(
     values = rows[:, 0] / rows[:, 1]
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
     common = common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
+    varies = float(np.ptp(values)) > 1e-12
+    if varies and len(rows) < FEWEST and resamples > 0:
+        assert error is not None, "values that vary are several"
+        scale = support if bounded else (-math.inf, math.inf)
+        interval = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)
+        return Estimate(value, *interval, n, "t", error, len(rows), level)
     if common is None:
         (estimate,) = estimates_of_sums(
             rows,
@@ -130,11 +139,28 @@ def _estimate(
             seed=seed,
         )
         return replace(estimate, standard_error=error)
-    if float(np.ptp(values)) <= 1e-12:
+    if not varies:
         interval = constant_interval(common, len(rows), support, level)
         return Estimate(value, *interval, n, "rule_of_three", error, len(rows), level)
     interval = sparse_interval(rows, common, support, level)
     return Estimate(value, *interval, n, "wilson", error, len(rows), level)
+
+
+def _few_interval(
+    value: float, error: float, clusters: float, support: tuple[float, float], symmetric: bool, level: float
+) -> Interval:
+    """The interval of a mean over fewer clusters than can be resampled; `clusters` is their effective number.
+
+    Student's t alone covers 55 to 70 % where values crowd at both ends of the scale and the few drawn happen to lie
+    at one; Wilson's interval knows how much room there is. Differences need no such help.
+    """
+    half = critical_value(level, max(1, int(clusters + 1e-9) - 1)) * error
+    low, high = value - half, value + half
+    least, most = support
+    if not symmetric and math.isfinite(most - least):
+        wilson = wilson_interval((value - least) / (most - least), clusters, level=level)
+        low, high = min(low, least + wilson.low * (most - least)), max(high, least + wilson.high * (most - least))
+    return Interval(max(least, low), min(most, high))
 
 
 def _ratio(sums: Floats) -> Floats:

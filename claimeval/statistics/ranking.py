@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from claimeval.errors import UsageError, unknown
 from claimeval.statistics.bootstrap import (
+    FEWEST,
     bca_interval,
     distinct_rows,
     estimates_of_sums,
@@ -106,10 +107,10 @@ def correlation(
         n=len(x),
         undefined_because="one of the scores is constant",
         level=level,
-        resamples=resamples if kind == "pearson" else 0,
+        resamples=resamples if kind == "pearson" or len(rows) < FEWEST else 0,
         seed=seed,
     )
-    if kind == "pearson" or estimate.value is None or resamples == 0 or len(rows) < 2:
+    if kind == "pearson" or estimate.value is None or resamples == 0 or len(rows) < FEWEST:
         return estimate
     codes = np.arange(len(x)) if clusters is None else cluster_codes(clusters, len(x))
     replicates = np.concatenate(

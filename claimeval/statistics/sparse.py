@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.statistics.bootstrap import Interval
 from claimeval.statistics.clusters import clustered_error, effective_number
-from claimeval.statistics.quantiles import critical_value
+from claimeval.statistics.quantiles import beta_quantile, check_level, critical_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +27,19 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return Interval(max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
+
+
+def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
+    """The exact interval of a share of `n` independent observations (Clopper & Pearson 1934), never too narrow.
+
+    `n` may be an effective number. Equals `statsmodels.stats.proportion.proportion_confint(method="beta")`.
+    """
+    check_level(level)
+    hits, tail = share * n, (1 - level) / 2
+    return Interval(
+        beta_quantile(tail, hits, n - hits + 1) if share > 0 else 0.0,
+        beta_quantile(1 - tail, hits + 1, n - hits) if share < 1 else 1.0,
+    )
 
 
 def common_value(rows: Floats, few: int) -> float | None:
@@ -58,9 +71,10 @@ def constant_interval(value: float, clusters: int, support: tuple[float, float],
 def sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
     """The interval of a mean of which few clusters differ from the `common` value.
 
-    The distances above and below the common value are two shares of what `support` allows. Each gets Wilson's
-    interval on its effective number of clusters, and the two are combined as Newcombe (1998, method 10)
-    combines the shares of a difference.
+    The distances above and below the common value are two shares of what `support` allows. Each gets what
+    Wilson's and Clopper and Pearson's intervals span on its effective number of clusters, since Wilson's alone
+    excludes a share of .995 after one failure in 30; the two are combined as Newcombe (1998, method 10) combines
+    the shares of a difference.
     """
     import numpy as np
 
@@ -87,5 +101,7 @@ def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Inter
     effect = min(1.0, count * variance / (share * (1 - share))) if 0 < share < 1 else 1.0
     effect = (differing * effect + 1) / (differing + 1)
     widening = (critical_value(level, int(count) - 1) / critical_value(level)) ** 2
-    low, high = wilson_interval(share, count / (effect * widening), level=level)
+    number = count / (effect * widening)
+    wilson, exact = wilson_interval(share, number, level=level), clopper_pearson_interval(share, number, level=level)
+    low, high = min(wilson.low, exact.low), max(wilson.high, exact.high)
     return Interval(limit * (share - low), limit * (high - share))

@@ -143,3 +143,33 @@ def test_bad_input_is_refused_in_words() -> None:
         krippendorff_alpha([["y", "n"]], scale="interval")
     with pytest.raises(UsageError, match="Did you mean 'linear'"):
         cohen_kappa(["y"], ["n"], weights="lineal")  # type: ignore[arg-type]  # a caller's typo
+
+
+@pytest.mark.parametrize(("alike", "rare"), [(29, 0.5), (9, 0.5)])
+def test_alpha_with_one_rare_label_is_no_certain_zero(alike: int, rare: float) -> None:
+    """Coincidences 2 * alike, 1, 1, 0: observed disagreement is what chance expects, alpha 0."""
+    found = krippendorff_alpha([[1, 1]] * alike + [[1, 0]])
+    assert found.value == pytest.approx(0.0, abs=1e-12)
+    assert (found.low, found.high, found.standard_error) == (None, None, None)
+    assert found.undefined_because == f"an interval needs 5 items of the rarer labels, a rater gives {rare} on average"
+
+
+def test_kappa_with_one_disagreement_each_way_in_thirty_has_no_interval() -> None:
+    """1 - .0667 / (2 * 29/30 * 1/30) = -1/29."""
+    found = cohen_kappa([1] * 29 + [0], [1] * 28 + [0, 1])
+    assert found.value == pytest.approx(-1 / 29)
+    assert found.low is None
+    assert found.undefined_because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+
+
+def test_five_items_of_the_rarer_label_are_enough_unless_they_stand_in_one_cluster() -> None:
+    a, b = [1] * 30 + [0] * 5, [1] * 29 + [0] * 6
+    assert cohen_kappa(a, b).low is not None
+    questions = [*range(29), *["q"] * 6]
+    found = cohen_kappa(a, b, clusters=questions)
+    assert found.low is None
+    assert found.undefined_because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+
+
+def test_ac1_keeps_its_interval_where_labels_are_rare() -> None:
+    assert gwet_ac1([[1, 1]] * 29 + [[1, 0]]).low is not None

@@ -10,14 +10,52 @@ from claimeval.errors import UsageError
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.bootstrap import distinct_rows, estimates_of_sums, resample_sums
 from claimeval.statistics.clusters import effective_number
-from claimeval.statistics.quantiles import critical_value, student_quantile
+from claimeval.statistics.quantiles import beta_quantile, critical_value, student_quantile
+from claimeval.statistics.sparse import clopper_pearson_interval
 
 
 def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:
-    estimate = mean_interval([0.0, 0.5, 1.0, 1.0])
-    assert estimate.value == 0.625
-    assert estimate.standard_error == pytest.approx(stats.sem([0.0, 0.5, 1.0, 1.0]), abs=1e-12)
-    assert (estimate.n, estimate.clusters, estimate.method) == (4, 4, "bca")
+    estimate = mean_interval([0.0, 0.5, 0.6, 1.0, 1.0])
+    assert estimate.value == 0.62
+    assert estimate.standard_error == pytest.approx(stats.sem([0.0, 0.5, 0.6, 1.0, 1.0]), abs=1e-12)
+    assert (estimate.n, estimate.clusters, estimate.method) == (5, 5, "bca")
+
+
+def test_few_clusters_get_what_students_t_and_wilsons_interval_span() -> None:
+    """.73 and .80: t 12.706 * .035 = .445 either way, to the end of the scale; Wilson of .765 in two: .205 to .977."""
+    estimate = mean_interval([0.73, 0.80])
+    assert estimate.method == "t"
+    assert (estimate.low, estimate.high) == pytest.approx((wilson_interval(0.765, 2).low, 1.0), abs=1e-12)
+    assert estimate.low == pytest.approx(0.2053, abs=1e-4)
+    apart = mean_interval([2.0, 3.0, 7.0], support=(-np.inf, np.inf))
+    theirs = stats.t.interval(0.95, 2, loc=4, scale=stats.sem([2.0, 3.0, 7.0]))
+    assert (apart.low, apart.high) == pytest.approx(theirs)
+
+
+def test_many_values_in_few_clusters_are_few() -> None:
+    """Cluster means 2/4, 1/4 and 4/4: as three values."""
+    values = [1.0, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    clustered = mean_interval(values, clusters=[i // 4 for i in range(12)])
+    by_hand = mean_interval([0.5, 0.25, 1.0])
+    assert (clustered.low, clustered.high, clustered.method) == (by_hand.low, by_hand.high, "t")
+    assert clustered.clusters == 3
+
+
+def test_few_differences_get_students_t() -> None:
+    estimate = difference_interval([0.1, 0.05, 0.12])
+    assert estimate.value is not None
+    theirs = stats.t.interval(0.95, 2, loc=0.09, scale=stats.sem([0.1, 0.05, 0.12]))
+    assert (estimate.low, estimate.high) == pytest.approx(theirs)
+    assert estimate.method == "t"
+    assert difference_interval([0.9, -0.9]).low == -1
+
+
+def test_five_clusters_are_enough_to_resample_and_four_are_not() -> None:
+    five, four = np.array([[1.0, 2], [2, 2], [1, 3], [2, 3], [3, 3]]), np.array([[1.0, 2], [2, 2], [1, 3], [2, 3]])
+    (enough,) = estimates_of_sums(five, [lambda sums: sums[:, 0] / sums[:, 1]], n=5, undefined_because="why")
+    (few,) = estimates_of_sums(four, [lambda sums: sums[:, 0] / sums[:, 1]], n=4, undefined_because="why")
+    assert enough.low is not None
+    assert (few.value, few.low, few.undefined_because) == (0.6, None, "an interval needs 5 clusters, here are 4")
 
 
 def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
@@ -81,16 +119,27 @@ def test_other_constants_move_towards_both_ends_of_their_support() -> None:
     assert mean_interval([3.0] * 20, support=(1, 5)).high == pytest.approx(3 + 2 * 0.1391, abs=1e-4)
 
 
+@pytest.mark.parametrize(("failures", "answers"), [(1, 30), (3, 200), (1, 200)])
+def test_a_share_of_995_is_not_excluded_by_a_failure_more_than_expected(failures: int, answers: int) -> None:
+    estimate = mean_interval([1.0] * (answers - failures) + [0.0] * failures)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low < 0.995 < estimate.high < 1
+
+
 def test_few_failures_get_wilson_on_clusters_drawn_towards_full_variance() -> None:
     """2 of 50 answers score 0: share .04 away from the common 1, design effect (2 * d + 1) / 3 with d = 1 * 50/49.
 
-    d is capped at 1, so the effective number is 50 / (t/z)^2 with t of 49 degrees of freedom.
+    d is capped at 1, so the effective number is 50 / (t/z)^2 with t of 49 degrees of freedom. Clopper and Pearson's
+    interval on the same number is the wider one.
     """
     estimate = mean_interval([1.0] * 48 + [0.0] * 2)
     number = 50 / (critical_value(0.95, 49) / critical_value(0.95)) ** 2
-    low, high = wilson_interval(0.96, number)
+    low = min(wilson_interval(0.96, number).low, stats.beta.ppf(0.025, 0.96 * number, 0.04 * number + 1))
     assert estimate.method == "wilson"
-    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-12)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (low, stats.beta.ppf(0.975, 0.96 * number + 1, 0.04 * number)), abs=1e-12
+    )
 
 
 def test_half_failures_are_less_sure_than_their_own_spread_says() -> None:
@@ -98,7 +147,9 @@ def test_half_failures_are_less_sure_than_their_own_spread_says() -> None:
     estimate = mean_interval([1.0] * 48 + [0.5] * 2)
     effect = (2 * (0.02 * 0.48 / (0.98 * 0.02) * 50 / 49) + 1) / 3
     number = 50 / (effect * (critical_value(0.95, 49) / critical_value(0.95)) ** 2)
-    assert (estimate.low, estimate.high) == pytest.approx(wilson_interval(0.98, number), abs=1e-12)
+    low, high = stats.beta.ppf([0.025, 0.975], [0.98 * number, 0.98 * number + 1], [0.02 * number + 1, 0.02 * number])
+    assert low < wilson_interval(0.98, number).low
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-12)
 
 
 def test_answers_with_most_of_the_claims_make_fewer_effective_clusters() -> None:
@@ -156,6 +207,18 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     values = list(np.random.default_rng(1).random(30))
     assert mean_interval(values, seed=7) == mean_interval(values, seed=7)
     assert mean_interval(values, seed=7) != mean_interval(values, seed=8)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.02, 30.5), (1, 200), (29, 2), (3.7, 0.001), (4000.5, 17.2), (90_000, 3)])
+@pytest.mark.parametrize("probability", [0.025, 0.5, 0.975])
+def test_beta_quantiles_equal_scipy(probability: float, a: float, b: float) -> None:
+    assert beta_quantile(probability, a, b) == pytest.approx(stats.beta.ppf(probability, a, b), abs=1e-12)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 12), (1, 30), (29, 30), (12, 12), (7, 20)])
+def test_clopper_pearson_equals_scipy(hits: int, n: int) -> None:
+    theirs = stats.binomtest(hits, n).proportion_ci(0.95, method="exact")
+    assert clopper_pearson_interval(hits / n, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 9, 50, 200, 201, 5000])
