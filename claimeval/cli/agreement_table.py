@@ -66,7 +66,9 @@ def _without_interval(report: AgreementReport, names: dict[str, str]) -> dict[st
     said = [("alpha", report.alpha), ("AC1", report.ac1)]
     if len(report.raters) <= COLUMNS:
         for name, numbers in _rows(report.raters):
-            said += [(f"{name} of {names.get(r.rater, r.rater)}", n) for r, n in zip(report.raters, numbers, strict=True)]
+            said += [
+                (f"{name} of {names.get(r.rater, r.rater)}", n) for r, n in zip(report.raters, numbers, strict=True)
+            ]
     for pair in report.pairs if len(report.pairs) <= PAIRS else ():
         who = " / ".join(names.get(rater, rater) for rater in (pair.first, pair.second))
         said += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
