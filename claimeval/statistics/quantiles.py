@@ -1,4 +1,4 @@
-"""Quantiles of the normal, Student's t and the beta distribution without scipy, whose import takes longer than an interval."""
+"""Quantiles of the normal, Student's t and the beta distribution without scipy, which takes long to import."""
 
 from __future__ import annotations
 
