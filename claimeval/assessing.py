@@ -16,13 +16,12 @@ from claimeval.records import (
     Call,
     Claim,
     Document,
+    Evidence,
     Part,
     Reason,
     Sample,
     SampleResult,
     Verdict,
-    other_order,
-    set_of,
 )
 from claimeval.steps import assess
 from claimeval.steps.call_record import call_record
@@ -44,25 +43,25 @@ class Known:
         self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
         self._cells = earlier.cells if earlier else ()
         self.verdicts = {
-            (a.claim_id, a.against, verdict.judge, verdict.replicate): verdict
+            (a.claim_id, a.evidence, verdict.judge, verdict.replicate): verdict
             for a in ((*earlier.assessments, *earlier.cells) if earlier else ())
             for verdict in a.verdicts
             if verdict.unassessed_because != "not_in_cache"
         }
 
-    def cells(self, question: _Question, claims: Sequence[Claim]) -> Iterator[tuple[Part, Verdict]]:
+    def cells(self, question: _Question, claims: Sequence[Claim]) -> Iterator[tuple[Evidence, Verdict]]:
         """What one judge said of the claims against single documents of a set, or its other orders."""
         ids, asked = {claim.id for claim in claims}, (question.judge.name, question.replicate)
         for cell in self._cells:
-            if cell.claim_id in ids and set_of(cell.against) == question.against:
-                yield from ((cell.against, v) for v in cell.verdicts if (v.judge, v.replicate) == asked)
+            if cell.claim_id in ids and cell.evidence.part == question.evidence.part:
+                yield from ((cell.evidence, v) for v in cell.verdicts if (v.judge, v.replicate) == asked)
 
 
 class _Question(NamedTuple):
     """What is asked of one judge, apart from the claims."""
 
     sample: Sample
-    against: Part
+    evidence: Evidence
     documents: tuple[Document, ...]
     judge: Judge
     replicate: int
@@ -71,23 +70,24 @@ class _Question(NamedTuple):
     """Whether the judge's known verdicts are all there is."""
 
     def about_each_document(self) -> list[_Question]:
-        """The same of each document alone, named by its rank."""
+        """The same of each document alone, by its rank."""
+        part = self.evidence.part
         return [
-            self._replace(against=f"{self.against}.{rank}", documents=(document,))
-            for rank, document in zip(self.sample.ranks(self.against), self.documents, strict=True)
+            self._replace(evidence=Evidence(part=part, document=rank), documents=(document,))
+            for rank, document in zip(self.sample.ranks(part), self.documents, strict=True)
         ]
 
     def in_other_order(self, number: int) -> _Question:
         """The same of the documents in another order."""
-        order = other_order(self.sample.id, number, len(self.documents))
-        return self._replace(against=f"{self.against}~{number}", documents=tuple(self.documents[i] for i in order))
+        evidence = Evidence(part=self.evidence.part, order=number)
+        return self._replace(evidence=evidence, documents=self.sample.documents(evidence) or ())
 
 
 class Assessed(NamedTuple):
     verdicts: tuple[Verdict, ...]
     """Judge after judge, each on the claims it was asked about."""
     calls: tuple[Call, ...]
-    cells: tuple[tuple[Part, Verdict], ...] = ()
+    cells: tuple[tuple[Evidence, Verdict], ...] = ()
     """Verdicts against single documents, and against the documents in other orders."""
 
     def by_claim(self, claims: Sequence[Claim]) -> list[list[Verdict]]:
@@ -97,11 +97,11 @@ class Assessed(NamedTuple):
             rows[verdict.claim_id].append(verdict)
         return list(rows.values())
 
-    def by_cell(self) -> dict[tuple[Part, str], list[Verdict]]:
+    def by_cell(self) -> dict[tuple[Evidence, str], list[Verdict]]:
         """The verdicts on each claim against each single document or other order."""
-        found: dict[tuple[Part, str], list[Verdict]] = {}
-        for against, verdict in self.cells:
-            found.setdefault((against, verdict.claim_id), []).append(verdict)
+        found: dict[tuple[Evidence, str], list[Verdict]] = {}
+        for evidence, verdict in self.cells:
+            found.setdefault((evidence, verdict.claim_id), []).append(verdict)
         return found
 
 
@@ -127,7 +127,7 @@ async def _assess(
     executor: Executor,
     known: Known,
 ) -> Assessed:
-    documents = sample.documents(against)
+    evidence, documents = Evidence(part=against), sample.documents(against)
     assert documents, "there is evidence to assess against"
     if not claims:
         return Assessed((), ())
@@ -137,7 +137,7 @@ async def _assess(
     found = await side_by_side(
         [
             _ask_judge(
-                _Question(sample, against, documents, judge, n, prompt, judge.name in plan.on_record),
+                _Question(sample, evidence, documents, judge, n, prompt, judge.name in plan.on_record),
                 [claim for claim in claims if not plan.panel.own_claims or claim.taken_by == judge.name],
                 plan,
                 executor,
@@ -165,7 +165,7 @@ async def _ask_judge(
     if question.on_record:
         found = await _ask_about(question, claims, executor, known)
         return found._replace(cells=tuple(known.cells(question, claims)))
-    together = question.against in ONE_TEXT or len(question.documents) < 2
+    together = question.evidence.part in ONE_TEXT or len(question.documents) < 2
     if plan.panel.per_document and not together:
         return await _ask_per_document(question, claims, plan, executor, known)
     asked = [question]
@@ -198,7 +198,7 @@ def _joined(
     return Assessed(
         tuple(verdicts),
         tuple(call for f in found for call in f.calls),
-        tuple((question.against, verdict) for question, f in cells for verdict in f.verdicts),
+        tuple((question.evidence, verdict) for question, f in cells for verdict in f.verdicts),
     )
 
 
@@ -211,13 +211,13 @@ def _supported(verdicts: Sequence[Verdict], documents: Sequence[Document]) -> Ve
     yes = [(v, document) for v, document in zip(verdicts, documents, strict=True) if v.label == "supported"]
     likely = [verdict.probability for verdict, _ in yes if verdict.probability is not None]
     return yes[0][0].model_copy(
-        update={"evidence": tuple(document.id for _, document in yes), "probability": max(likely, default=None)}
+        update={"cites": tuple(document.id for _, document in yes), "probability": max(likely, default=None)}
     )
 
 
 async def _ask_about(question: _Question, claims: Sequence[Claim], executor: Executor, known: Known) -> Assessed:
     """The verdicts on one set of documents, those that are known taken over."""
-    place = question.against, question.judge.name, question.replicate
+    place = question.evidence, question.judge.name, question.replicate
     before = {c.id: v for c in claims if (v := known.verdicts.get((c.id, *place)))}
     if question.on_record:
         absent = (_unassessed(c, question.judge, "not_in_cache", question.replicate) for c in claims)
@@ -252,7 +252,7 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
             else:
                 reading = assess.read(outcome, request)
             ids = [claim.id for claim in batch]
-            calls.append(call_record("assess", request, outcome, reading.failure, chunk[0].of, question.against, ids))
+            calls.append(call_record("assess", request, outcome, reading.failure, chunk[0].of, question.evidence, ids))
             verdicts.update({verdict.claim_id: verdict for verdict in reading.verdicts})
             why.update({c.id: reading.failure.reason if reading.failure else "incomplete" for c in reading.missing})
             if not isinstance(outcome, Failure):

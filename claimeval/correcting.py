@@ -121,7 +121,11 @@ def _items(run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: D
         unmatched -= used
         of = {claim.id for claim in result.claims if claim.of == metric.claims_of}
         for assessment in result.assessments:
-            if assessment.claim_id in of and assessment.against == metric.against and assessment.label != "unassessed":
+            if (
+                assessment.claim_id in of
+                and assessment.evidence.part == metric.against
+                and assessment.label != "unassessed"
+            ):
                 items.judge.append(assessment.label == "supported")
                 items.human.append(given.get(assessment.claim_id))
                 items.samples.append(result.sample.id)
@@ -132,11 +136,11 @@ def _items(run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: D
 
 def _given(result: SampleResult, metric: ClaimMetric, labels: Iterable[HumanLabel]) -> tuple[dict[str, bool], int]:
     """Whether people call a claim supported, by claim id (the majority; None where divided), and labels used."""
-    judged = {a.claim_id for a in result.assessments if a.against == metric.against and a.label != "unassessed"}
+    judged = {a.claim_id for a in result.assessments if a.evidence.part == metric.against and a.label != "unassessed"}
     said: dict[str, list[bool]] = {}
     used = 0
     for label in labels:
-        if label.label is None or label.against not in (None, metric.against):
+        if label.label is None or (label.evidence and label.evidence.part != metric.against):
             continue
         about = [claim_id for claim_id in claims_meant(result, label) if claim_id in judged]
         used += bool(about)

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable
 
 from claimeval.errors import UsageError, unknown
-from claimeval.records import Part, Record, Sample
+from claimeval.records import ASKED, Part, Record, Sample, ambiguous
 
 
 class ClaimMetric(Record):
@@ -109,7 +109,7 @@ _ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)")
 def metric(spec: str | ClaimMetric) -> ClaimMetric:
     """A row by name, or from `name=claims_of:against` (`on_policy=answer:policy`), or as it is."""
     if isinstance(spec, ClaimMetric):
-        return spec
+        return _clear(spec)
     if "=" in spec:
         match = _ROW.fullmatch(spec.strip())
         if not match:
@@ -119,12 +119,20 @@ def metric(spec: str | ClaimMetric) -> ClaimMetric:
         name, claims_of, against = match.groups()
         if name in METRICS:
             raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
-        if "asked" in (claims_of, against):
+        if ASKED in (claims_of, against):
             raise UsageError(f"metric {spec!r}: what claims have to do with the question is on_topic, or vital")
-        return ClaimMetric(name=name, claims_of=claims_of, against=against)
+        return _clear(ClaimMetric(name=name, claims_of=claims_of, against=against))
     if spec.strip() not in METRICS:
         raise unknown("metric", spec, METRICS)
     return METRICS[spec.strip()]
+
+
+def _clear(row: ClaimMetric) -> ClaimMetric:
+    """The row; UsageError if one of its names can be mistaken for a document of a set or another order of it."""
+    for name in (row.name, row.claims_of, row.against):
+        if problem := ambiguous(name):
+            raise UsageError(f"metric {row.name!r}: {problem}")
+    return row
 
 
 def rows(specs: Iterable[str | ClaimMetric]) -> tuple[ClaimMetric, ...]:

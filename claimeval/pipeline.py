@@ -16,7 +16,7 @@ from claimeval.execution import Executor
 from claimeval.execution.side_by_side import side_by_side
 from claimeval.plan import Plan
 from claimeval.prompting import Prompt
-from claimeval.records import Call, Extraction, Part, Sample, SampleResult, says_something
+from claimeval.records import Call, Evidence, Extraction, Part, Sample, SampleResult, says_something
 from claimeval.steps import extract
 from claimeval.steps.call_record import call_record
 
@@ -48,15 +48,15 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
     voters = plan.voters
     assessments = {
         (of, against): [
-            voters.vote(sample, of, against, claim.id, row)
+            voters.vote(sample, of, Evidence(part=against), claim.id, row)
             for claim, row in zip(extractions[of].claims, found.by_claim(extractions[of].claims), strict=True)
         ]
         for (of, against), found in zip(pairs, assessed, strict=True)
     }
     cells = tuple(
-        plan.voters.vote(sample, of, place, claim_id, verdicts)
+        plan.voters.vote(sample, of, evidence, claim_id, verdicts)
         for (of, _), found in zip(pairs, assessed, strict=True)
-        for (place, claim_id), verdicts in found.by_cell().items()
+        for (evidence, claim_id), verdicts in found.by_cell().items()
     )
     asked: list[_Extracted | Assessed] = [*extracted, *assessed]
     return SampleResult(

@@ -10,16 +10,19 @@ import random
 import re
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_serializer, model_validator
 
 Part = str
 """A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `asked` (the question), or a name
-in `Sample.evidence`. Of a set of documents, `contexts.3` is the third and `contexts~2` all of them in another order."""
+in `Sample.evidence`. Nothing is read out of a name; `Evidence` says which documents of a set are meant."""
 
 ASKED: Part = "asked"
 """What claims are weighed by, rather than searched for."""
 
-_SOME = re.compile(r"(.+)([.~])(\d{1,6})")
+BUILT_IN: tuple[Part, ...] = ("answer", "reference", "contexts", "reference_contexts", ASKED)
+"""The parts that every sample can have; evidence sets have other names."""
+
+_AMBIGUOUS = re.compile(r"(.+)([.~])(\d+)", re.DOTALL)
 
 Label = Literal["supported", "contradicted", "not_found"]
 """What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
@@ -91,6 +94,48 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Evidence(Record):
+    """The address of what a claim is held against: a whole part, one of its documents, or all in another order.
+
+    In JSON, `document` and `order` are left out when they are None.
+    """
+
+    part: Part
+    document: int | None = Field(default=None, ge=1)
+    """The rank of the one document that is meant, from 1; None for all of them."""
+    order: int | None = Field(default=None, ge=1)
+    """The number of the order the documents are shown in, from 1 (see `other_order`); None for their own order."""
+
+    @model_validator(mode="after")
+    def _one_document_has_no_order(self) -> Self:
+        if self.document is not None and self.order is not None:
+            raise ValueError("evidence is one document, or all of them in another order, not both")
+        return self
+
+    @property
+    def whole(self) -> Evidence:
+        """The part with all its documents in their own order."""
+        return Evidence(part=self.part)
+
+    @model_serializer
+    def _without_none(self) -> dict[str, str | int]:
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+    def __str__(self) -> str:
+        if self.document is not None:
+            return f"{self.part}, document {self.document}"
+        return self.part if self.order is None else f"{self.part}, order {self.order}"
+
+
+def ambiguous(name: str) -> str | None:
+    """Why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
+    if not (match := _AMBIGUOUS.fullmatch(name)):
+        return None
+    base, mark, number = match.groups()
+    what = f"document {number}" if mark == "." else f"order {number}"
+    return f"the name {name!r} reads like {what} of {base!r}; take one that does not end in {mark!r} and digits"
+
+
 class Document(Record):
     """One retrieved or reference text. The order in a tuple is the rank."""
 
@@ -128,35 +173,34 @@ class Sample(Record):
     def _blank_is_no_answer(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(text for text in given if text.strip())
 
-    def documents(self, part: Part) -> tuple[Document, ...] | None:
-        """The part as evidence; None when the sample does not have it, empty when it has but there is nothing.
+    def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
+        """A part as evidence, or the documents at an address, in the order in which they are shown.
 
-        A document whose text and title say nothing is none.
+        None when the sample does not have them, empty when it has the part but there is nothing in it. A document
+        whose text and title say nothing is none.
         """
-        ranked = self._ranked(part)
+        ranked = self._ranked(of)
         return None if ranked is None else tuple(document for _, document in ranked)
 
-    def ranks(self, part: Part) -> tuple[int, ...]:
-        """The places, from 1, that the documents of a part have in their whole set in its own order."""
-        return tuple(rank for rank, _ in self._ranked(part) or ())
+    def ranks(self, of: Part | Evidence) -> tuple[int, ...]:
+        """The places, from 1, that these documents have in their whole set in its own order."""
+        return tuple(rank for rank, _ in self._ranked(of) or ())
 
-    def _ranked(self, part: Part) -> list[tuple[int, Document]] | None:
-        """The documents of a part that say something, each with its place in the whole set as it was given."""
-        if (whole := self._set(part)) is not None:
-            return [
-                (rank, document)
-                for rank, document in enumerate(whole, 1)
-                if says_something(document.text) or says_something(document.title or "")
-            ]
-        if not (match := _SOME.fullmatch(part)):
+    def _ranked(self, of: Part | Evidence) -> list[tuple[int, Document]] | None:
+        """The documents that say something, each with its place in the whole set as it was given."""
+        evidence = Evidence(part=of) if isinstance(of, str) else of
+        if (whole := self._set(evidence.part)) is None:
             return None
-        base, mark, number = match[1], match[2], int(match[3])
-        ranked = self._ranked(base)
-        if ranked is None or number < 1:
-            return None
-        if mark == "~":
-            return [ranked[i] for i in other_order(self.id, number, len(ranked))]
-        return [(rank, document) for rank, document in ranked if rank == number] or None
+        ranked = [
+            (rank, document)
+            for rank, document in enumerate(whole, 1)
+            if says_something(document.text) or says_something(document.title or "")
+        ]
+        if evidence.order is not None:
+            return [ranked[i] for i in other_order(self.id, evidence.order, len(ranked))]
+        if evidence.document is not None:
+            return [(rank, document) for rank, document in ranked if rank == evidence.document] or None
+        return ranked
 
     def _set(self, part: Part) -> tuple[Document, ...] | None:
         """All documents of a whole set as they were given; None where there is no such set."""
@@ -203,12 +247,6 @@ def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
     return order
 
 
-def set_of(part: Part) -> Part:
-    """The set of documents that a part is one of, or another order of; any other part as it is."""
-    match = _SOME.fullmatch(part)
-    return match[1] if match else part
-
-
 class Claim(Record):
     """One statement that is true or false by itself."""
 
@@ -228,7 +266,7 @@ class Claim(Record):
 
 
 class Verdict(Record):
-    """What one judge says of one claim against one part."""
+    """What one judge says of one claim, held against some evidence."""
 
     claim_id: str
     judge: str
@@ -243,7 +281,7 @@ class Verdict(Record):
     """The probability of "supported", from token log-probabilities or a local model; None where there are none."""
     reason: str | None = None
     """The judge's own words."""
-    evidence: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
     """Ids of the documents the judge relied on."""
 
     @model_validator(mode="after")
@@ -254,10 +292,10 @@ class Verdict(Record):
 
 
 class Assessment(Record):
-    """One claim against one part: the verdicts of all judges and the label they add up to."""
+    """One claim and its evidence: the verdicts of all judges and the label they add up to."""
 
     claim_id: str
-    against: Part
+    evidence: Evidence
     verdicts: tuple[Verdict, ...]
     label: Literal[Label, "unassessed"]
     grade: int | None = None
@@ -318,7 +356,9 @@ class Call(Record):
     """`extract` or `assess`."""
     judge: str
     part: Part
-    against: Part | None = None
+    """Whose claims it is about."""
+    evidence: Evidence | None = None
+    """What they are held against; None for an extraction."""
     claim_ids: tuple[str, ...] = ()
     attempt: int = 0
     replicate: int = 0
@@ -341,8 +381,8 @@ class SampleResult(Record):
     extractions: tuple[Extraction, ...] = ()
     assessments: tuple[Assessment, ...] = ()
     cells: tuple[Assessment, ...] = ()
-    """Claims against single documents (`contexts.3`) and against the documents in other orders (`contexts~2`), where
-    these were asked about."""
+    """Claims held against single documents, and against the documents in other orders, where these were asked
+    about."""
     scores: tuple[Score, ...] = ()
     calls: tuple[Call, ...] = ()
 

@@ -66,9 +66,9 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
     for result in results:
         part = {claim.id: claim.of for claim in result.claims}
         for a in result.assessments:
-            if a.against == ASKED:
+            if a.evidence.part == ASKED:
                 continue
-            own = voters.own_family(result.sample, part[a.claim_id], a.against)
+            own = voters.own_family(result.sample, part[a.claim_id], a.evidence.part)
             left_out = own if voters.panel.leave_own_family_out else frozenset()
             ballots = cast([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
             patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
@@ -92,11 +92,11 @@ def revote(
     def voted(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
         for a in assessments:
             if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
-                yield voters.vote(result.sample, part[a.claim_id], a.against, a.claim_id, verdicts, rates)
+                yield voters.vote(result.sample, part[a.claim_id], a.evidence, a.claim_id, verdicts, rates)
 
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
     for now in voted(result.assessments):
-        columns.setdefault((part[now.claim_id], now.against), []).append(now)
+        columns.setdefault((part[now.claim_id], now.evidence.part), []).append(now)
     cells = tuple(voted(result.cells))
     extractions = {extraction.of: extraction for extraction in result.extractions}
     return result.model_copy(

@@ -390,5 +390,5 @@ def _columns(result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
     part = {claim.id: claim.of for claim in result.claims}
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
     for assessment in result.assessments:
-        columns.setdefault((part[assessment.claim_id], assessment.against), []).append(assessment)
+        columns.setdefault((part[assessment.claim_id], assessment.evidence.part), []).append(assessment)
     return columns

@@ -26,6 +26,6 @@ print(f"faithfulness {faithfulness.mean}, n {faithfulness.n}, without a score {f
 for result in report.results:
     claims = {claim.id: claim for claim in result.claims}
     for assessment in result.assessments:
-        if assessment.against == "contexts":
+        if assessment.evidence.part == "contexts":
             label = assessment.unassessed_because or assessment.label
             print(f"{result.sample.id:8} {label:12} {claims[assessment.claim_id].text}")

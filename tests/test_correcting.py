@@ -10,7 +10,7 @@ import claimeval as ce
 from claimeval.correcting import correct
 from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
-from claimeval.records import Label
+from claimeval.records import Evidence, Label
 from claimeval.statistics import prediction_powered
 from tests import claim_judge
 from tests.conftest import StartServer
@@ -64,7 +64,7 @@ def test_people_who_are_divided_count_as_no_label(run: Path) -> None:
 
 def test_labels_about_nothing_are_counted(run: Path) -> None:
     stray = HumanLabel(sample="nobody", claim_id="answer-1", label="supported")
-    elsewhere = HumanLabel(sample="s1", claim_id="answer-1", against="policy", label="supported")
+    elsewhere = HumanLabel(sample="s1", claim_id="answer-1", evidence=Evidence(part="policy"), label="supported")
     found = correct(run, None, [*labels("supported"), stray, elsewhere], "ppi", 0)
     assert (found.labelled, found.unmatched) == (10, 2)
     with pytest.raises(UsageError, match="none of the labels is about a judged claim"):

@@ -57,6 +57,21 @@ def test_names_are_not_taken_twice() -> None:
         rows([])
 
 
+@pytest.mark.parametrize("spec", ["x=answer:policy.2", "x=answer:contexts.1", "x.3=answer:policy", "x=law.1:answer"])
+def test_names_that_could_be_a_document_of_a_set_are_refused_with_the_reason(spec: str) -> None:
+    with pytest.raises(UsageError, match=r"reads like document \d of '\w+'; take one that does not end in '.' and"):
+        metric(spec)
+
+
+def test_a_row_given_as_a_record_is_held_to_the_same_names() -> None:
+    with pytest.raises(UsageError, match="'policy~2' reads like order 2 of 'policy'"):
+        metric(ClaimMetric(name="x", claims_of="answer", against="policy~2"))
+
+
+def test_points_and_digits_that_mean_nothing_else_stay_in_names() -> None:
+    assert metric("by.policy_2=answer:policy2.v1").against == "policy2.v1"
+
+
 def test_parts_of_a_sample_as_text_and_as_evidence() -> None:
     assert SAMPLE.text("reference") == "R\n\nS"
     assert [d.id for d in SAMPLE.documents("reference") or ()] == ["reference-1", "reference-2"]

@@ -10,18 +10,22 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from claimeval.calls import AssessTask, Request
 from claimeval.data.reading import read_samples
 from claimeval.derived import choose
 from claimeval.errors import UsageError
 from claimeval.execution import batch_watch
+from claimeval.panel import Panel
+from claimeval.pipeline import evaluate
 from claimeval.plan import make_plan
 from claimeval.planning.walk import forecast
-from claimeval.records import Document, Sample, other_order
+from claimeval.records import Document, Evidence, Sample, other_order
 from claimeval.store import Store
-from tests import claim_judge
+from tests import claim_judge, scripted
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
+from tests.scripted import Scripted, claims_reply, verdicts_reply
 from tests.shared_data import shared_data
 
 TOWER = {
@@ -40,6 +44,7 @@ ALONE = {
 }
 BARE = {"id": "bare", "question": "?", "answer": "It is.", "contexts": [], "reference_answers": ["It is."]}
 SINGLY = {"per_document": True}
+CONTEXTS = Evidence(part="contexts")
 
 
 @pytest.fixture
@@ -61,11 +66,16 @@ def spec(server: ThreadHandle, model: str = "judge") -> str:
     return f"openai:{model}@{server.url}"
 
 
-def labels(report: ce.Report, against: str, of: str = "answer", at: int = 0) -> str:
+def single(rank: int) -> Evidence:
+    """One of the contexts alone."""
+    return Evidence(part="contexts", document=rank)
+
+
+def labels(report: ce.Report, evidence: Evidence, of: str = "answer", at: int = 0) -> str:
     found = report.results[at]
-    return "".join(
-        a.label[0] for a in (*found.assessments, *found.cells) if a.against == against and a.claim_id.startswith(of)
-    )
+    part = {claim.id: claim.of for claim in found.claims}
+    held = (a for a in (*found.assessments, *found.cells) if a.evidence == evidence)
+    return "".join(a.label[0] for a in held if part[a.claim_id] == of)
 
 
 def assessed(asked: list[str]) -> int:
@@ -74,14 +84,14 @@ def assessed(asked: list[str]) -> int:
 
 def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHandle, asked: list[str]) -> None:
     report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
-    assert [labels(report, f"contexts.{rank}") for rank in (1, 2, 3)] == ["snnnc", "nsnnc", "nnnnc"]
-    assert labels(report, "contexts") == "sssnc"
+    assert [labels(report, single(rank)) for rank in (1, 2, 3)] == ["snnnc", "nsnnc", "nnnnc"]
+    assert labels(report, CONTEXTS) == "sssnc"
     assert assessed(asked) == 3 + 1
     together = asked[-1]
     assert "both" in together
     assert "high" not in together.rpartition("<claims>")[2]
     first = report.results[0].assessments[0].verdicts[0]
-    assert (first.label, first.evidence) == ("supported", ("1",))
+    assert (first.label, first.cites) == ("supported", ("1",))
     assert report.results[0].score("faithfulness").value == 3 / 5
 
 
@@ -134,12 +144,12 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
         metrics=["faithfulness"],
         panel=SINGLY,
     )
-    assert labels(report, "contexts") == "sssnc"
+    assert labels(report, CONTEXTS) == "sssnc"
     by_judge = [[v.label[0] for v in a.verdicts] for a in report.results[0].assessments]
     assert by_judge[0] == ["s", "n", "s"]
     assert all(len(cell.verdicts) == 3 for cell in report.results[0].cells)
     again = ce.rejudge(report, vote="unanimous")
-    assert labels(again, "contexts.1") == "unnnc"  # one sceptic is enough to leave the first claim without a label
+    assert labels(again, single(1)) == "unnnc"  # one sceptic is enough to leave the first claim without a label
     assert len(other.exchanges()) == 3 + 1
 
 
@@ -235,7 +245,7 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
     found = {score.metric: score.value for score in report.results[0].scores}
     assert (found["nugget_all"], found["nugget_all_strict"]) == (0.75, 0.5)
-    assert [a.grade for a in report.results[0].assessments if a.against == "answer"] == [2, 1]
+    assert [a.grade for a in report.results[0].assessments if a.evidence.part == "answer"] == [2, 1]
     assert "assess/partial" in [prompt.name for prompt in report.manifest.prompts]
     assert report.summary.notes == ()
 
@@ -268,7 +278,7 @@ def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:
         ce.score([TOWER], judges=["local:lexical"], metrics=["on_topic"])
     judges = [spec(server), "local:lexical"]
     report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["told_apart"])
-    weighed = [a for a in report.results[0].assessments if a.against == "asked"]
+    weighed = [a for a in report.results[0].assessments if a.evidence.part == "asked"]
     assert [len(a.verdicts) for a in weighed] == [1] * 5
 
 
@@ -285,7 +295,7 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     server = start_server(judge=first_only)
     sample = {**TOWER, "id": "orders", "answer": "FROM_alpha it is high.", "contexts": ["alpha", "beta"]}
     report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], panel={"shuffles": 1})
-    assert (labels(report, "contexts"), labels(report, "contexts~1")) == ("s", "n")
+    assert (labels(report, CONTEXTS), labels(report, Evidence(part="contexts", order=1))) == ("s", "n")
     orders = report.summary.orders
     assert orders is not None
     assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate) == (1, 1, 1, 0, 1.0)
@@ -316,7 +326,7 @@ def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -
     assert orders is not None
     assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
     fewer = ce.rejudge(report, panel={"shuffles": 1})
-    assert {cell.against for result in fewer.results for cell in result.cells} == {"contexts~1"}
+    assert {cell.evidence for result in fewer.results for cell in result.cells} == {Evidence(part="contexts", order=1)}
 
 
 def test_orders_are_the_same_each_time_and_all_different() -> None:
@@ -329,26 +339,59 @@ def test_orders_are_the_same_each_time_and_all_different() -> None:
     assert len({other_order("y", n, 40) for n in range(1, 20)}) == 19
 
 
-def test_parts_name_single_documents_and_orders() -> None:
+def test_evidence_is_a_part_one_of_its_documents_or_another_order() -> None:
     contexts = tuple(Document(id=i, text=i) for i in "abc")
-    sample = Sample(id="s", question="Q?", contexts=contexts, evidence={"law.2": (contexts[0],)})
-    assert sample.documents("contexts.2") == (contexts[1],)
-    assert sample.documents("contexts.4") is None
-    assert sample.documents("contexts.0") is None
-    assert sample.documents("law.2") == (contexts[0],)
-    assert sample.documents("law.1") is None
-    assert {d.id for d in sample.documents("contexts~1") or ()} == set("abc")
-    assert sample.documents("contexts~1") != contexts
+    sample = Sample(id="s", question="Q?", contexts=contexts, evidence={"law": (contexts[0],)})
+    assert sample.documents(CONTEXTS) == sample.documents("contexts") == contexts
+    assert sample.documents(single(2)) == (contexts[1],)
+    assert sample.documents(single(4)) is None
+    assert sample.documents(Evidence(part="law", document=1)) == (contexts[0],)
+    assert sample.documents(Evidence(part="rules", document=1)) is None
+    turned = sample.documents(Evidence(part="contexts", order=1)) or ()
+    assert {d.id for d in turned} == set("abc")
+    assert turned != contexts
+    assert [contexts[rank - 1] for rank in sample.ranks(Evidence(part="contexts", order=1))] == list(turned)
     assert [d.text for d in sample.documents("asked") or ()] == ["Q?"]
 
 
-def test_one_place_of_a_set_is_evidence_like_any_other(server: ThreadHandle, tmp_path: Path) -> None:
-    report = ce.score([TOWER], judges=[spec(server)], metrics=["top=answer:contexts.1"])
-    assert report.results[0].score("top").value == 1 / 5
-    sent = len(server.exchanges())
-    again = ce.rejudge(report, judges=[spec(server)], vote="unanimous", cache=tmp_path)
-    assert len(server.exchanges()) == sent
-    assert again.results[0].score("top").value == 1 / 5
+def test_a_name_is_never_read_as_a_place_in_a_set() -> None:
+    law = Document(id="x", text="x")
+    sample = Sample(id="s", question="Q?", contexts=(law, law), evidence={"law": (law, law), "law.2": ()})
+    assert sample.documents("law.2") == ()
+    assert sample.documents("contexts.1") is None
+    assert sample.documents("contexts~1") is None
+
+
+def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
+    """`policy.2` supports one claim in each of its documents, `policy` supports none: x is 1 for both judges."""
+
+    def by_words(request: Request) -> str:
+        assert isinstance(request.task, AssessTask)
+        shown = " ".join(document.text for document in request.task.documents)
+        return verdicts_reply(claim_judge.label(claim.text, shown) for claim in request.task.claims)
+
+    def documents(*texts: str) -> tuple[Document, ...]:
+        return tuple(Document(id=str(i), text=text) for i, text in enumerate(texts, 1))
+
+    claims = ("FROM_alpha it is high.", "FROM_beta it is old.")
+    sample = Sample(
+        id="s",
+        question="?",
+        answer=" ".join(claims),
+        evidence={"policy.2": documents("alpha", "beta"), "policy": documents("gamma", "delta")},
+    )
+    x = ce.ClaimMetric(name="x", claims_of="answer", against="policy.2")
+    y = ce.ClaimMetric(name="y", claims_of="answer", against="policy")
+    plan = scripted.plan("faithfulness", judges=[scripted.judge("first")])
+    plan = plan._replace(metrics=(x, y), panel=Panel(per_document=True))
+    executor = Scripted([claims_reply(*claims)], [by_words] * 10)
+    first = asyncio.run(evaluate(sample, plan, executor))
+    both = plan._replace(judges=(*plan.judges, scripted.judge("second")), on_record=frozenset({"first"}))
+    again = asyncio.run(evaluate(sample, both, executor, earlier=first))
+    assert (first.score("x").value, first.score("y").value) == (1.0, 0.0)
+    assert (again.score("x").value, again.score("y").value) == (1.0, 0.0)
+    kept = [a.verdicts[0].label for a in again.assessments if a.evidence.part == "policy.2"]
+    assert kept == ["supported", "supported"]
 
 
 @pytest.mark.parametrize(

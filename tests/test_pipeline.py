@@ -10,7 +10,7 @@ import pytest
 from claimeval.calls import AssessTask, Request
 from claimeval.pipeline import evaluate
 from claimeval.plan import Plan
-from claimeval.records import Document, Sample, SampleResult
+from claimeval.records import Document, Evidence, Sample, SampleResult
 from claimeval.steps.assess import line
 from tests.scripted import FAILED, Scripted, claims_reply, completion, judge, plan, verdicts_reply
 
@@ -128,7 +128,7 @@ def test_a_further_evidence_set_is_a_metric_by_its_row_alone() -> None:
     executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 3 + ["contradicted"] * 3)])
     result = run(SAMPLE.model_copy(update={"evidence": policy}), plan("on_policy=answer:policy"), executor)
     assert result.score("on_policy").value == 0.5
-    assert {a.against for a in result.assessments} == {"policy"}
+    assert {a.evidence for a in result.assessments} == {Evidence(part="policy")}
 
 
 def test_missing_input_is_no_score_and_no_call() -> None:
@@ -216,7 +216,7 @@ def test_repeated_claims_are_merged_and_counted() -> None:
 def test_evidence_is_named_by_the_ids_of_the_documents() -> None:
     reply = verdicts_reply(["supported"] * 6, evidence=["d2", "d9", "d2"])
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [reply]))
-    assert result.assessments[0].verdicts[0].evidence == ("page-2",)
+    assert result.assessments[0].verdicts[0].cites == ("page-2",)
 
 
 def test_a_language_models_own_probability_is_not_taken_for_one() -> None:

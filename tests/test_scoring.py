@@ -6,7 +6,7 @@ import pytest
 
 from claimeval import panel
 from claimeval.metrics import metric
-from claimeval.records import Assessment, Claim, Extraction, Reason, Score, Verdict
+from claimeval.records import Assessment, Claim, Evidence, Extraction, Reason, Score, Verdict
 from claimeval.scoring import Tally, score
 
 METRIC = metric("faithfulness")
@@ -28,7 +28,7 @@ def labelled(*labels: str) -> list[Assessment]:
         Assessment.model_validate(
             {
                 "claim_id": f"answer-{i}",
-                "against": "contexts",
+                "evidence": Evidence(part="contexts"),
                 "verdicts": (),
                 "label": "unassessed" if label in reasons else label,
                 "unassessed_because": label if label in reasons else None,
@@ -62,7 +62,7 @@ def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
 
 
 def test_one_judges_label_stands_as_it_is() -> None:
-    found = panel.vote("answer-1", "contexts", [verdict("contradicted")])
+    found = panel.vote("answer-1", Evidence(part="contexts"), [verdict("contradicted")])
     assert (found.label, found.agreement) == ("contradicted", None)
 
 

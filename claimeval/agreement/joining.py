@@ -15,7 +15,7 @@ from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
 from claimeval.panel import Panel
 from claimeval.panel.ballots import Ballot, Choice, cast
-from claimeval.records import Assessment, Label, Part, Sample, SampleResult
+from claimeval.records import Assessment, Evidence, Label, Part, Sample, SampleResult
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"
@@ -75,33 +75,33 @@ class _Joining:
     def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
         """The items of one sample that its labels are about."""
         part = {claim.id: claim.of for claim in result.claims}
-        found: dict[tuple[str, Part], list[HumanLabel]] = {}
+        found: dict[tuple[str, Evidence], list[HumanLabel]] = {}
         for label in labels:
             if label.claim_id is None and label.text is None:
                 self._add_sample(result, label, against)
                 continue
             claims = set(claims_meant(result, label))
             about = [
-                a for a in result.assessments if a.claim_id in claims and a.against == (label.against or a.against)
+                a for a in result.assessments if a.claim_id in claims and a.evidence == (label.evidence or a.evidence)
             ]
-            evidence = {(part[a.claim_id], a.against) for a in about}
-            if len(evidence) > 1 and against is None:
-                raise UsageError(_which_evidence(evidence))
-            about = [a for a in about if len(evidence) == 1 or a.against == against]
+            pairs = {(part[a.claim_id], a.evidence.part) for a in about}
+            if len(pairs) > 1 and against is None:
+                raise UsageError(_which_evidence(pairs))
+            about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
             self.joined.unmatched += not about
             for assessment in about:
-                found.setdefault((assessment.claim_id, assessment.against), []).append(label)
-        assessments = {(a.claim_id, a.against): a for a in result.assessments}
+                found.setdefault((assessment.claim_id, assessment.evidence), []).append(label)
+        assessments = {(a.claim_id, a.evidence): a for a in result.assessments}
         for key, given in found.items():
             people = {label.annotator or ONE: self._choice(label) for label in given}
             self.add(result.sample, people, cast(assessments[key].verdicts, self._panel), assessments[key])
 
     def _add_sample(self, result: SampleResult, label: HumanLabel, against: Part | None) -> None:
         part = {claim.id: claim.of for claim in result.claims}
-        about = label.against or against
-        mine = [a for a in result.assessments if part[a.claim_id] == "answer" and a.against == (about or a.against)]
-        if len({a.against for a in mine}) > 1:
-            raise UsageError(_which_evidence({("answer", a.against) for a in mine}))
+        about = label.evidence.part if label.evidence else against
+        mine = [a for a in result.assessments if part[a.claim_id] == "answer" and about in (None, a.evidence.part)]
+        if len({a.evidence for a in mine}) > 1:
+            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
         if not mine:
             self.joined.unmatched += 1
             return
@@ -196,6 +196,6 @@ def _share(choices: Sequence[Choice | None]) -> float | None:
     return sum(choice == "supported" for choice in said) / len(said) if said else None
 
 
-def _which_evidence(evidence: Iterable[tuple[Part, Part]]) -> str:
-    pairs = " and ".join(f"{of} against {against}" for of, against in sorted(evidence))
-    return f"the labels do not say which evidence they are about ({pairs}); give --against"
+def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
+    words = " and ".join(f"{of} against {against}" for of, against in sorted(pairs))
+    return f"the labels do not say which evidence they are about ({words}); give --against"

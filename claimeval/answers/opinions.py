@@ -16,7 +16,7 @@ from claimeval.families import Families
 from claimeval.hearing import hear
 from claimeval.panel import Panel
 from claimeval.prompting import Prompt
-from claimeval.records import Assessment, Sample, Verdict
+from claimeval.records import ASKED, Assessment, Evidence, Sample, Verdict
 from claimeval.replies import Rating
 from claimeval.steps import rate_answer
 
@@ -65,7 +65,8 @@ class Opinions(NamedTuple):
         return self._vote(verdicts, self.asked.panel.model_copy(update={"vote": "majority", "grades": None}))
 
     def _vote(self, verdicts: Sequence[Verdict], settings: Panel) -> Assessment:
-        return panel.vote("answer", self.asked.question.name, verdicts, settings, own_family=self.own_family)
+        evidence = Evidence(part=self.asked.question.against or ASKED)
+        return panel.vote("answer", evidence, verdicts, settings, own_family=self.own_family)
 
     @property
     def details(self) -> list[JsonValue]:

@@ -66,7 +66,7 @@ def _supported(result: SampleResult, way: tuple[str, str]) -> dict[str, bool]:
     return {
         texts[a.claim_id]: a.label == "supported"
         for a in result.assessments
-        if a.claim_id in texts and a.against == way[1] and a.label != "unassessed"
+        if a.claim_id in texts and a.evidence.part == way[1] and a.label != "unassessed"
     }
 
 
@@ -141,7 +141,7 @@ def _tell(
     if comparison.flipped:
         console.print(f"\n[bold]{comparison.flipped} claims flipped[/], the first {min(shown, len(comparison.flips))}:")
     for flip in comparison.flips[:shown]:
-        console.print(f"\n [bold]{escape(flip.sample_id)}[/]  against the {escape(flip.against)}")
+        console.print(f"\n [bold]{escape(flip.sample_id)}[/]  against the {escape(str(flip.evidence))}")
         console.print(Padding(escape(flip.claim), (0, 0, 0, 3)))
         console.print(f"   A {flip.a}, B {flip.b}")
 

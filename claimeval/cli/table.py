@@ -154,8 +154,8 @@ def _print_trouble(console: Console, trouble: Trouble) -> None:
     lines = {
         "question": escape(_short(trouble.question, 2 * WIDTH)),
         "claim": escape(_short(trouble.claim, 2 * WIDTH)),
-        "verdict": f"[red]{label} the {escape(trouble.against)}[/]{escape(why)}",
-        "evidence": escape(_short(trouble.evidence or f"none of {trouble.documents} documents named", 2 * WIDTH)),
+        "verdict": f"[red]{label} the {escape(str(trouble.evidence))}[/]{escape(why)}",
+        "evidence": escape(_short(trouble.excerpt or f"none of {trouble.documents} documents named", 2 * WIDTH)),
     }
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="dim", no_wrap=True)

@@ -18,7 +18,7 @@ from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
 from claimeval.metrics import METRICS
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.records import Assessment, Claim, Document, Extraction, Label, Sample, SampleResult, Verdict
+from claimeval.records import Assessment, Claim, Document, Evidence, Extraction, Label, Sample, SampleResult, Verdict
 
 UNNAMED = "deepeval"
 FAITHFULNESS = "Faithfulness"
@@ -106,7 +106,7 @@ def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], 
             for stated in claims
         ]
     )
-    return claims, tuple(assessment(v.claim_id, "contexts", (v,)) for v in verdicts)
+    return claims, tuple(assessment(v.claim_id, Evidence(part="contexts"), (v,)) for v in verdicts)
 
 
 def _said(log: str) -> list[Any]:

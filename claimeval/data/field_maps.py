@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 from claimeval.data.rows import Row
 from claimeval.errors import DataError, UsageError
 from claimeval.recorded_replies import Meaning
-from claimeval.records import Part, Record
+from claimeval.records import Part, Record, ambiguous
 from claimeval.scales import Grades
 
 
@@ -70,6 +70,12 @@ class FieldMap(Record):
             judges = {str(n): {"reply": where} if isinstance(where, str) else where for n, where in judges.items()}
         forms = fields.get("forms")
         return {**fields, "judges": judges, "forms": (forms,) if isinstance(forms, str) else forms}
+
+    @model_validator(mode="after")
+    def _clear_names(self) -> FieldMap:
+        if problem := ambiguous(self.of) or ambiguous(self.against):
+            raise ValueError(problem)
+        return self
 
     @model_validator(mode="after")
     def _one_way(self) -> FieldMap:

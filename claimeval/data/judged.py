@@ -9,7 +9,7 @@ from claimeval.calls import Judge
 from claimeval.data.labels import HumanLabel
 from claimeval.grounding import place
 from claimeval.metrics import METRICS, ClaimMetric
-from claimeval.records import Assessment, Claim, Label, Part, Record, Sample, SampleResult, Verdict
+from claimeval.records import Assessment, Claim, Evidence, Label, Part, Record, Sample, SampleResult, Verdict
 from claimeval.scales import Grades
 
 RECORDED = "recorded"
@@ -89,8 +89,8 @@ def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
     )
 
 
-def assessment(claim_id: str, against: Part, verdicts: tuple[Verdict, ...]) -> Assessment:
+def assessment(claim_id: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
     """An assessment before the vote."""
     return Assessment(
-        claim_id=claim_id, against=against, verdicts=verdicts, label="unassessed", unassessed_because="tie"
+        claim_id=claim_id, evidence=evidence, verdicts=verdicts, label="unassessed", unassessed_because="tie"
     )

@@ -14,7 +14,7 @@ from typing import Any
 from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
 from claimeval.recorded_replies import Vocabulary
-from claimeval.records import Label, Part, Record
+from claimeval.records import Evidence, Label, Record
 
 NAMES = {
     "sample": ("id", "sample_id", "sample", "question_id"),
@@ -38,7 +38,8 @@ class HumanLabel(Record):
     claim_id: str | None = None
     text: str | None = None
     """The claim, or a passage of the text that claims were taken from."""
-    against: Part | None = None
+    evidence: Evidence | None = None
+    """What the person held the claim against; None where the label does not say."""
     label: Label | None = None
     """None where a grade is all there is."""
     grade: int | None = None
@@ -69,7 +70,9 @@ def label(row: Row) -> HumanLabel | None:
     if meaning is None and grade is None:
         return None
     texts = {field: None if value is None else str(value) for field, value in given.items()}
-    return HumanLabel.model_validate({**texts, "label": meaning, "grade": grade})
+    against = texts.pop("against")
+    evidence = None if against is None else Evidence(part=against)
+    return HumanLabel.model_validate({**texts, "evidence": evidence, "label": meaning, "grade": grade})
 
 
 def meant(said: Any, place: str, words: Vocabulary = _WORDS) -> tuple[Label | None, int | None]:

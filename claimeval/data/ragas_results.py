@@ -18,7 +18,7 @@ from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import Row, read_rows
 from claimeval.metrics import METRICS
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.records import Claim, Extraction, Label, SampleResult, Verdict
+from claimeval.records import Claim, Evidence, Extraction, Label, SampleResult, Verdict
 
 JUDGE = "ragas"
 TEXTS = ("retrieved_contexts", "reference_contexts")
@@ -68,7 +68,7 @@ def _sample(row: Row) -> JudgedSample:
         SampleResult(
             sample=sample,
             extractions=(Extraction(of="answer", claims=claims),) if claims else (),
-            assessments=tuple(assessment(v.claim_id, "contexts", (v,)) for v in verdicts),
+            assessments=tuple(assessment(v.claim_id, Evidence(part="contexts"), (v,)) for v in verdicts),
         ),
         scores=scores,
     )

@@ -18,7 +18,7 @@ from claimeval.data.rows import Row, read_rows
 from claimeval.derived import DERIVED, GROUPS
 from claimeval.errors import DataError
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.records import Assessment, Claim, Extraction, Label, Part, Sample, SampleResult, Verdict
+from claimeval.records import Assessment, Claim, Evidence, Extraction, Label, Part, Sample, SampleResult, Verdict
 
 JUDGE = "ragchecker"
 CLAIMS: dict[Part, tuple[str, ...]] = {
@@ -120,11 +120,11 @@ def _assessments(
             claim_id=stated.id,
             judge=JUDGE,
             label=merged(labels),
-            evidence=tuple(d for d, label in zip(documents, labels, strict=True) if label == "supported")
+            cites=tuple(d for d, label in zip(documents, labels, strict=True) if label == "supported")
             if several
             else (),
         )
-        yield assessment(stated.id, against, (verdict,))
+        yield assessment(stated.id, Evidence(part=against), (verdict,))
 
 
 def _cells(row: Row, claims: Sequence[Claim], of: Part) -> Iterator[Assessment]:
@@ -134,7 +134,7 @@ def _cells(row: Row, claims: Sequence[Claim], of: Part) -> Iterator[Assessment]:
     for stated, words in zip(claims, given, strict=False):
         for rank, word in enumerate(words if isinstance(words, list) else (), 1):
             verdict = Verdict(claim_id=stated.id, judge=JUDGE, label=_label(row, name[0], word))
-            yield assessment(stated.id, f"contexts.{rank}", (verdict,))
+            yield assessment(stated.id, Evidence(part="contexts", document=rank), (verdict,))
 
 
 def merged(labels: Sequence[Label]) -> Label:

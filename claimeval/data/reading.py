@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from claimeval.data.rows import OnError, Row, read_rows, stop_at_error
 from claimeval.errors import DataError, UsageError, unknown
-from claimeval.records import Document, Sample
+from claimeval.records import BUILT_IN, Document, Sample, ambiguous
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
@@ -163,6 +163,11 @@ def _author(value: object) -> object:
 def _evidence(value: object, row: Row) -> dict[str, tuple[Document, ...]]:
     if not isinstance(value, dict):
         raise DataError(f"{row.place}, field 'evidence': an object of named document lists was expected")
+    for name in map(str, value):
+        if name in BUILT_IN:
+            raise DataError(f"{row.place}, field 'evidence': {name!r} is a part of every sample; take another name")
+        if problem := ambiguous(name):
+            raise DataError(f"{row.place}, field 'evidence': {problem}")
     return {str(name): _documents(documents, row, f"evidence.{name}") for name, documents in value.items()}
 
 

@@ -15,7 +15,7 @@ from claimeval.data.rows import Row, read_rows
 from claimeval.errors import DataError
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.recorded_replies import Reader, Vocabulary, says_yes_or_no
-from claimeval.records import Call, Document, Extraction, Label, Sample, SampleResult, Verdict
+from claimeval.records import Call, Document, Evidence, Extraction, Label, Sample, SampleResult, Verdict
 from claimeval.replies import Unparsable
 
 SAID = 300
@@ -33,6 +33,7 @@ class Recorded:
     def __init__(self, path: Path, fields: FieldMap) -> None:
         self._path = path
         self._fields = fields
+        self._evidence = Evidence(part=fields.against)
         binary = fields.scale == "binary" if fields.scale else not fields.grades and says_yes_or_no(fields.forms)
         self._words = Vocabulary(fields.words, binary=binary, grades=fields.grades)
         self._labels: tuple[Label, ...] = UNFAVOURABLE_FIRST[1:] if binary else UNFAVOURABLE_FIRST
@@ -142,7 +143,7 @@ class Recorded:
                 verdicts.append(verdict)
                 calls.append(call)
                 forms.append((reply.judge, form))
-            assessments.append(assessment(claim_id, fields.against, tuple(verdicts)))
+            assessments.append(assessment(claim_id, self._evidence, tuple(verdicts)))
             if fields.human and (label := self._human(sample, claim_id, row)):
                 human.append(label)
         result = SampleResult(
@@ -176,7 +177,7 @@ class Recorded:
             step="assess",
             judge=reply.judge,
             part=self._fields.of,
-            against=self._fields.against,
+            evidence=self._evidence,
             claim_ids=(claim_id,),
             replicate=replicate,
             reused=True,
@@ -194,7 +195,7 @@ class Recorded:
         label, grade = meant(said, row.place, self._words)
         if label is None and grade is None:
             return None
-        return HumanLabel(sample=sample, claim_id=claim_id, against=self._fields.against, label=label, grade=grade)
+        return HumanLabel(sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade)
 
 
 def _settings(fields: FieldMap) -> dict[str, RecordedJudge]:

@@ -7,10 +7,10 @@ counts must say what becomes of what nobody knows, and `some`, `both`, `never` s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from claimeval.records import Assessment, Claim, Extraction, Label, Part, Reason, Sample
+from claimeval.records import Assessment, Claim, Evidence, Extraction, Label, Part, Reason, Sample
 
 Truth = bool | None
 """True, False, or not known."""
@@ -42,7 +42,7 @@ class Matrix(NamedTuple):
 
     sample: Sample
     extractions: Mapping[Part, Extraction]
-    columns: Mapping[tuple[Part, Part], Mapping[str, Assessment]]
+    columns: Mapping[tuple[Part, Evidence], Mapping[str, Assessment]]
     """By part of the claims and evidence, each assessment by its claim's id."""
 
     @classmethod
@@ -54,9 +54,9 @@ class Matrix(NamedTuple):
     ) -> Matrix:
         """The matrix of a sample from its assessments in any order, those against single documents among them."""
         part = {claim.id: of for of, extraction in extractions.items() for claim in extraction.claims}
-        columns: dict[tuple[Part, Part], dict[str, Assessment]] = {}
+        columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
         for assessment in assessments:
-            columns.setdefault((part[assessment.claim_id], assessment.against), {})[assessment.claim_id] = assessment
+            columns.setdefault((part[assessment.claim_id], assessment.evidence), {})[assessment.claim_id] = assessment
         return cls(sample, extractions, columns)
 
     def claims(self, of: Part) -> tuple[Claim, ...]:
@@ -66,18 +66,19 @@ class Matrix(NamedTuple):
 
     def labelled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Per claim of a part whether it has that label against a text."""
-        return self._read(of, against, lambda assessment: assessment.label == label)
+        return self._labelled(of, Evidence(part=against), label)
 
     def support(self, of: Part, against: Part) -> list[float | None]:
         """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none."""
-        column = self.columns.get((of, against), {})
+        column = self.columns.get((of, Evidence(part=against)), {})
         return [_support(column.get(claim.id)) for claim in self.claims(of)]
 
     def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
         """Per claim of a part whether it has that label against each of the contexts alone."""
         ranks = self.sample.ranks("contexts")
-        places = ["contexts"] if len(ranks) == 1 else [f"contexts.{rank}" for rank in ranks]
-        columns = [self.labelled(of, place, label) for place in places]
+        whole = Evidence(part="contexts")
+        single = [whole] if len(ranks) == 1 else [Evidence(part="contexts", document=rank) for rank in ranks]
+        columns = [self._labelled(of, evidence, label) for evidence in single]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims(of)]
 
     def relevant(self) -> list[Truth]:
@@ -93,7 +94,7 @@ class Matrix(NamedTuple):
                 return "missing_input"
             if not extraction.claims:
                 return extraction.failed_because or "no_claims"
-            if (of, against) not in self.columns:
+            if (of, Evidence(part=against)) not in self.columns:
                 documents = self.sample.documents(against)
                 return "missing_input" if documents is None else "not_in_cache" if documents else "no_evidence"
         return None
@@ -105,14 +106,14 @@ class Matrix(NamedTuple):
 
     def _reasons(self, needs: Iterable[tuple[Part, Part]]) -> Iterator[Reason]:
         wanted: Sequence[tuple[Part, Part]] = tuple(needs)
-        for (of, against), column in self.columns.items():
-            if (of, against.partition(".")[0]) in wanted:
+        for (of, evidence), column in self.columns.items():
+            if (of, evidence.part) in wanted:
                 yield from (a.unassessed_because for a in column.values() if a.unassessed_because)
 
-    def _read(self, of: Part, against: Part, says: Callable[[Assessment], bool]) -> list[Truth]:
-        column = self.columns.get((of, against), {})
+    def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
+        column = self.columns.get((of, evidence), {})
         found = [column.get(claim.id) for claim in self.claims(of)]
-        return [None if a is None or a.label == "unassessed" else says(a) for a in found]
+        return [None if a is None or a.label == "unassessed" else a.label == label for a in found]
 
 
 def _support(assessment: Assessment | None) -> float | None:

@@ -13,7 +13,7 @@ from claimeval.experiments.design import Arm, Design
 from claimeval.experiments.running import arm_folder
 from claimeval.experiments.selection import Selection, WithPeople, agreement
 from claimeval.prices import price
-from claimeval.records import Assessment, Record, SampleResult
+from claimeval.records import Assessment, Evidence, Record, SampleResult
 from claimeval.run import Manifest, load_manifest, read_results
 from claimeval.statistics import holm, mean_interval, paired_difference
 from claimeval.store import Store
@@ -70,7 +70,7 @@ class Flip(Record):
     sample: str
     question: str
     claim: str
-    against: str
+    evidence: Evidence
     baseline: str
     baseline_reason: str | None
     verdict: str
@@ -219,7 +219,7 @@ def flipped(design: Design, folder: Path, arm: Arm) -> Iterator[Flip]:
                     sample=mine.sample.id,
                     question=mine.sample.question,
                     claim=key[1],
-                    against=assessment.against,
+                    evidence=assessment.evidence,
                     baseline=old.unassessed_because or old.label,
                     baseline_reason=_reason(old),
                     verdict=assessment.unassessed_because or assessment.label,
@@ -227,10 +227,10 @@ def flipped(design: Design, folder: Path, arm: Arm) -> Iterator[Flip]:
                 )
 
 
-def _labels(result: SampleResult) -> dict[tuple[str, str, str], Assessment]:
+def _labels(result: SampleResult) -> dict[tuple[str, str, Evidence], Assessment]:
     claims = {claim.id: claim for claim in result.claims}
     return {
-        (claims[a.claim_id].of, claims[a.claim_id].text, a.against): a
+        (claims[a.claim_id].of, claims[a.claim_id].text, a.evidence): a
         for a in result.assessments
         if a.claim_id in claims
     }

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from claimeval.records import Assessment, Record, Sample, SampleResult, other_order, set_of
+from claimeval.records import Assessment, Evidence, Record, Sample, SampleResult
 from claimeval.statistics import mean_interval
 
 
@@ -59,22 +59,21 @@ class OrderTally:
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
-        original = {(a.claim_id, a.against): a for a in result.assessments}
-        columns: dict[tuple[str, str], dict[int, Assessment]] = {}
+        original = {(a.claim_id, a.evidence): a for a in result.assessments}
+        columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
         for cell in result.cells:
-            place = cell.claim_id, set_of(cell.against)
-            _, mark, number = cell.against.rpartition("~")
-            if mark and place in original:
-                columns.setdefault(place, {0: original[place]})[int(number)] = cell
+            place, order = (cell.claim_id, cell.evidence.whole), cell.evidence.order
+            if order is not None and place in original:
+                columns.setdefault(place, {0: original[place]})[order] = cell
         found = [
-            self._claim(result.sample, against, labelled)
-            for (_, against), by_order in columns.items()
+            self._claim(result.sample, evidence, labelled)
+            for (_, evidence), by_order in columns.items()
             if len(labelled := {n: a for n, a in by_order.items() if a.label != "unassessed"}) > 1
         ]
         if found:
             self._shares.append(sum(found) / len(found))
 
-    def _claim(self, sample: Sample, against: str, by_order: Mapping[int, Assessment]) -> bool:
+    def _claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
         """Counts the labels of one claim under all orders; whether they differ."""
         flipped = len({a.label for a in by_order.values()}) > 1
         self._claims += 1
@@ -84,11 +83,12 @@ class OrderTally:
             now = [a.label == "supported" for n, a in by_order.items() if n]
             self._lost += was * (len(now) - sum(now))
             self._gained += (not was) * sum(now)
-        documents = [document.id for document in sample.documents(against) or ()]
+        documents = [document.id for document in sample.documents(evidence) or ()]
         if (best := _most_named(by_order.values(), documents)) is not None:
+            rank = sample.ranks(evidence)[best]
             for number, assessment in by_order.items():
-                order = other_order(sample.id, number, len(documents)) if number else range(len(documents))
-                place = self._places.setdefault(list(order).index(best) + 1, Counter())
+                shown = Evidence(part=evidence.part, order=number) if number else evidence
+                place = self._places.setdefault(sample.ranks(shown).index(rank) + 1, Counter())
                 place["labelled"] += 1
                 place["supported"] += assessment.label == "supported"
                 if number and 0 in by_order:
@@ -121,7 +121,7 @@ def _most_named(assessments: Iterable[Assessment], documents: list[str]) -> int 
         for assessment in assessments
         for verdict in assessment.verdicts
         if verdict.label == "supported"
-        for document in set(verdict.evidence)
+        for document in set(verdict.cites)
     )
     counts = [named[document] for document in documents]
     return counts.index(max(counts)) if any(counts) else None

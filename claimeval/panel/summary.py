@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from claimeval.panel.learning import ErrorRates
-from claimeval.records import Part, Record
+from claimeval.records import Evidence, Part, Record
 
 
 class Agreement(Record):
@@ -28,7 +28,9 @@ class Dispute(Record):
     sample: str
     claim_id: str
     claim: str
-    against: Part
+    of: Part
+    """Whose claim it is."""
+    evidence: Evidence
     votes: dict[str, str]
     """Per judge its label (or grade), or why there is none."""
     entropy: float

@@ -41,7 +41,7 @@ class PanelTally:
         """Counts the verdicts of one sample in."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
-            if assessment.against == ASKED:
+            if assessment.evidence.part == ASKED:
                 continue
             ballots = {ballot.judge: ballot for ballot in cast(assessment.verdicts, self._panel)}
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]
@@ -76,7 +76,8 @@ class PanelTally:
             sample=sample.id,
             claim_id=claim.id,
             claim=claim.text,
-            against=assessment.against,
+            of=claim.of,
+            evidence=assessment.evidence,
             votes={name: str(b.because if b.choice is None else b.choice) for name, b in ballots.items()},
             entropy=assessment.entropy,
         )

@@ -10,7 +10,7 @@ from claimeval.families import Families
 from claimeval.panel.learning import ErrorRates
 from claimeval.panel.settings import Panel
 from claimeval.panel.voting import vote
-from claimeval.records import ASKED, Assessment, Part, Sample, Verdict
+from claimeval.records import ASKED, Assessment, Evidence, Part, Sample, Verdict
 
 
 class Voters(NamedTuple):
@@ -30,7 +30,7 @@ class Voters(NamedTuple):
         self,
         sample: Sample,
         of: Part,
-        against: Part,
+        evidence: Evidence,
         claim_id: str,
         verdicts: Sequence[Verdict],
         rates: ErrorRates | None = None,
@@ -38,7 +38,7 @@ class Voters(NamedTuple):
         """What the verdicts on one claim come to. Before the whole run is known, a vote that rests on it is by
         majority."""
         panel = self.panel if rates else self.panel.while_running
-        if against == ASKED:
+        if evidence.part == ASKED:
             panel, rates = panel.about_question, None
-        own = self.own_family(sample, of, against)
-        return vote(claim_id, against, verdicts, panel, own_family=own, rates=rates)
+        own = self.own_family(sample, of, evidence.part)
+        return vote(claim_id, evidence, verdicts, panel, own_family=own, rates=rates)

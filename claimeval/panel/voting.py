@@ -10,7 +10,7 @@ from claimeval.panel.ballots import Ballot, Choice, cast, choice
 from claimeval.panel.learning import ErrorRates
 from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.panel.votes import VOTES, Known, Winners
-from claimeval.records import ABSTAINED, Assessment, Label, Part, Reason, Verdict
+from claimeval.records import ABSTAINED, Assessment, Evidence, Label, Reason, Verdict
 from claimeval.statistics import vote_entropy
 
 _ALONE = Panel()
@@ -18,7 +18,7 @@ _ALONE = Panel()
 
 def vote(
     claim_id: str,
-    against: Part,
+    evidence: Evidence,
     verdicts: Sequence[Verdict],
     panel: Panel = _ALONE,
     *,
@@ -33,7 +33,7 @@ def vote(
     `rates` are what `learn` found, for `dawid_skene`.
     """
     if len(verdicts) == 1 and not own_family and not panel.grades:
-        return _as_it_stands(claim_id, against, verdicts[0])
+        return _as_it_stands(claim_id, evidence, verdicts[0])
     ballots = cast(verdicts, panel)
     if panel.leave_own_family_out and own_family:
         ballots = [
@@ -42,17 +42,17 @@ def vote(
         ]
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labelled, panel):
-        return _assessment(claim_id, against, verdicts, None, reason, ballots, panel)
+        return _assessment(claim_id, evidence, verdicts, None, reason, ballots, panel)
     winners = VOTES[panel.vote](labelled, Known(panel=panel, rates=rates)) if len(labelled) > 1 else _only(labelled)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
-    return _assessment(claim_id, against, verdicts, winner, "tie" if winner is None else None, ballots, panel)
+    return _assessment(claim_id, evidence, verdicts, winner, "tie" if winner is None else None, ballots, panel)
 
 
-def _as_it_stands(claim_id: str, against: Part, verdict: Verdict) -> Assessment:
+def _as_it_stands(claim_id: str, evidence: Evidence, verdict: Verdict) -> Assessment:
     """What every rule makes of one verdict, in the common case of a single judge."""
     return Assessment(
         claim_id=claim_id,
-        against=against,
+        evidence=evidence,
         verdicts=(verdict,),
         label=verdict.label,
         unassessed_because=verdict.unassessed_because,
@@ -94,7 +94,7 @@ def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> Ch
 
 def _assessment(
     claim_id: str,
-    against: Part,
+    evidence: Evidence,
     verdicts: Sequence[Verdict],
     winner: Choice | None,
     reason: Reason | None,
@@ -107,7 +107,7 @@ def _assessment(
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     return Assessment(
         claim_id=claim_id,
-        against=against,
+        evidence=evidence,
         verdicts=tuple(verdicts),
         label=_label(winner, panel),
         grade=winner if isinstance(winner, int) else None,

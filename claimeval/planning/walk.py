@@ -25,7 +25,7 @@ from claimeval.planning import estimates
 from claimeval.planning.estimates import Counted, Range
 from claimeval.planning.workload import Line, Workload
 from claimeval.prices import Price, batch_price, price
-from claimeval.records import Claim, Document, Part, Record, Sample, SampleResult
+from claimeval.records import Claim, Document, Evidence, Part, Record, Sample, SampleResult
 from claimeval.steps import assess
 from claimeval.store import Store
 
@@ -175,11 +175,11 @@ class _Walk:
     def _expect(self, sample: Sample, part: Part, extraction: str, sentences: int, size: int) -> None:
         """Counts the assessments of a text whose claims are not known, asked for under the key `extraction`."""
         claim = Claim(id="", text="", of=part)
-        for against, documents, in_any_case in self._evidence(sample, part):
-            prompt = self._plan.prompt(part, against)
+        for evidence, documents, in_any_case in self._evidence(sample, part):
+            prompt = self._plan.prompt(part, evidence.part)
             frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question)
             texts = tuple((document.title, document.text) for document in documents)
-            for workload, certain, n in self._asked(sample, part, against):
+            for workload, certain, n in self._asked(sample, part, evidence.part):
                 request = frame.model_copy(update={"judge": workload.judge})
                 asked = extraction, workload.judge.name, n, sample.question, texts, prompt.digest
                 if self._is_new(hash((self._prompts, asked))):
@@ -188,14 +188,14 @@ class _Walk:
     def _allow_for(self, sample: Sample, result: SampleResult) -> None:
         """Counts what may be asked about known claims, as long as the verdicts that it hangs on are not known."""
         for extraction in result.extractions:
-            for against, documents, in_any_case in self._evidence(sample, extraction.of):
-                prompt = self._plan.prompt(extraction.of, against)
-                for workload, certain, n in self._asked(sample, extraction.of, against):
+            for evidence, documents, in_any_case in self._evidence(sample, extraction.of):
+                prompt = self._plan.prompt(extraction.of, evidence.part)
+                for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
                     for chunk in [] if certain and in_any_case else assess.chunks(extraction.claims):
                         request = assess.ask(prompt, workload.judge, chunk, documents, sample.question, replicate=n)
                         workload.ask(request, certain=False)
 
-    def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Part, tuple[Document, ...], bool]]:
+    def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Evidence, tuple[Document, ...], bool]]:
         """What the claims of a part are assessed against, and whether they are in any case."""
         panel = self._plan.panel
         fed = (m for m in self._plan.metrics if m.claims_of == part and m.lacks(sample) is None)
@@ -203,13 +203,13 @@ class _Walk:
             documents = sample.documents(against) or ()
             several = len(documents) > 1 and against not in ONE_TEXT
             if documents:
-                yield against, documents, not (several and panel.per_document)
+                yield Evidence(part=against), documents, not (several and panel.per_document)
             if several and panel.per_document:
                 for rank, document in zip(sample.ranks(against), documents, strict=True):
-                    yield f"{against}.{rank}", (document,), True
+                    yield Evidence(part=against, document=rank), (document,), True
             if several:
-                for place in (f"{against}~{number}" for number in panel.other_orders(len(documents))):
-                    yield place, sample.documents(place) or (), True
+                others = (Evidence(part=against, order=number) for number in panel.other_orders(len(documents)))
+                yield from ((evidence, sample.documents(evidence) or (), True) for evidence in others)
 
     def _asked(self, sample: Sample, part: Part, against: Part) -> Iterator[tuple[Workload, bool, int]]:
         """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""

@@ -12,7 +12,7 @@ from claimeval.metrics import ClaimMetric
 from claimeval.panel import Panel
 from claimeval.plan import Plan
 from claimeval.prompting import Prompt
-from claimeval.records import ABSTAINED, ASKED, Assessment, Part, SampleResult, Verdict, set_of
+from claimeval.records import ABSTAINED, ASKED, Assessment, Evidence, Part, SampleResult, Verdict
 from claimeval.run import Manifest
 from claimeval.steps.assess import CLAIMS_PER_CALL
 
@@ -90,16 +90,16 @@ class Known:
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
         same = {pair for pair in pairs if self._asked_the_same(*pair, plan)}
 
-        def holds(judge: str, of: Part, against: Part) -> bool:
+        def holds(judge: str, of: Part, evidence: Evidence) -> bool:
             wanted = pairs if judge in plan.on_record else same
-            return judge in judges and not wanted.isdisjoint({(of, against), (of, set_of(against))})
+            return judge in judges and (of, evidence.part) in wanted
 
         def kept_of(found: Iterable[Assessment]) -> tuple[Assessment, ...]:
             return tuple(
                 a.model_copy(update={"verdicts": verdicts})
                 for a in found
                 if (of := part.get(a.claim_id))
-                if (verdicts := tuple(v for v in a.verdicts if holds(v.judge, of, a.against) and _stands(v, plan)))
+                if (verdicts := tuple(v for v in a.verdicts if holds(v.judge, of, a.evidence) and _stands(v, plan)))
             )
 
         assessments = kept_of(result.assessments)
@@ -114,7 +114,7 @@ class Known:
             calls=tuple(
                 call.model_copy(update={"reused": True})
                 for call in result.calls
-                if call.part in kept and (call.step == "extract" or holds(call.judge, call.part, call.against or ""))
+                if call.part in kept and (call.evidence is None or holds(call.judge, call.part, call.evidence))
             ),
         )
 
@@ -133,8 +133,7 @@ class Known:
 
 def _wanted(cell: Assessment, plan: Plan) -> bool:
     """Whether a cell is of a single document, or of an order that is still asked about."""
-    which = cell.against.removeprefix(set_of(cell.against))
-    return which.startswith(".") or int(which[1:]) <= plan.panel.shuffles
+    return cell.evidence.order is None or cell.evidence.order <= plan.panel.shuffles
 
 
 def _stands(verdict: Verdict, plan: Plan) -> bool:
@@ -145,10 +144,10 @@ def _stands(verdict: Verdict, plan: Plan) -> bool:
 
 def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part]) -> int:
     """The calls that it would take to ask for these verdicts."""
-    claims: dict[tuple[str, int, Part, Part], int] = {}
+    claims: dict[tuple[str, int, Part, Evidence], int] = {}
     for assessment in assessments:
         for verdict in assessment.verdicts:
-            key = verdict.judge, verdict.replicate, part[assessment.claim_id], assessment.against
+            key = verdict.judge, verdict.replicate, part[assessment.claim_id], assessment.evidence
             claims[key] = claims.get(key, 0) + 1
     return sum(-(-n // CLAIMS_PER_CALL) for n in claims.values())
 

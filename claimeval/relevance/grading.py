@@ -12,7 +12,7 @@ from claimeval.execution import Executor
 from claimeval.execution.side_by_side import side_by_side
 from claimeval.panel import Panel
 from claimeval.prompting import Prompt
-from claimeval.records import Call, Document, Reason, Record, Verdict
+from claimeval.records import ASKED, Call, Document, Evidence, Reason, Record, Verdict
 from claimeval.relevance.pairs import Candidates, gradable
 from claimeval.relevance_scales import RelevanceScale
 from claimeval.steps import rate
@@ -76,7 +76,7 @@ def _graded(
     mine = tuple(verdict for verdict in verdicts if verdict.claim_id == document.id)
     if not mine:
         return Graded(query=query, document=document.id, ungraded_because="missing_input")
-    vote = panel.vote(document.id, "documents", mine, settings)
+    vote = panel.vote(document.id, Evidence(part=ASKED), mine, settings)
     return Graded(
         query=query,
         document=document.id,

@@ -142,18 +142,19 @@ def flips(pair: Pair, metrics: tuple[ClaimMetric, ...]) -> Iterator[Flip]:
     claims = {claim.id: claim for claim in pair.a.claims}
     same = {claim.id for claim in pair.b.claims if claim.id in claims and claims[claim.id].text == claim.text}
     wanted = {(metric.claims_of, metric.against) for metric in metrics}
-    labels = {(a.claim_id, a.against): a.label for a in pair.b.assessments}
+    labels = {(a.claim_id, a.evidence): a.label for a in pair.b.assessments}
     for assessment in pair.a.assessments:
         claim = claims[assessment.claim_id]
-        label = labels.get((claim.id, assessment.against), "unassessed")
-        if claim.id not in same or (claim.of, assessment.against) not in wanted:
+        label = labels.get((claim.id, assessment.evidence), "unassessed")
+        if claim.id not in same or (claim.of, assessment.evidence.part) not in wanted:
             continue
         if "unassessed" not in (assessment.label, label) and assessment.label != label:
             yield Flip(
                 sample_id=pair.a.sample.id,
                 claim_id=claim.id,
                 claim=claim.text,
-                against=assessment.against,
+                of=claim.of,
+                evidence=assessment.evidence,
                 a=assessment.label,
                 b=label,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claimeval.metrics import ClaimMetric
-from claimeval.records import Part, Reason, Record
+from claimeval.records import Evidence, Part, Reason, Record
 from claimeval.run import Manifest, Summary
 from claimeval.side_scores import SideSummary
 
@@ -83,11 +83,11 @@ class Trouble(Record):
     question: str
     claim_id: str
     claim: str
-    against: Part
+    evidence: Evidence
     label: str
     reason: str | None
     """The words of the first judge who gave that label."""
-    evidence: str | None = None
+    excerpt: str | None = None
     """How the first document begins that a judge named, after its id in brackets; None when none was named."""
     documents: int = 0
     """How many documents the claim was assessed against."""
@@ -126,7 +126,9 @@ class Flip(Record):
     sample_id: str
     claim_id: str
     claim: str
-    against: Part
+    of: Part
+    """Whose claim it is."""
+    evidence: Evidence
     a: str
     b: str
 

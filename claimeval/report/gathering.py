@@ -52,7 +52,7 @@ class Gathering:
         """Counts one sample in."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
-            pair = claims[assessment.claim_id].of, assessment.against
+            pair = claims[assessment.claim_id].of, assessment.evidence.part
             self._labels[pair][assessment.label] += 1
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
@@ -160,7 +160,7 @@ class _RankTally:
         self._any_relevant = False
 
     def add(self, result: SampleResult, claims: dict[str, Claim]) -> None:
-        named = {document for a in result.assessments if a.against == "contexts" for document in cited(a)}
+        named = {document for a in result.assessments if a.evidence.part == "contexts" for document in cited(a)}
         relevant = set(result.sample.reference_context_ids)
         self._any_named |= bool(named)
         self._any_relevant |= bool(relevant)
@@ -188,4 +188,4 @@ def cited(assessment: Assessment) -> set[str]:
     """The documents that judges named for a supported claim; those of judges who were outvoted do not count."""
     if assessment.label != "supported":
         return set()
-    return {document for v in assessment.verdicts if v.label == "supported" for document in v.evidence}
+    return {document for v in assessment.verdicts if v.label == "supported" for document in v.cites}

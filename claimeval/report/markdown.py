@@ -43,7 +43,7 @@ def summary(facts: Facts) -> str:
         _list(
             (
                 f"{code(trouble.sample_id)}: {code(trouble.claim, WIDTH)} {trouble.label.replace('_', ' ')} "
-                f"in {code(trouble.against)}"
+                f"in {code(str(trouble.evidence))}"
                 for trouble in facts.worst[:WORST]
             ),
             "Worst claims:",
@@ -66,7 +66,7 @@ def compared(comparison: Comparison, facts: Facts) -> str:
         _list(
             (
                 f"{code(flip.sample_id)}: {code(flip.claim, WIDTH)} {flip.a.replace('_', ' ')} → "
-                f"{flip.b.replace('_', ' ')} against {code(flip.against)}"
+                f"{flip.b.replace('_', ' ')} against {code(str(flip.evidence))}"
                 for flip in comparison.flips[:FLIPS]
             ),
             f"{comparison.flipped} claims flipped:",

@@ -107,7 +107,7 @@ def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) ->
     for call in result.calls:
         request = rebuilder.rebuild(result, call)
         if request is not None and request.messages not in packed:
-            packed[request.messages] = pack(request, result.sample, call.against or "", literals)
+            packed[request.messages] = pack(request, result.sample, call.evidence, literals)
         found.append(None if request is None else packed[request.messages])
     return found
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from claimeval.calls import ExtractTask, Request
 from claimeval.errors import PromptError
 from claimeval.prompting import Prompt, quoted
-from claimeval.records import Call, Part, Sample, SampleResult
+from claimeval.records import Call, Evidence, Sample, SampleResult
 from claimeval.run import Manifest
 from claimeval.steps import assess, extract
 
@@ -78,7 +78,7 @@ class Rebuilder:
 
     def _ask(self, result: SampleResult, call: Call) -> Request | None:
         judge, question = self._judges.get(call.judge), result.sample.question
-        own = self._own.get((call.part, call.against or ""))
+        own = self._own.get((call.part, call.evidence.part)) if call.evidence else None
         prompt = self._by_name.get(own) if own else self._prompts.get(call.step)
         again = {"attempt": call.attempt, "replicate": call.replicate}
         if judge is None or prompt is None:
@@ -87,22 +87,22 @@ class Rebuilder:
             text = result.sample.text(call.part)
             return None if text is None else extract.ask(prompt, judge, call.part, text, question, **again)
         claims = {claim.id: claim for claim in result.claims}
-        documents = result.sample.documents(call.against or "")
+        documents = result.sample.documents(call.evidence) if call.evidence else None
         if not documents or not claims.keys() >= set(call.claim_ids):
             return None
         return assess.ask(prompt, judge, [claims[i] for i in call.claim_ids], documents, question, **again)
 
 
-def pack(request: Request, sample: Sample, against: Part, literals: Literals) -> Packed:
+def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> Packed:
     """The request in pieces. Documents are referred to by their place in the whole set and its own order."""
-    places = sorted(_places(request, sample, against), key=lambda place: -len(place.known))
+    places = sorted(_places(request, sample, evidence), key=lambda place: -len(place.known))
     return Packed(
         tuple(Message(m.role, tuple(_cut(m.content, places, literals))) for m in request.messages),
         None if request.response_schema is None else literals.number(request.response_schema),
     )
 
 
-def _places(request: Request, sample: Sample, against: Part) -> list[_Place]:
+def _places(request: Request, sample: Sample, evidence: Evidence | None) -> list[_Place]:
     """The texts of the sample that can stand in a request, and what refers to each."""
     task = request.task
     assert task is not None, "every step gives its request a task"
@@ -110,7 +110,8 @@ def _places(request: Request, sample: Sample, against: Part) -> list[_Place]:
     if isinstance(task, ExtractTask):
         found += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
     else:
-        for i, document in zip(sample.ranks(against), task.documents, strict=True):
+        assert evidence, "claims are held against something"
+        for i, document in zip(sample.ranks(evidence), task.documents, strict=True):
             found += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
         found += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
     return [_Place(quoted(text)[1:-1], name) for text, name in found if len(text) >= SHORTEST]

@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 def row(result: SampleResult, metrics: Sequence[ClaimMetric]) -> Row:
     """The row of one sample."""
-    found = {(a.against, a.claim_id): a for a in result.assessments}
+    found = {(a.evidence.part, a.claim_id): a for a in result.assessments}
     extracted = {extraction.of: extraction.claims for extraction in result.extractions}
     scores = {score.metric: score for score in result.scores}
 

@@ -36,7 +36,7 @@ class Worst:
         troubles = [
             a
             for a in result.assessments
-            if a.claim_id in of_answer and a.label in ("contradicted", "not_found") and a.against != ASKED
+            if a.claim_id in of_answer and a.label in ("contradicted", "not_found") and a.evidence.part != ASKED
         ]
         if troubles:
             worst = min(troubles, key=self._rank)
@@ -51,20 +51,24 @@ class Worst:
         """Contradicted first, then by evidence, then by the mean probability of "supported", lowest first."""
         given = [v.probability for v in assessment.verdicts if v.probability is not None]
         likely = sum(given) / len(given) if given else 0.5
-        return int(assessment.label != "contradicted"), self._order.get(assessment.against, len(self._order)), likely
+        return (
+            int(assessment.label != "contradicted"),
+            self._order.get(assessment.evidence.part, len(self._order)),
+            likely,
+        )
 
 
 def _trouble(result: SampleResult, assessment: Assessment) -> Trouble:
-    documents = {document.id: document for document in result.sample.documents(assessment.against) or ()}
-    named = next((d for v in assessment.verdicts for d in v.evidence if d in documents), None)
+    documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
+    named = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
     return Trouble(
         sample_id=result.sample.id,
         question=result.sample.question,
         claim_id=assessment.claim_id,
         claim=next(claim.text for claim in result.claims if claim.id == assessment.claim_id),
-        against=assessment.against,
+        evidence=assessment.evidence,
         label=assessment.label,
         reason=next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None),
-        evidence=None if named is None else f"[{named}] {documents[named].text[:EXCERPT]}",
+        excerpt=None if named is None else f"[{named}] {documents[named].text[:EXCERPT]}",
         documents=len(documents),
     )

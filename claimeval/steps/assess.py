@@ -143,7 +143,7 @@ def read(completion: Completion, request: Request) -> Reading:
             replicate=request.replicate,
             probability=said.probability if local else likely.get(short),
             reason=said.reason,
-            evidence=tuple([names[d] for d in dict.fromkeys(said.evidence) if d in names]),
+            cites=tuple([names[d] for d in dict.fromkeys(said.evidence) if d in names]),
         )
         for short, said in found.items()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimeval.calls import Completion, Failure, Outcome, Request
-from claimeval.records import Call, Part
+from claimeval.records import Call, Evidence, Part
 
 
 def call_record(
@@ -14,7 +14,7 @@ def call_record(
     outcome: Outcome,
     failure: Failure | None,
     part: Part,
-    against: Part | None = None,
+    evidence: Evidence | None = None,
     claim_ids: Sequence[str] = (),
 ) -> Call:
     """The record of a call; `failure` is also set where a reply came and was no use."""
@@ -24,7 +24,7 @@ def call_record(
         step=step,
         judge=request.judge.name,
         part=part,
-        against=against,
+        evidence=evidence,
         claim_ids=tuple(claim_ids),
         attempt=request.attempt,
         replicate=request.replicate,

@@ -12,13 +12,16 @@ from claimeval.agreement import AgreementReport, join, measure, weights
 from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
 from claimeval.panel import Panel
-from claimeval.records import Claim, Document, Extraction, Sample, SampleResult
+from claimeval.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
 from claimeval.scales import Grades
 from tests.panel.test_voting import verdicts
 
 JUDGES = ("a", "b")
 ANSWER = "The tower is 63 metres high. It was built in 1901 by Ana Souto."
 SENTENCES = ("The tower is 63 metres high.", "It was built in 1901", "by Ana Souto.")
+
+
+CONTEXTS = Evidence(part="contexts")
 
 
 def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str = "s1") -> SampleResult:
@@ -32,7 +35,7 @@ def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str 
         sample=Sample(id=name, question="q", answer=ANSWER, contexts=(Document(id="1", text="x"),)),
         extractions=(Extraction(of="answer", claims=claims),),
         assessments=tuple(
-            panel.vote(claim.id, against, verdicts(marks), settings)
+            panel.vote(claim.id, Evidence(part=against), verdicts(marks), settings)
             for against, column in rows.items()
             for claim, marks in zip(claims, column, strict=False)
         ),
@@ -68,7 +71,7 @@ def test_labels_that_fit_nothing_are_counted() -> None:
     labels = [
         label("supported", claim_id="answer-9"),
         label("supported", text="The tower is red."),
-        label("supported", claim_id="answer-1", against="reference"),
+        label("supported", claim_id="answer-1", evidence=Evidence(part="reference")),
         label("supported", sample="other", claim_id="answer-1"),
     ]
     joined = join([ONE], JUDGES, Panel(), labels)
@@ -82,7 +85,7 @@ def test_where_claims_have_several_evidences_labels_must_say_which() -> None:
     assert join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")], "reference").raters["a"] == [
         "not_found"
     ]
-    said = [label("supported", claim_id="answer-1", against="contexts")]
+    said = [label("supported", claim_id="answer-1", evidence=CONTEXTS)]
     assert join([two], JUDGES, Panel(), said).raters["a"] == ["supported"]
 
 
@@ -167,7 +170,7 @@ def test_probabilities_give_an_auroc() -> None:
     said = [("+", 0.9), ("+", 0.6), ("0", 0.7), ("0", 0.1)]
     results = []
     for number, (mark, p) in enumerate(said):
-        voted = panel.vote("answer-1", "contexts", verdicts(mark, probability=[p]))
+        voted = panel.vote("answer-1", CONTEXTS, verdicts(mark, probability=[p]))
         results.append(result({"contexts": [mark]}, name=str(number)).model_copy(update={"assessments": (voted,)}))
     people = [
         label(who, sample=str(n), claim_id="answer-1") for n, who in enumerate(["supported"] * 2 + ["not_found"] * 2)
@@ -182,7 +185,7 @@ def test_grades_are_compared_as_grades() -> None:
     given, people = [3, 2, 0, 1], [3, 1, 0, 0]
     results = [
         result({"contexts": ["+"]}, name=str(n)).model_copy(
-            update={"assessments": (panel.vote("answer-1", "contexts", verdicts("+", grade=[grade]), settings),)}
+            update={"assessments": (panel.vote("answer-1", CONTEXTS, verdicts("+", grade=[grade]), settings),)}
         )
         for n, grade in enumerate(given)
     ]

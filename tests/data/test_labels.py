@@ -8,6 +8,7 @@ import pytest
 
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.errors import DataError
+from claimeval.records import Evidence
 
 
 def labels(tmp_path: Path, text: str, name: str = "labels.jsonl") -> list[HumanLabel]:
@@ -51,7 +52,9 @@ def test_empty_and_undecided_labels_are_left_out(tmp_path: Path) -> None:
 
 def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
     (found,) = labels(tmp_path, "id,text,against,label,annotator\ns1,It rained.,contexts,no,ann\n", "labels.csv")
-    assert found == HumanLabel(sample="s1", text="It rained.", against="contexts", label="not_found", annotator="ann")
+    assert found == HumanLabel(
+        sample="s1", text="It rained.", evidence=Evidence(part="contexts"), label="not_found", annotator="ann"
+    )
 
 
 @pytest.mark.parametrize(

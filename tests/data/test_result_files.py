@@ -40,7 +40,9 @@ def samples(tmp_path: Path, content: object, name: str = "results.json") -> list
 
 def verdicts(sample: JudgedSample, of: str, against: str) -> list[Verdict]:
     part = {claim.id: claim.of for claim in sample.result.claims}
-    return [v for a in sample.result.assessments if (part[a.claim_id], a.against) == (of, against) for v in a.verdicts]
+    return [
+        v for a in sample.result.assessments if (part[a.claim_id], a.evidence.part) == (of, against) for v in a.verdicts
+    ]
 
 
 def test_ragchecker_labels_become_verdicts(tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ def test_labels_of_single_contexts_are_merged_and_name_the_entailing_ones(tmp_pa
     (sample,) = samples(tmp_path, {"results": [RAGCHECKER]})
     found = verdicts(sample, "answer", "contexts")
     assert [v.label for v in found] == ["supported", "supported", "contradicted"]
-    assert [v.evidence for v in found] == [("001",), ("001",), ()]
+    assert [v.cites for v in found] == [("001",), ("001",), ()]
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimeval.derived.matrix import Matrix
-from claimeval.records import ASKED, Assessment, Claim, Document, Extraction, Label, Sample
+from claimeval.records import ASKED, Assessment, Claim, Document, Evidence, Extraction, Label, Sample
 
 LABELS: dict[str, Label | None] = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "not_found", "?": None}
 
 
-def assessment(claim_id: str, against: str, letter: str) -> Assessment:
+def assessment(claim_id: str, evidence: Evidence, letter: str) -> Assessment:
     label = LABELS[letter]
     return Assessment(
         claim_id=claim_id,
-        against=against,
+        evidence=evidence,
         verdicts=(),
         label=label or "unassessed",
         unassessed_because=None if label else "refused",
@@ -60,12 +60,12 @@ def matrix(
         ("reference", ASKED): vital,
     }
     found = [
-        assessment(f"{of}-{i}", against, letter)
+        assessment(f"{of}-{i}", Evidence(part=against), letter)
         for (of, against), letters in columns.items()
         for i, letter in enumerate(letters)
     ]
     found += [
-        assessment(f"{of}-{i}", f"contexts.{j}", letter)
+        assessment(f"{of}-{i}", Evidence(part="contexts", document=j), letter)
         for of, rows in (("answer", R), ("reference", C))
         for i, row in enumerate(rows)
         for j, letter in enumerate(row, 1)

@@ -11,7 +11,7 @@ from claimeval import panel
 from claimeval.calls import Judge
 from claimeval.metrics import metric
 from claimeval.panel import Panel
-from claimeval.records import Call, Claim, Document, Extraction, Sample, SampleResult, Score
+from claimeval.records import Call, Claim, Document, Evidence, Extraction, Sample, SampleResult, Score
 from claimeval.run import Summary, Tallies
 from tests.panel.test_voting import verdicts
 
@@ -29,7 +29,7 @@ def result(
     assessments = tuple(
         panel.vote(
             claim.id,
-            "contexts",
+            Evidence(part="contexts"),
             [
                 v.model_copy(update={"judge": names[v.judge]})
                 for n, marks in enumerate(row.split("/"))

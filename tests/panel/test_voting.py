@@ -13,9 +13,10 @@ from claimeval.panel import Panel
 from claimeval.panel.learning import learn
 from claimeval.panel.settings import Vote, vote_name
 from claimeval.panel.votes import VOTES
-from claimeval.records import Assessment, Verdict
+from claimeval.records import Assessment, Evidence, Verdict
 from claimeval.scales import Grades
 
+CONTEXTS = Evidence(part="contexts")
 SHORT = {"+": "supported", "-": "contradicted", "0": "not_found"}
 FAILURES = {"x": "provider_error", "?": "unsure", "t": "timeout"}
 
@@ -36,13 +37,13 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
 
 
 def vote(said: str, own_family: frozenset[str] = frozenset(), **settings: Any) -> Assessment:
-    return panel.vote("answer-1", "contexts", verdicts(said), Panel(**settings), own_family=own_family)
+    return panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), own_family=own_family)
 
 
 def graded(grades: list[int | None], **settings: Any) -> Assessment:
     scale = Grades(least=0, most=3, supported_from=2)
     said = verdicts("".join("x" if grade is None else "+" for grade in grades), grade=grades)
-    return panel.vote("d1", "contexts", said, Panel(grades=scale, **settings))
+    return panel.vote("d1", CONTEXTS, said, Panel(grades=scale, **settings))
 
 
 def test_every_vote_has_a_rule() -> None:
@@ -95,7 +96,7 @@ def test_a_named_judge_breaks_a_tie_among_the_tied_labels_only() -> None:
 
 def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
     def mean(said: str, probabilities: list[float | None]) -> str:
-        found = panel.vote("answer-1", "contexts", verdicts(said, probability=probabilities), Panel(vote="mean"))
+        found = panel.vote("answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean"))
         return found.label
 
     assert mean("+00", [0.9, 0.4, 0.4]) == "supported"  # 0.567
@@ -128,7 +129,7 @@ def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
     assert rates is not None
     assert rates.converged
     settings = Panel(vote="dawid_skene")
-    found = panel.vote("answer-1", "contexts", verdicts("0x+"), settings, rates=rates)
+    found = panel.vote("answer-1", CONTEXTS, verdicts("0x+"), settings, rates=rates)
     assert found.label == "not_found"
     assert rates.judges["c"][0] == pytest.approx((0.0, 1.0), abs=0.01)
 
@@ -212,7 +213,7 @@ def repeated(*rounds: str) -> list[Verdict]:
 
 def test_the_repeats_of_a_judge_are_one_vote() -> None:
     """a says + + 0, b says 0 0 0, c says - - +: one vote each."""
-    found = panel.vote("answer-1", "contexts", repeated("+0-", "+0-", "00+"), Panel(replicates=3))
+    found = panel.vote("answer-1", CONTEXTS, repeated("+0-", "+0-", "00+"), Panel(replicates=3))
     assert found.unassessed_because == "tie"
     assert found.probability == pytest.approx((2 / 3 + 0 + 1 / 3) / 3)
     counts = [3 / 9, 4 / 9, 2 / 9]
@@ -220,13 +221,13 @@ def test_the_repeats_of_a_judge_are_one_vote() -> None:
 
 
 def test_a_judge_that_contradicts_itself_evenly_has_no_vote() -> None:
-    found = panel.vote("answer-1", "contexts", repeated("+", "0"), Panel(replicates=2))
+    found = panel.vote("answer-1", CONTEXTS, repeated("+", "0"), Panel(replicates=2))
     assert (found.label, found.unassessed_because) == ("unassessed", "tie")
     assert (found.entropy, found.probability) == (1.0, 0.5)
 
 
 def test_one_failed_repeat_does_not_lose_the_judge() -> None:
-    found = panel.vote("answer-1", "contexts", repeated("+", "x", "+"), Panel(replicates=3))
+    found = panel.vote("answer-1", CONTEXTS, repeated("+", "x", "+"), Panel(replicates=3))
     assert (found.label, found.probability) == ("supported", 1.0)
 
 
@@ -273,7 +274,7 @@ def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, pr
         }
     )
     settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
-    short_way = panel.vote("c", "contexts", [said], settings)
-    long_way = panel.vote("c", "contexts", [said], settings, own_family=frozenset({"somebody else"}))
+    short_way = panel.vote("c", CONTEXTS, [said], settings)
+    long_way = panel.vote("c", CONTEXTS, [said], settings, own_family=frozenset({"somebody else"}))
     assert short_way == long_way
     assert short_way.label == label

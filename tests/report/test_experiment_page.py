@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from claimeval.errors import DataError
 from claimeval.experiments import printing
 from claimeval.experiments.results import ArmResult, Cell, Flip, Table
 from claimeval.experiments.selection import Selection, WithPeople
+from claimeval.records import Evidence
 from claimeval.report import forms
 from tests.report.conftest import Browser
 
@@ -60,7 +62,8 @@ def folder(tmp_path: Path) -> Path:
         arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
         selection=held_out,
     )
-    said = {"sample": "tower", "question": "How high?", "against": "contexts", "baseline": "not_found"}
+    said: dict[str, Any] = {"sample": "tower", "question": "How high?", "baseline": "not_found"}
+    said["evidence"] = Evidence(part="contexts")
     flips = [
         Flip(
             arm="lenient",
@@ -70,7 +73,14 @@ def folder(tmp_path: Path) -> Path:
             verdict_reason="near",
             **said,
         ),
-        Flip(arm=MARKUP, claim=MARKUP, baseline_reason=None, verdict="tie", verdict_reason=None, **said),
+        Flip(
+            arm=MARKUP,
+            claim=MARKUP,
+            baseline_reason=None,
+            verdict="tie",
+            verdict_reason=None,
+            **said,
+        ),
     ]
     printing.write(tmp_path, table, flips)
     return tmp_path

@@ -15,7 +15,6 @@ import pytest
 from claimeval.errors import DataError, UsageError
 from claimeval.panel import Panel
 from claimeval.prompting import quoted
-from claimeval.records import set_of
 from claimeval.report import assets, forms
 from claimeval.report.requests import Literals, Rebuilder, pack
 from claimeval.run import load_manifest, read_results, to_line
@@ -115,8 +114,8 @@ def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, p
             assert request is not None
             assert request.key == call.key
             literals = Literals()
-            packed = pack(request, result.sample, call.against or "", literals)
-            documents = result.sample.documents(set_of(call.against or "")) or ()
+            packed = pack(request, result.sample, call.evidence, literals)
+            documents = result.sample.documents(call.evidence.part) or () if call.evidence else ()
             source = result.sample.text(call.part) or ""
 
             def text(piece: int | str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.panel import Panel
-from claimeval.records import Call, Document, SampleResult
+from claimeval.records import Call, Document, Evidence, SampleResult
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
 from claimeval.run import load_manifest, read_results
@@ -129,8 +129,8 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
         changed = tuple(
             a.model_copy(
                 update={
-                    "verdicts": tuple(v.model_copy(update={"evidence": named[a.claim_id]}) for v in a.verdicts)
-                    if a.against == "contexts" and a.claim_id in named
+                    "verdicts": tuple(v.model_copy(update={"cites": named[a.claim_id]}) for v in a.verdicts)
+                    if a.evidence.part == "contexts" and a.claim_id in named
                     else a.verdicts
                 }
             )
@@ -146,7 +146,7 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
 
 def test_request_and_reply_are_shown_word_for_word(browser: Browser, run: Path, page: Path) -> None:
     (result,) = read_results(run)
-    call = next(call for call in result.calls if call.step == "assess" and call.against == "contexts")
+    call = next(call for call in result.calls if call.evidence == Evidence(part="contexts"))
     request = Rebuilder(load_manifest(run)).rebuild(result, call)
     assert request is not None
     browser.open(page, "#/sample/tower?claim=answer-2")

@@ -5,7 +5,7 @@ const GRAVITY = ["contradicted", "not_found", "unassessed", "supported"]; // whi
 // The claims of one metric with what was found: [{ claim, number, assessment, label, because }].
 function entriesOf(result, metric) {
   const found = new Map(
-    (result.assessments ?? []).filter((a) => a.against === metric.against).map((a) => [a.claim_id, a]),
+    (result.assessments ?? []).filter((a) => isWhole(a.evidence, metric.against)).map((a) => [a.claim_id, a]),
   );
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
   return claimsOf(result, metric.claims_of).map((claim, i) => {
@@ -170,7 +170,7 @@ function judgeOf({ judge, replicate }, side) {
 
 function verdictItem(verdict, claim, side) {
   const judge = judgeOf(verdict, side);
-  const named = verdict.evidence ?? [];
+  const named = verdict.cites ?? [];
   return el(
     "div",
     { class: "verdict" },
@@ -213,7 +213,7 @@ function verdictItem(verdict, claim, side) {
                 call.step === "assess" &&
                 call.judge === verdict.judge &&
                 (call.replicate ?? 0) === (verdict.replicate ?? 0) &&
-                [call.against, setOf(call.against)].includes(side.metric.against) &&
+                call.evidence?.part === side.metric.against &&
                 (call.claim_ids ?? []).includes(claim.id),
             ),
         },

@@ -121,7 +121,7 @@ function flipSection({ flipped, flips }) {
   const all = el("a", { href: address(["samples"], { show: "flipped" }) }, "all samples that changed");
   const entry = (flip) => {
     const metric = report.metrics.find(
-      (m) => m.against === flip.against && flip.claim_id.startsWith(`${m.claims_of}-`),
+      (m) => m.against === flip.evidence.part && m.claims_of === flip.of,
     );
     return el(
       "li",
@@ -141,7 +141,7 @@ function flipSection({ flipped, flips }) {
         "p",
         { class: "quiet small" },
         `${LABELS[flip.a].word} → ${LABELS[flip.b].word} against the `,
-        data(partName(flip.against)),
+        data(partName(flip.evidence.part)),
         " · ",
         data(flip.sample_id),
       ),

@@ -86,13 +86,12 @@ function documentsOf(sample, part) {
     const ids = sample.reference_context_ids ?? [];
     return texts.map((text, i) => ({ id: ids.length === texts.length ? ids[i] : String(i + 1), text }));
   }
-  if (Object.hasOwn(sample.evidence ?? {}, part)) return sample.evidence[part];
-  return !part || setOf(part) === part ? [] : documentsOf(sample, setOf(part));
+  return Object.hasOwn(sample.evidence ?? {}, part) ? sample.evidence[part] : [];
 }
 
-// The set that a part is one document of (contexts.3), or another order of (contexts~2).
-function setOf(part) {
-  return (part ?? "").replace(/[.~]\d+$/, "");
+// Whether evidence is all documents of a part in their own order.
+function isWhole(evidence, part) {
+  return evidence.part === part && evidence.document === undefined && evidence.order === undefined;
 }
 
 function textOf(sample, part) {

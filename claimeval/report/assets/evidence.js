@@ -36,8 +36,8 @@ function evidencePanel(side) {
 // Document id -> the judges that name it for a claim.
 function namedDocuments(entry, { short }) {
   const named = new Map();
-  for (const { judge, evidence } of entry?.assessment?.verdicts ?? []) {
-    for (const id of evidence ?? []) named.set(id, [...(named.get(id) ?? []), short.get(judge) ?? judge]);
+  for (const { judge, cites } of entry?.assessment?.verdicts ?? []) {
+    for (const id of cites ?? []) named.set(id, [...(named.get(id) ?? []), short.get(judge) ?? judge]);
   }
   return named;
 }

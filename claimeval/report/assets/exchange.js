@@ -15,7 +15,7 @@ function quoted(text) {
 
 // The messages of a request: [{ role, content }].
 function messagesOf(packed, call, sample, claims, literals) {
-  const documents = documentsOf(sample, call.against);
+  const documents = documentsOf(sample, call.evidence?.part);
   const source = new Places(textOf(sample, call.part) ?? "");
   const text = (piece) => {
     if (typeof piece === "number") return literals[piece];

@@ -247,7 +247,7 @@ function flipEntry(flip) {
       " · ",
       data(flip.question),
       " · against the ",
-      data(partName(flip.against)),
+      data(partName(flip.evidence.part)),
     ),
   );
 }

@@ -77,12 +77,11 @@ function matrix(side) {
 
 // The labels against single documents by claim and rank, where the run asked for them.
 function labelsOfDocuments({ result, metric }) {
-  const prefix = `${metric.against}.`;
   return new Map(
     (result.cells ?? [])
-      .filter(({ against }) => against.startsWith(prefix))
-      .map(({ claim_id, against, label, unassessed_because }) => [
-        `${claim_id} ${against.slice(prefix.length)}`,
+      .filter(({ evidence }) => evidence.part === metric.against && evidence.document !== undefined)
+      .map(({ claim_id, evidence, label, unassessed_because }) => [
+        `${claim_id} ${evidence.document}`,
         { label, because: unassessed_because, judges: [] },
       ]),
   );

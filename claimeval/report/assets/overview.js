@@ -65,7 +65,7 @@ function worstClaims({ worst }, run) {
   if (!worst.length) return null;
   const entry = (trouble) => {
     const row = rowOf(trouble.sample_id);
-    const metric = report.metrics.find((m) => m.against === trouble.against && m.claims_of === "answer");
+    const metric = report.metrics.find((m) => m.against === trouble.evidence.part && m.claims_of === "answer");
     const target = row && sampleAddress(row, { metric: metric?.name, claim: trouble.claim_id, run: run || null });
     return el(
       "li",
@@ -80,7 +80,7 @@ function worstClaims({ worst }, run) {
         "p",
         { class: "quiet small" },
         `${LABELS[trouble.label].word} in the `,
-        data(partName(trouble.against)),
+        data(partName(trouble.evidence.part)),
         trouble.reason ? [" · ", data(trouble.reason)] : null,
         " · ",
         data(trouble.sample_id),
