@@ -17,6 +17,7 @@ from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.importing import LABELS
 from claimeval.run import load_manifest, read_results
 from claimeval.statistics.bootstrap import UNASKED
+from claimeval.statistics.formatting import decimal, interval
 
 PAIRS = 15
 """Pairs of raters that are printed; of more only the range is."""
@@ -132,7 +133,7 @@ def _confusion(rater: RaterReport, names: dict[str, str]) -> Table:
 def _pairs(report: AgreementReport, names: dict[str, str]) -> Table | str:
     if len(report.pairs) > PAIRS:
         kappas = sorted(pair.kappa.value for pair in report.pairs if pair.kappa.value is not None)
-        return f" Cohen's kappa of {len(report.pairs)} pairs: {kappas[0]:.3f} to {kappas[-1]:.3f}"
+        return f" Cohen's kappa of {len(report.pairs)} pairs: {decimal(kappas[0])} to {decimal(kappas[-1])}"
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("pair")
     for name in ("items", "equal", "kappa"):
@@ -146,8 +147,8 @@ def _pairs(report: AgreementReport, names: dict[str, str]) -> Table | str:
 def _of(number: Number | None) -> str:
     if number is None or number.value is None:
         return "-"
-    return f"{number.value:.3f}" + (f" ({number.ci[0]:.3f} to {number.ci[1]:.3f})" if number.ci else "")
+    return decimal(number.value) + (f" ({interval(number.ci)})" if number.ci else "")
 
 
 def _short(number: Number | None) -> str:
-    return "-" if number is None or number.value is None else f"{number.value:.3f}"
+    return decimal(number.value if number else None)

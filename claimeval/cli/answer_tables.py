@@ -14,6 +14,7 @@ from claimeval.answers.rating import RatingPlan
 from claimeval.cli.whole_tables import print_whole
 from claimeval.panel.summary import SameFamily
 from claimeval.report.names import short
+from claimeval.statistics.formatting import decimal, interval
 
 SHOWN = 10
 """Samples where whole answer and claims part that are named; `--json` names all."""
@@ -36,7 +37,9 @@ def print_members(found: Mapping[str, Members]) -> None:
             table.add_row(escape(shorter[name]), *map(str, member.words.values()), holes)
         print_whole(console, table)
         value, ends, n = _cells(one.alpha)
-        console.print(f" Krippendorff's alpha: {value}{f' ({ends})' if ends else ''}, {n} answers", style="dim")
+        console.print(
+            f" Krippendorff's alpha: {value}{'' if one.alpha.low is None else f' ({ends})'}, {n} answers", style="dim"
+        )
 
 
 def print_family(found: Sequence[SameFamily], plan: RatingPlan) -> None:
@@ -81,6 +84,4 @@ def print_baselines(held: Sequence[Baseline]) -> None:
 
 
 def _cells(share: Share) -> tuple[str, str, str]:
-    value = "-" if share.value is None else f"{share.value:.3f}"
-    ends = "" if share.low is None or share.high is None else f"{share.low:.2f} to {share.high:.2f}"
-    return value, ends, str(share.n)
+    return decimal(share.value), interval((share.low, share.high)), str(share.n)

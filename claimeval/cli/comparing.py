@@ -22,6 +22,7 @@ from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared
 from claimeval.report.facts import Comparison, MetricComparison
 from claimeval.run import load_manifest
 from claimeval.statistics import holm, mcnemar_exact
+from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 
 MOVED = 5
 """Samples that moved most, to be shown for each metric."""
@@ -130,13 +131,13 @@ def _tell(
             labels = watch.labels(metric.metric)
             said += (
                 f"; claims supported only in A {labels.only_a}, only in B {labels.only_b} (McNemar, claims taken as "
-                f"independent: p {labels.p_value:.3f})"
+                f"independent: p {p_value(labels.p_value)})"
             )
         console.print(Padding(f"[dim]{escape(said)}[/]", (0, 0, 0, 1)))
     for name, moved in watch.moved.items():
         if moved:
             most = sorted(moved, reverse=True)
-            said = ", ".join(f"{escape(sample)} {a:.2f} to {b:.2f}" for _, sample, a, b in most)
+            said = ", ".join(f"{escape(sample)} {decimal(a)} to {decimal(b)}" for _, sample, a, b in most)
             console.print(f"\n[bold]Moved most in {escape(name)}[/]: {said}")
     if comparison.flipped:
         console.print(f"\n[bold]{comparison.flipped} claims flipped[/], the first {min(shown, len(comparison.flips))}:")
@@ -168,18 +169,13 @@ def _table(metrics: Iterable[MetricComparison]) -> Table:
 
 
 def _cells(metric: MetricComparison) -> list[str]:
-    low, high = metric.difference.low, metric.difference.high
     return [
         escape(metric.metric),
         str(metric.n),
-        _number(metric.a),
-        _number(metric.b),
-        "-" if metric.difference.value is None else f"{metric.difference.value:+.3f}",
-        "-" if low is None or high is None else f"{low:+.2f} to {high:+.2f}",
-        _number(metric.p_value),
-        _number(metric.p_adjusted),
+        decimal(metric.a),
+        decimal(metric.b),
+        signed(metric.difference.value),
+        signed_interval((metric.difference.low, metric.difference.high)),
+        p_value(metric.p_value),
+        p_value(metric.p_adjusted),
     ]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

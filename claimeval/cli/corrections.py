@@ -15,6 +15,7 @@ from claimeval.cli.whole_tables import print_whole
 from claimeval.correcting import Corrected, Method, Number, correct
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.errors import UsageError
+from claimeval.statistics.formatting import decimal, interval
 
 
 def correct_and_tell(
@@ -56,15 +57,14 @@ def _labels(run: Path, labels: Path | None, metric: str | None) -> Iterable[Huma
 def _cells(number: Number) -> list[str]:
     if number.value is None:
         return [f"- ({number.undefined_because})", "-", "-"]
-    if number.low is None or number.high is None:
-        return [f"{number.value:.3f}", "-", "-"]
-    return [f"{number.value:.3f}", f"{number.low:.3f} to {number.high:.3f}", f"{number.high - number.low:.3f}"]
+    width = None if number.low is None or number.high is None else number.high - number.low
+    return [decimal(number.value), interval((number.low, number.high)), decimal(width)]
 
 
 def _remarks(found: Corrected) -> list[str]:
     remarks = ["the judges' own interval knows nothing of their errors"]
     if found.judge_weight is not None:
-        remarks.append(f"the judges count {found.judge_weight:.2f} (0 not at all, 1 fully)")
+        remarks.append(f"the judges count {decimal(found.judge_weight, 2)} (0 not at all, 1 fully)")
     if found.labels_to_halve is not None:
         remarks.append(f"{found.labels_to_halve} more labels would halve the corrected interval")
     if found.unmatched:

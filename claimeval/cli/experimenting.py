@@ -25,6 +25,7 @@ from claimeval.experiments.results import ArmResult, Table, flipped, tabulate
 from claimeval.experiments.running import prepare, run
 from claimeval.experiments.selection import select as choose_arm
 from claimeval.plan import choose_metrics
+from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 from claimeval.store import default_folder
 
 
@@ -88,12 +89,12 @@ def _scores(table: Table, metric: str) -> Grid:
         grid.add_column(name, justify="right", no_wrap=True)
     for arm in table.arms:
         cell = arm.metrics[metric]
-        ours = [escape(arm.name), printing.number(cell.mean), printing.interval(cell.ci), str(cell.n)]
+        ours = [escape(arm.name), decimal(cell.mean), interval(cell.ci), str(cell.n)]
         if arm.name == table.baseline:
             grid.add_row(*ours, "baseline", "", "")
         else:
-            difference = [printing.signed(cell.difference), printing.interval(cell.difference_ci)]
-            grid.add_row(*ours, *difference, printing.number(cell.p_holm))
+            difference = [signed(cell.difference), signed_interval(cell.difference_ci)]
+            grid.add_row(*ours, *difference, p_value(cell.p_holm))
     return grid
 
 
@@ -114,9 +115,9 @@ def _people(table: Table) -> Grid:
         grid.add_column(name, justify="right", no_wrap=True)
     for arm in table.arms:
         if found := arm.with_people:
-            numbers = [printing.number(found.accuracy), printing.number(found.balanced_accuracy)]
-            ends = printing.interval(found.balanced_accuracy_ci)
-            grid.add_row(escape(arm.name), str(found.claims), *numbers, ends, printing.number(found.kappa))
+            numbers = [decimal(found.accuracy), decimal(found.balanced_accuracy)]
+            ends = interval(found.balanced_accuracy_ci)
+            grid.add_row(escape(arm.name), str(found.claims), *numbers, ends, decimal(found.kappa))
     return grid
 
 
@@ -124,8 +125,8 @@ def _cost_cells(arm: ArmResult, baseline: str) -> list[str]:
     return [
         escape(arm.name),
         str(arm.claims),
-        printing.percent(arm.unassessed_rate),
-        printing.percent(arm.parse_failure_rate),
+        percent(arm.unassessed_rate),
+        percent(arm.parse_failure_rate),
         "" if arm.name == baseline else str(arm.flips),
         str(arm.calls),
         str(arm.new_calls),

@@ -35,6 +35,7 @@ from claimeval.relevance.running import QRELS, grading_plan, prospects, run
 from claimeval.relevance.validity import Validity, check_grades, share_pairs, validity
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
 from claimeval.run import RESULTS
+from claimeval.statistics.formatting import percent
 from claimeval.store import default_folder
 
 
@@ -129,7 +130,7 @@ def grade_and_tell(settings: Settings) -> None:
     code = ending_code(outcome.ending)
     lost = summary.counts.failures / summary.counts.pairs if summary.counts.pairs else 0.0
     if not code and lost > settings.max_missing:
-        say(f"gate failed: {lost:.1%} of the pairs were lost to failures, over --max-missing")
+        say(f"gate failed: {percent(lost)} of the pairs were lost to failures, over --max-missing")
         code = 1
     raise typer.Exit(code)
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.relevance.running import Counts, RelevanceSummary
 from claimeval.relevance.validity import Validity, Value
+from claimeval.statistics.formatting import decimal, interval
 
 
 def print_grading(summary: RelevanceSummary, folder: Path) -> None:
@@ -33,8 +34,8 @@ def print_grading(summary: RelevanceSummary, folder: Path) -> None:
         table.add_row(escape(name), str(counts.pairs), *given, _holes(counts))
     print_whole(console, table)
     if summary.alpha:
-        value = "undefined" if summary.alpha.value is None else f"{summary.alpha.value:.3f}"
-        ci = f" ({summary.alpha.ci[0]:.2f} to {summary.alpha.ci[1]:.2f})" if summary.alpha.ci else ""
+        value = "undefined" if summary.alpha.value is None else decimal(summary.alpha.value)
+        ci = f" ({interval(summary.alpha.ci)})" if summary.alpha.ci else ""
         console.print(f" [dim]Krippendorff's alpha of the judges, ordinal: {value}{ci}, {summary.alpha.pairs} pairs[/]")
 
 
@@ -51,7 +52,7 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("against people", no_wrap=True)
     orders = [f"tau {order.measure}" for order in first.orders]
-    for name in ("pairs", "holes", "kappa", "95 %", "quadratic", "binary", *orders):
+    for name in ("pairs", "holes", "kappa", "95 % interval", "quadratic", "binary", *orders):
         table.add_column(name, justify="right", no_wrap=True)
     for name, one in held.items():
         table.add_row(
@@ -62,7 +63,7 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
             _interval(one.kappa),
             _number(one.kappa_quadratic),
             _number(one.kappa_binary),
-            *("-" if order.tau is None else f"{order.tau:.3f}" for order in one.orders),
+            *(decimal(order.tau) for order in one.orders),
         )
     print_whole(console, table)
     for name, one in held.items() if confusions else ():
@@ -75,7 +76,9 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
             f"\n [bold]Systems by {escape(order.measure)}[/], {order.queries} questions: people, then assessor"
         )
         for system in sorted(order.human, key=lambda name: -(order.human[name] or 0.0)):
-            console.print(f"   {escape(system)}  {_mean(order.human[system])}  {_mean(order.assessor[system])}")
+            console.print(
+                f"   {escape(system)}  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}"
+            )
 
 
 def _confusion(one: Validity) -> Table:
@@ -89,12 +92,8 @@ def _confusion(one: Validity) -> Table:
 
 
 def _number(value: Value | None) -> str:
-    return "-" if value is None or value.value is None else f"{value.value:.3f}"
+    return decimal(value.value if value else None)
 
 
 def _interval(value: Value | None) -> str:
-    return "-" if value is None or value.low is None or value.high is None else f"{value.low:.2f}-{value.high:.2f}"
-
-
-def _mean(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return interval((value.low, value.high) if value else None)

@@ -15,6 +15,7 @@ from claimeval.evaluation import Anew
 from claimeval.execution.progress import Progress
 from claimeval.side_judging import Work, lost, score_each
 from claimeval.side_scores import SideRow
+from claimeval.statistics.formatting import percent
 from claimeval.store import default_folder
 
 
@@ -42,5 +43,5 @@ def gate(rows: list[SideRow], max_missing: float) -> None:
     """Ends the command with code 1 where a larger share of the scores was lost to failures of judges."""
     share = lost(rows)
     if share > max_missing:
-        say(f"gate failed: {share:.1%} of the scores were lost to failures, over --max-missing")
+        say(f"gate failed: {percent(share)} of the scores were lost to failures, over --max-missing")
         raise typer.Exit(1)

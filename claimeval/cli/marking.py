@@ -23,6 +23,7 @@ from claimeval.marking import COUNT, FIRST, Answer, Lgtm, Mark, Marks, Pair, dra
 from claimeval.relevance import pairs
 from claimeval.relevance.pairs import Candidates
 from claimeval.run import RESULTS, read_results
+from claimeval.statistics.formatting import decimal, interval
 
 KEYS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
 HELP = "y good   n not good   ? unsure   b back   m all of the text   q stop"
@@ -157,8 +158,8 @@ def _tell(console: Console, found: Lgtm) -> None:
     if found.value is None:
         console.print(f"[bold]LGTM@{found.first}[/]  -  {found.undefined_because}")
     else:
-        interval = f", 95 % interval {found.ci[0]:.2f} to {found.ci[1]:.2f}" if found.ci else ""
-        console.print(f"[bold]LGTM@{found.first}  {found.value:.3f}[/]{interval}, n {found.n} {questions}")
+        ends = f", 95 % interval {interval(found.ci)}" if found.ci else ""
+        console.print(f"[bold]LGTM@{found.first}  {decimal(found.value)}[/]{ends}, n {found.n} {questions}")
     if found.value is not None and not found.ci:
         console.print(f" no interval: {found.undefined_because}", style="dim")
     counts = f"{found.good} good, {found.bad} not, {found.unsure} unsure, {found.unmarked} not yet marked"
@@ -168,6 +169,6 @@ def _tell(console: Console, found: Lgtm) -> None:
     console.print(f" questions: {found.begun} begun of {found.drawn} drawn{none}", style="dim")
     if found.bounds:
         console.print(
-            f" bounds: {found.bounds[0]:.2f} to {found.bounds[1]:.2f}, if all without a mark in them were bad, or good",
+            f" bounds: {interval(found.bounds)}, if all without a mark in them were bad, or good",
             style="dim",
         )

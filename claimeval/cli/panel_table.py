@@ -16,6 +16,7 @@ from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.panel.summary import Agreement, Dispute, PanelSummary, Preference
 from claimeval.run import Manifest, Summary
 from claimeval.scoring import MetricSummary
+from claimeval.statistics.formatting import decimal, interval, percent, signed, signed_interval
 
 MEMBERS = 8
 """Judges whose scores are printed under the panel's; of more only the range is."""
@@ -63,7 +64,8 @@ def range_of_members(metric: MetricSummary) -> str | None:
     means = sorted(member.mean for member in metric.members.values() if member.mean is not None)
     if len(metric.members) <= MEMBERS or not means:
         return None
-    return f"{len(metric.members)} judges alone: {means[0]:.3f} to {means[-1]:.3f}, median {means[len(means) // 2]:.3f}"
+    middle = decimal(means[len(means) // 2])
+    return f"{len(metric.members)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
 
 
 def _cautions(manifest: Manifest, summary: Summary) -> Iterator[str]:
@@ -86,9 +88,7 @@ def _cautions(manifest: Manifest, summary: Summary) -> Iterator[str]:
 
 
 def _preference(found: Preference) -> str:
-    return f"{found.metric} {_signed(found.value)}" + (
-        f" ({_signed(found.ci[0])} to {_signed(found.ci[1])})" if found.ci else ""
-    )
+    return f"{found.metric} {signed(found.value)}" + (f" ({signed_interval(found.ci)})" if found.ci else "")
 
 
 def _preferences(panel: PanelSummary) -> Iterator[str]:
@@ -123,13 +123,13 @@ def _agreement(panel: PanelSummary) -> Iterator[str]:
         f"{panel.claims} claims: {panel.unanimous} unanimous, {panel.split} split; "
         f"{panel.ties} without a label by ties, {panel.no_quorum} for want of a quorum"
     )
-    yield f"Krippendorff's alpha {_number(panel.alpha)}, Gwet's AC1 {_number(panel.ac1)}"
+    yield f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}"
 
 
 def _pairs(pairs: Sequence[Agreement], judges: Sequence[str]) -> Table | str:
     if len(pairs) > PAIRS:
         kappas = sorted(pair.kappa for pair in pairs if pair.kappa is not None)
-        return f" Cohen's kappa of {len(pairs)} pairs: {kappas[0]:.3f} to {kappas[-1]:.3f}" if kappas else ""
+        return f" Cohen's kappa of {len(pairs)} pairs: {interval((kappas[0], kappas[-1]), 3)}" if kappas else ""
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("pair")
     for name in ("claims", "equal", "kappa"):
@@ -137,13 +137,13 @@ def _pairs(pairs: Sequence[Agreement], judges: Sequence[str]) -> Table | str:
     names = short_names(judges)
     for pair in pairs:
         name = " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second))
-        table.add_row(escape(name), str(pair.claims), _number(pair.raw), _number(pair.kappa))
+        table.add_row(escape(name), str(pair.claims), decimal(pair.raw), decimal(pair.kappa))
     return table
 
 
 def _noise(panel: PanelSummary) -> Iterator[str]:
     for judge, noise in panel.noise.items():
-        share = "" if noise.share is None else f"; {noise.share:.0%} of the variance of one verdict is the judge's"
+        share = "" if noise.share is None else f"; {percent(noise.share)} of the variance of one verdict is the judge's"
         yield f"{judge}: contradicted itself on {noise.changed} of {noise.repeated} repeated claims{share}"
 
 
@@ -160,18 +160,10 @@ def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
     return f"{dispute.sample} {' '.join(claim.split())} ({votes})"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _signed(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.3f}"
-
-
 def print_orders(console: Console, orders: OrderEffects) -> None:
     """What other orders of the documents do to the labels."""
-    within = f", 95 % interval {orders.ci[0]:.1%} to {orders.ci[1]:.1%}" if orders.ci else ""
-    rate = "" if orders.rate is None else f" ({orders.rate:.1%} of a sample's claims{within})"
+    within = f", 95 % interval {percent(orders.ci[0])} to {percent(orders.ci[1])}" if orders.ci else ""
+    rate = "" if orders.rate is None else f" ({percent(orders.rate)} of a sample's claims{within})"
     console.print(
         f"\n[bold]Order of the documents[/]: {orders.flipped} of {orders.claims} claims have another label in one of "
         f"{orders.orders} other orders{rate}; {orders.lost} labels lose support, {orders.gained} gain it",
@@ -181,8 +173,8 @@ def print_orders(console: Console, orders: OrderEffects) -> None:
     for name in ("evidence at rank", "labels", "supported", "in other orders", "flipped"):
         table.add_column(name, justify="right", no_wrap=True)
     for place in orders.places:
-        flipped = f"{place.flipped / place.compared:.1%}" if place.compared else "-"
-        supported = f"{place.supported / place.labelled:.1%}"
+        flipped = percent(place.flipped / place.compared if place.compared else None)
+        supported = percent(place.supported / place.labelled)
         table.add_row(str(place.rank), str(place.labelled), supported, str(place.compared), flipped)
     if orders.places:
         print_whole(console, table)

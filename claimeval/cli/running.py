@@ -34,6 +34,7 @@ from claimeval.records import Sample, SampleResult
 from claimeval.report import forms
 from claimeval.revoting import settle
 from claimeval.run import Manifest, RunWriter, Summary, manifest
+from claimeval.statistics.formatting import decimal, percent
 from claimeval.store import default_folder
 
 
@@ -197,13 +198,13 @@ def exit_code(outline: Outline, gates: list[Gate], max_missing: float) -> int:
 
 def _failed_gates(summary: Summary, gates: list[Gate], max_missing: float) -> list[str]:
     found = [
-        f"gate failed: {gate.metric} is {'undefined' if mean is None else f'{mean:.3f}'}, "
+        f"gate failed: {gate.metric} is {'undefined' if mean is None else f'{decimal(mean)}'}, "
         f"{'above' if gate.most else 'below'} {gate.value:g}"
         for gate in gates
         if gate.failed(mean := summary[gate.metric].mean)
     ]
     lost = [
-        f"gate failed: {name} lost {metric.failure_rate:.1%} of samples or claims to failures, over --max-missing"
+        f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures, over --max-missing"
         for name, metric in summary.metrics.items()
         if metric.failure_rate > max_missing
     ]

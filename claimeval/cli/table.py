@@ -22,6 +22,7 @@ from claimeval.run import Manifest, Summary, read_results
 from claimeval.scoring import MetricSummary
 from claimeval.side_scores import SideSummary
 from claimeval.side_scores import read as read_sides
+from claimeval.statistics.formatting import decimal, interval
 
 WORST = 5
 WIDTH = 66
@@ -80,12 +81,12 @@ def _scores(summary: Summary) -> Table:
 
 def _cells(metric: MetricSummary) -> tuple[str, ...]:
     return (
-        _number(metric.mean),
-        _range(metric.ci),
+        decimal(metric.mean),
+        interval(metric.ci),
         str(metric.n),
         str(sum(metric.missing.values())),
-        _number(metric.micro),
-        _range(metric.bounds),
+        decimal(metric.micro),
+        interval(metric.bounds),
     )
 
 
@@ -100,8 +101,8 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
     for name, metric in metrics.items():
         unit = "" if metric.unit == "share" else f" ({metric.unit})"
         missing = str(sum(metric.missing.values()))
-        ends = (_range(metric.bounds),) if bounded else ()
-        table.add_row(escape(name + unit), _number(metric.mean), _range(metric.ci), str(metric.n), missing, *ends)
+        ends = (interval(metric.bounds),) if bounded else ()
+        table.add_row(escape(name + unit), decimal(metric.mean), interval(metric.ci), str(metric.n), missing, *ends)
     print_whole(console, table)
     _print_missing(console, {name: metric.missing for name, metric in metrics.items()})
 
@@ -138,14 +139,6 @@ def _counted(name: str, metric: MetricSummary) -> str:
 
 def _reasons(counts: dict[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in counts.items())
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _range(ends: tuple[float, float] | None) -> str:
-    return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
 
 
 def _print_trouble(console: Console, trouble: Trouble) -> None:

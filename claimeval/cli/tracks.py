@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
+from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
 from claimeval.tracking import Change, Track, track
 
 
@@ -36,22 +37,23 @@ def track_and_tell(runs: Sequence[Path], metrics: Sequence[str], *, moved: int, 
 def _table(one: Track) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column(escape(one.metric), no_wrap=True)
-    for name in ("n", "mean", "95 %", "change", "95 %", "p (Holm)", "up", "down"):
+    for name in ("n", "mean", "95 % interval", "change", "95 % interval", "p (Holm)", "up", "down"):
         table.add_column(name, justify="right", no_wrap=True)
     for point, change in zip(one.points, (None, *one.changes), strict=True):
-        ci = "-" if point.ci is None else f"{point.ci[0]:.2f}-{point.ci[1]:.2f}"
-        mean = "-" if point.mean is None else f"{point.mean:.3f}"
-        table.add_row(escape(point.run), str(point.n), mean, ci, *_cells(change))
+        table.add_row(escape(point.run), str(point.n), decimal(point.mean), interval(point.ci), *_cells(change))
     return table
 
 
 def _cells(change: Change | None) -> tuple[str, ...]:
     if change is None:
         return ("", "", "", "", "")
-    value = "-" if change.difference is None else f"{change.difference:+.3f}"
-    ends = "-" if change.low is None or change.high is None else f"{change.low:+.2f} to {change.high:+.2f}"
-    p = "-" if change.p_adjusted is None else f"{change.p_adjusted:.3f}"
-    return value, ends, p, str(change.higher), str(change.lower)
+    return (
+        signed(change.difference),
+        signed_interval((change.low, change.high)),
+        p_value(change.p_adjusted),
+        str(change.higher),
+        str(change.lower),
+    )
 
 
 def _say_moved(console: Console, run: str, change: Change, shown: int) -> None:
@@ -60,5 +62,5 @@ def _say_moved(console: Console, run: str, change: Change, shown: int) -> None:
     if lost:
         console.print(f" {run}: {', '.join(lost)}", style="dim", markup=False, soft_wrap=True)
     if change.moved[:shown]:
-        most = ", ".join(f"{one.sample} {one.before:.2f} to {one.after:.2f}" for one in change.moved[:shown])
+        most = ", ".join(f"{one.sample} {decimal(one.before)} to {decimal(one.after)}" for one in change.moved[:shown])
         console.print(f" {run} moved most: {most}", markup=False, soft_wrap=True)

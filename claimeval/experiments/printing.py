@@ -10,6 +10,7 @@ from pathlib import Path
 
 from claimeval.experiments.results import ArmResult, Cell, Flip, Table
 from claimeval.experiments.selection import Selection
+from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 
 
 def write(folder: Path, table: Table, flips: Iterable[Flip]) -> None:
@@ -82,9 +83,9 @@ def chosen(selection: Selection) -> str:
     ours, base = selection.held_out, selection.held_out_baseline
     return (
         f"Chosen on one half of the questions: {selection.arm} (balanced accuracy "
-        f"{number(selection.chosen_on[selection.arm].balanced_accuracy)}). On the other half: "
-        f"{number(ours.balanced_accuracy)} ({interval(ours.balanced_accuracy_ci)}, {ours.claims} claims), "
-        f"the baseline {number(base.balanced_accuracy)}."
+        f"{decimal(selection.chosen_on[selection.arm].balanced_accuracy)}). On the other half: "
+        f"{decimal(ours.balanced_accuracy)} ({interval(ours.balanced_accuracy_ci)}, {ours.claims} claims), "
+        f"the baseline {decimal(base.balanced_accuracy)}."
     )
 
 
@@ -95,21 +96,23 @@ def _people_row(arm: ArmResult) -> str:
     cells = [
         _cell(arm.name),
         str(found.claims),
-        number(found.accuracy),
-        number(found.balanced_accuracy),
+        decimal(found.accuracy),
+        decimal(found.balanced_accuracy),
         interval(found.balanced_accuracy_ci),
-        number(found.kappa),
+        decimal(found.kappa),
     ]
     return "| " + " | ".join(cells) + " |"
 
 
 def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
     cell = arm.metrics[metric]
-    cells = [_cell(arm.name), number(cell.mean), interval(cell.ci), str(cell.n)]
+    cells = [_cell(arm.name), decimal(cell.mean), interval(cell.ci), str(cell.n)]
     if baseline:
         return "| " + " | ".join([*cells, "baseline", "", ""]) + " |"
     return (
-        "| " + " | ".join([*cells, signed(cell.difference), interval(cell.difference_ci), number(cell.p_holm)]) + " |"
+        "| "
+        + " | ".join([*cells, signed(cell.difference), signed_interval(cell.difference_ci), p_value(cell.p_holm)])
+        + " |"
     )
 
 
@@ -124,30 +127,10 @@ def _cost_row(arm: ArmResult, baseline: bool) -> str:
         str(arm.new_calls),
         f"{arm.prompt_tokens} / {arm.completion_tokens}",
         "price not known" if arm.cost is None else f"{arm.cost:.4f}",
-        "-" if arm.median_latency is None else f"{arm.median_latency:.2f}",
+        decimal(arm.median_latency, 2),
     ]
     return "| " + " | ".join(cells) + " |"
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def number(value: float | None) -> str:
-    """Three decimals, or a dash for undefined."""
-    return "-" if value is None else f"{value:.3f}"
-
-
-def signed(value: float | None) -> str:
-    """Three decimals with a sign, or a dash for undefined."""
-    return "-" if value is None else f"{value:+.3f}"
-
-
-def interval(ends: tuple[float, float] | None) -> str:
-    """Both ends, or a dash for none."""
-    return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
-
-
-def percent(value: float | None) -> str:
-    """One decimal, or a dash for undefined."""
-    return "-" if value is None else f"{100 * value:.1f} %"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from claimeval.ir.results import Evaluation
 from claimeval.statistics import PairedComparison, holm, paired_difference
+from claimeval.statistics.formatting import p_value, signed, signed_interval
 
 
 class Pairing(NamedTuple):
@@ -52,13 +53,8 @@ def text(pairings: Sequence[Pairing], first: str) -> str:
     """The pairings as a table, a row a measure and run."""
     rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
     for run, measure, found, p_holm in pairings:
-        interval = "-" if found.low is None or found.high is None else f"{found.low:+.4f} to {found.high:+.4f}"
-        difference = "-" if found.difference is None else f"{found.difference:+.4f}"
-        rows.append([measure, run, difference, interval, _p(found.p_value), _p(p_holm), str(found.n)])
+        interval, difference = signed_interval((found.low, found.high), 4), signed(found.difference, 4)
+        rows.append([measure, run, difference, interval, p_value(found.p_value), p_value(p_holm), str(found.n)])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def _p(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from claimeval.report.facts import Caution
 from claimeval.run import Summary
 from claimeval.scoring import MetricSummary
+from claimeval.statistics.formatting import interval, percent
 
 LOST = 0.01
 """Shares of lost samples and of ungrounded claims above this are said; `--max-missing` has the same default."""
@@ -58,7 +59,7 @@ def _same_family(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Cauti
 
 
 def _lost(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
-    found = [f"{name} {m.failure_rate:.1%}{_between(m)}" for name, m in metrics.items() if m.failure_rate > LOST]
+    found = [f"{name} {percent(m.failure_rate)}{_between(m)}" for name, m in metrics.items() if m.failure_rate > LOST]
     if found:
         yield Caution(kind="missing", text=f"Samples or claims were lost to failures: {', '.join(found)}.")
 
@@ -90,4 +91,4 @@ def _ties(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
 
 
 def _between(metric: MetricSummary) -> str:
-    return f" (bounds {metric.bounds[0]:.2f} to {metric.bounds[1]:.2f})" if metric.bounds else ""
+    return f" (bounds {interval(metric.bounds)})" if metric.bounds else ""

@@ -14,6 +14,7 @@ from claimeval.report.facts import Comparison, Facts, MetricComparison
 from claimeval.report.visible import visible
 from claimeval.scoring import MetricSummary
 from claimeval.side_scores import SideMetric
+from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
 
 WORST = 5
 FLIPS = 10
@@ -104,12 +105,12 @@ def _list(entries: Iterable[str], heading: str) -> str:
 def _row(name: str, found: MetricSummary) -> Sequence[str]:
     return (
         code(name),
-        _number(found.mean),
-        _range(found.ci),
+        decimal(found.mean),
+        interval(found.ci),
         str(found.n),
         _reasons(found.missing),
         _counted(found),
-        _range(found.bounds),
+        interval(found.bounds),
     )
 
 
@@ -127,11 +128,11 @@ def _side(kind: str, name: str, found: SideMetric) -> Sequence[str]:
     return (
         code(name) + unit,
         kind,
-        _number(found.mean),
-        _range(found.ci),
+        decimal(found.mean),
+        interval(found.ci),
         str(found.n),
         missing,
-        _range(found.bounds),
+        interval(found.bounds),
     )
 
 
@@ -144,14 +145,13 @@ def _orders(found: OrderEffects) -> str:
 
 def _difference(metric: MetricComparison) -> Sequence[str]:
     difference = metric.difference
-    ends = None if difference.low is None or difference.high is None else (difference.low, difference.high)
     return (
         code(metric.metric),
-        _number(metric.a),
-        _number(metric.b),
-        "-" if difference.value is None else f"{difference.value:+.3f}",
-        "-" if ends is None else f"{ends[0]:+.3f} to {ends[1]:+.3f}",
-        _number(metric.p_adjusted),
+        decimal(metric.a),
+        decimal(metric.b),
+        signed(difference.value),
+        signed_interval((difference.low, difference.high)),
+        p_value(metric.p_adjusted),
         f"{metric.higher}, {metric.lower}",
         str(metric.n),
     )
@@ -159,14 +159,6 @@ def _difference(metric: MetricComparison) -> Sequence[str]:
 
 def _reasons(missing: dict[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in missing.items()) or "none"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _range(ends: tuple[float, float] | None) -> str:
-    return "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
 
 
 def _footer(facts: Facts) -> str:

@@ -20,6 +20,7 @@ from claimeval.report.requests import Literals, Packed, Rebuilder, pack
 from claimeval.report.rows import row
 from claimeval.report.visible import visible
 from claimeval.run import load_manifest, to_line
+from claimeval.statistics.formatting import decimal, interval
 
 
 def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
@@ -115,12 +116,8 @@ def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) ->
 def _table(facts: Facts) -> str:
     """The means as a plain table, for a browser that runs no script."""
     rows = "".join(
-        f"<tr><th>{html.escape(visible(name))}</th><td>{_number(metric.mean)}</td>"
-        f"<td>{' to '.join(map(_number, metric.ci)) if metric.ci else '-'}</td><td>{metric.n}</td></tr>"
+        f"<tr><th>{html.escape(visible(name))}</th><td>{decimal(metric.mean)}</td>"
+        f"<td>{interval(metric.ci)}</td><td>{metric.n}</td></tr>"
         for name, metric in facts.summary.metrics.items()
     )
     return f"<table><tr><th>metric</th><th>mean</th><th>95 % interval</th><th>samples</th></tr>{rows}</table>"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

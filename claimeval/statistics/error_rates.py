@@ -10,6 +10,7 @@ from claimeval.errors import UsageError
 from claimeval.statistics.clusters import cluster_sums, clustered_error
 from claimeval.statistics.correction import Correction
 from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.quantiles import critical_value
 
@@ -92,8 +93,8 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
     lowest = q0 + q1 - 1 - z * math.sqrt(noise0 + noise1)
     if edge <= 0 or lowest <= 0:
         reason = (
-            f"the labels cannot tell the judge from chance: sensitivity {sensitivity.share:.2f} + specificity "
-            f"{specificity.share:.2f} - 1 = {edge:.2f}, lower end {lowest:.2f}"
+            f"the labels cannot tell the judge from chance: sensitivity {decimal(sensitivity.share, 2)} + specificity "
+            f"{decimal(specificity.share, 2)} - 1 = {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
         )
         return Estimate(None, None, None, observations, "none", level=level, undefined_because=reason)
     theta = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))

@@ -98,7 +98,7 @@ def test_ratings_lost_to_failures_are_holes_and_fail_the_gate(
     command = ("answers", data, "-j", f"openai:m@{server.url}", "-o", "out", "--json")
     done = claimeval(*command)
     assert done.returncode == 1
-    assert "25.0% of the scores were lost" in done.stderr
+    assert "25.0 % of the scores were lost" in done.stderr
     found = json.loads(done.stdout)["metrics"]["answer_correct"]
     assert (found["mean"], found["missing"]) == (None, {"unparsable": 3, "missing_input": 1})
     assert claimeval(*command, "--max-missing", "0.5").returncode == 0

@@ -109,7 +109,7 @@ def test_a_lost_share_over_the_gate_exits_with_one(claimeval: Run, data: Path, s
     server = start_server(judge=answer)
     done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", OPENAI_API_KEY="k")
     assert done.returncode == 1
-    assert "25.0% of the pairs were lost" in done.stderr
+    assert "25.0 % of the pairs were lost" in done.stderr
 
 
 def test_a_cap_stops_resumably_and_leaves_no_qrels(claimeval: Run, data: Path, start_server: StartServer) -> None:

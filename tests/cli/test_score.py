@@ -98,7 +98,7 @@ def test_claims_lost_to_failures_fail_the_run_unless_allowed(
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
     done = claimeval(*options)
     assert done.returncode == 1
-    assert "lost 33.3% of samples or claims to failures" in done.stderr
+    assert "lost 33.3 % of samples or claims to failures" in done.stderr
     assert claimeval(*options, "--max-missing", "0.5").returncode == 0
 
 

@@ -53,7 +53,7 @@ def test_scores_of_words_are_tracked_too_and_the_table_fits(claimeval: Run, runs
     done = claimeval("track", "a", "b", "-m", "k_precision,faithfulness")
     assert done.returncode == 0, done.stderr
     assert "k_precision" in done.stdout
-    assert "b moved most: bad 0.50 to 0.75" in done.stdout
+    assert "b moved most: bad 0.500 to 0.750" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if "moved" not in line and " to " not in line[:20])
 
 

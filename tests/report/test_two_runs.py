@@ -99,7 +99,7 @@ def test_the_list_begins_with_the_samples_that_changed(browser: Browser, tmp_pat
     page = forms.write(b, "html", compared=a)
     browser.open(page, "#/samples")
     assert browser.texts(".row-id") == ["t0", "t1", "t2"]
-    assert browser.line(".row-value.focus") == "faithfulness 1.00 ↘ 0.33"
+    assert browser.line(".row-value.focus") == "faithfulness 1.000 ↘ 0.333"
     browser.open(page, "#/samples?show=flipped")
     assert browser.texts(".row-id") == ["t0"]
 

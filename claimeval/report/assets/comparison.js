@@ -70,7 +70,7 @@ function differenceTable(metrics, reach) {
     ["b", "num"],
     ["b − a", "num"],
     ["95 % interval"],
-    ["p", "num", test],
+    ["p (Holm)", "num", test],
     ["higher, lower in b", "num"],
     ["n", "num"],
   ];
@@ -93,17 +93,9 @@ function differenceTable(metrics, reach) {
             "td",
             null,
             differencePlot(m.difference, reach, m.metric),
-            el(
-              "span",
-              { class: "small" },
-              m.difference.low === null ? "–" : `${signed(m.difference.low)} to ${signed(m.difference.high)}`,
-            ),
+            el("span", { class: "small" }, signedRange([m.difference.low, m.difference.high])),
           ),
-          el(
-            "td",
-            { class: "num" },
-            m.p_adjusted === null ? "–" : m.p_adjusted < 0.001 ? "< 0.001" : number(m.p_adjusted),
-          ),
+          el("td", { class: "num" }, pValue(m.p_adjusted)),
           el("td", { class: "num" }, `${m.higher}, ${m.lower}`),
           el(
             "td",

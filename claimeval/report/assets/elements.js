@@ -25,25 +25,34 @@ function plural(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
 
+// Numbers read as in the terminal and in Markdown (claimeval/statistics/formatting.py): toFixed rounds halves away from
+// zero, on the exact value. Nothing is shown as -0.
 function number(value, digits = 3) {
-  return value === null || value === undefined ? "–" : value.toFixed(digits);
+  if (value === null || value === undefined) return "–";
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? (0).toFixed(digits) : text;
 }
 
 function signed(value, digits = 3) {
   if (value === null || value === undefined) return "–";
-  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`;
+  const size = number(Math.abs(value), digits);
+  return Number(size) === 0 ? size : `${value > 0 ? "+" : "−"}${size}`;
 }
 
 function percent(share) {
-  if (share === null || share === undefined) return "–";
-  const rounded = Math.round(share * 100);
-  return share > 0 && share < 1 && (rounded === 0 || rounded === 100)
-    ? `${(share * 100).toFixed(1)} %`
-    : `${rounded} %`;
+  return share === null || share === undefined ? "–" : `${number(100 * share, 1)} %`;
 }
 
-function range(ends, digits = 2) {
-  return ends && ends[0] !== null ? `${ends[0].toFixed(digits)} to ${ends[1].toFixed(digits)}` : "–";
+function range(ends, digits = 2, write = number) {
+  return ends && ends.every((end) => end !== null) ? ends.map((end) => write(end, digits)).join(" to ") : "–";
+}
+
+function signedRange(ends) {
+  return range(ends, 2, signed);
+}
+
+function pValue(p) {
+  return p !== null && p < 0.001 ? "< 0.001" : number(p);
 }
 
 // Something wide, in a frame that scrolls sideways and can be reached with the keyboard; `heading` is the id of its name.

@@ -62,17 +62,9 @@ function metricSection(metric, i) {
               "td",
               { class: "num strong" },
               signed(cell.difference),
-              el(
-                "span",
-                { class: "quiet small below" },
-                low === null ? "–" : `${signed(low, 2)} to ${signed(high, 2)}`,
-              ),
+              el("span", { class: "quiet small below" }, signedRange([low, high])),
             ),
-            el(
-              "td",
-              { class: "num" },
-              cell.p_holm === null ? "–" : cell.p_holm < 0.001 ? "< 0.001" : number(cell.p_holm),
-            ),
+            el("td", { class: "num" }, pValue(cell.p_holm)),
           ],
     );
   };
@@ -104,7 +96,7 @@ function costSection() {
       arm.calls.toLocaleString("en"),
       `${arm.prompt_tokens.toLocaleString("en")} + ${arm.completion_tokens.toLocaleString("en")}`,
       arm.cost === null ? "unknown" : `$${arm.cost.toFixed(2)}`,
-      arm.median_latency === null ? "–" : `${arm.median_latency.toFixed(2)} s`,
+      arm.median_latency === null ? "–" : `${number(arm.median_latency, 2)} s`,
     ];
     return el(
       "tr",

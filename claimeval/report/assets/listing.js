@@ -221,7 +221,7 @@ function rowValue(row, i) {
   const one = (cell) =>
     cell.value === null
       ? el("span", { class: "quiet", title: reasonInWords(cell.because) }, "–")
-      : number(cell.value, 2);
+      : number(cell.value);
   if (!row.other) return one(row.cells[i]);
   const [a, b] = [row.cells[i], row.other.cells[i]];
   const direction =

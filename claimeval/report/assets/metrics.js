@@ -61,7 +61,7 @@ function metricNumbers(summary) {
     ["micro mean", number(summary.micro), "supported claims of all judged claims"],
     [
       "bounds",
-      range(summary.bounds, 3),
+      range(summary.bounds),
       "the mean if everything unassessed were unsupported, and if it were supported",
     ],
     ["judged claims", `${summary.judged} of ${summary.claims}`, "claims with a label"],

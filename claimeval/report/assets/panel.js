@@ -12,8 +12,8 @@ function panelSection(facts, run) {
     ],
     ["divided without a majority", panel.ties.toLocaleString("en"), "such claims have no label"],
     panel.no_quorum ? ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"] : null,
-    ["Krippendorff's alpha", number(panel.alpha, 2), "agreement beyond chance; 1 is full agreement"],
-    ["Gwet's AC1", number(panel.ac1, 2), "the same, steadier where one label is frequent"],
+    ["Krippendorff's alpha", number(panel.alpha), "agreement beyond chance; 1 is full agreement"],
+    ["Gwet's AC1", number(panel.ac1), "the same, steadier where one label is frequent"],
   ].filter(Boolean);
   return el(
     "section",
@@ -43,7 +43,7 @@ function pairTable(panel, short) {
       null,
       el("th", { scope: "row" }, name(first), " and ", name(second)),
       el("td", { class: "num" }, percent(raw)),
-      el("td", { class: "num" }, number(kappa, 2)),
+      el("td", { class: "num" }, number(kappa)),
       el("td", { class: "num" }, claims.toLocaleString("en")),
     );
   return el(
@@ -81,7 +81,7 @@ function preferenceTable({ self_preference: preferences }) {
       null,
       el("th", { scope: "row" }, data(family), " on ", data(metric)),
       el("td", { class: "num" }, signed(value)),
-      el("td", { class: "num" }, ci ? `${signed(ci[0])} to ${signed(ci[1])}` : data(because ?? "–")),
+      el("td", { class: "num" }, ci ? signedRange(ci) : data(because ?? "–")),
       el("td", { class: "num" }, String(samples)),
     );
   return el(

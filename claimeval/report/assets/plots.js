@@ -132,7 +132,7 @@ function differencePlot({ value, low, high }, reach, name) {
   const said =
     value === null
       ? `${name}: no difference can be told`
-      : `${name}: ${signed(value)}, 95 % interval ${signed(low)} to ${signed(high)}`;
+      : `${name}: ${signed(value)}, 95 % interval ${signedRange([low, high])}`;
   return svg(
     "svg",
     { class: "plot", viewBox: "0 0 300 26", role: "img", "aria-label": said },
@@ -177,7 +177,7 @@ function rankPlot(ranks) {
       svg(
         "text",
         { class: "tick", x: x + (step - 8) / 2, y: top - 3, "text-anchor": "middle" },
-        percent(facts.cited / facts.samples).replace(" ", ""),
+        `${Math.round((100 * facts.cited) / facts.samples)}%`,
       ),
       svg(
         "text",

@@ -1,0 +1,129 @@
+"""One number, one text: the terminal, Markdown, the page with and without its script, and the page of an experiment."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from claimeval.cli.comparing import compare_and_tell
+from claimeval.cli.table import print_run
+from claimeval.cli.tracks import track_and_tell
+from claimeval.experiments import printing
+from claimeval.experiments.results import ArmResult, Cell, Table
+from claimeval.records import Document
+from claimeval.report import forms
+from claimeval.run import load_manifest, load_summary
+from claimeval.statistics.formatting import decimal, p_value, percent, signed
+from tests.report.conftest import Browser
+from tests.report.runs import TOWER, make
+
+SENTENCES = [f"Room {letter} is large." for letter in "ABCDEFGHIJKLMNOP"]
+SIXTEEN = TOWER.model_copy(
+    update={"answer": " ".join(SENTENCES), "contexts": (Document(id="guide", text="The rooms are large."),)}
+)
+NINE = dict.fromkeys(SENTENCES[9:], "not_found")
+"""Nine of sixteen claims are supported: faithfulness .5625, half-way between .562 and .563."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("run") / "nine", [SIXTEEN], {"strict": NINE}, metrics=["faithfulness"])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Twelve samples at .5625 and at 1: each of 2^12 sign patterns but two is less extreme, p = 2 / 4096."""
+    folder = tmp_path_factory.mktemp("runs")
+    samples = [SIXTEEN.model_copy(update={"id": f"s{i}", "question": f"Question {i}?"}) for i in range(12)]
+    return (
+        make(folder / "nine", samples, {"strict": NINE}, metrics=["faithfulness"]),
+        make(folder / "all", samples, {"kind": {}}, metrics=["faithfulness"]),
+    )
+
+
+def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_script(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_run(run, load_manifest(run), load_summary(run), 1)
+    forms.write(run, "md", tmp_path / "run.md")
+    forms.write(run, "html", tmp_path / "run.html")
+    plain_table = (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]
+    for text in (capsys.readouterr().out, (tmp_path / "run.md").read_text(), plain_table):
+        assert "0.563" in text
+        assert "0.562" not in text
+
+
+@pytest.mark.browser
+def test_a_mean_half_way_reads_the_same_on_the_page(run: Path, tmp_path: Path, browser: Browser) -> None:
+    forms.write(run, "html", tmp_path / "run.html")
+    browser.open(tmp_path / "run.html")
+    assert browser.line(".mean-value") == "0.563"
+
+
+def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forms.write(runs[0], "md", tmp_path / "two.md", compared=runs[1])
+    compare_and_tell(*runs, shown=0, out=None, as_json=False)
+    compared = capsys.readouterr().out
+    track_and_tell(runs, (), moved=0, as_json=False)
+    tracked = capsys.readouterr().out
+    for text in (compared, tracked, (tmp_path / "two.md").read_text()):
+        assert "0.563" in text
+        assert "+0.438" in text  # .4375 is half-way too
+        assert "< 0.001" in text
+
+
+@pytest.mark.browser
+def test_the_page_of_two_runs_says_the_same(runs: tuple[Path, Path], tmp_path: Path, browser: Browser) -> None:
+    forms.write(runs[0], "html", tmp_path / "two.html", compared=runs[1])
+    browser.open(tmp_path / "two.html")
+    line = browser.line(".differences tbody tr")
+    assert "0.563 1.000 +0.438" in line
+    assert "< 0.001" in line
+
+
+@pytest.mark.browser
+def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path, browser: Browser) -> None:
+    base = ArmResult(
+        name="plain",
+        run="plain",
+        metrics={"faithfulness": Cell(mean=0.5625, ci=(0.545, 0.875), n=16)},
+        claims=16,
+        unassessed_rate=0.125,
+        parse_failure_rate=0.0625,
+        flips=0,
+        calls=1,
+        new_calls=1,
+        prompt_tokens=1,
+        completion_tokens=1,
+        cost=0.0,
+        median_latency=0.125,
+    )
+    cell = Cell(mean=1.0, ci=None, n=16, difference=0.4375, difference_ci=(-0.125, 0.875), p_value=0.0, p_holm=0.0)
+    arm = base.model_copy(update={"name": "kind", "metrics": {"faithfulness": cell}})
+    printing.write(tmp_path, Table(data="d.jsonl", baseline="plain", samples=16, arms=(base, arm)), [])
+    markdown = (tmp_path / "experiment.md").read_text()
+    forms.write(tmp_path, "html", tmp_path / "experiment.html")
+    browser.open(tmp_path / "experiment.html")
+    page = " ".join(browser.texts("main")).replace("−", "-")
+    for text in (markdown, page):
+        for number in ("0.563", "0.55 to 0.88", "+0.438", "-0.13 to +0.88", "< 0.001", "12.5 %", "6.3 %", "0.13"):
+            assert number in text
+
+
+@pytest.mark.browser
+def test_the_script_rounds_every_number_as_python_does(run: Path, tmp_path: Path, browser: Browser) -> None:
+    forms.write(run, "html", tmp_path / "run.html")
+    browser.open(tmp_path / "run.html")
+    values = sorted({k / n for n in range(1, 129) for k in range(n + 1)} | {k / 2000 for k in range(2001)})
+    values += [-value for value in values]
+    found = browser.run(
+        "return arguments[0].map((v) => [number(v), number(v, 2), signed(v), percent(v), pValue(Math.abs(v))])", values
+    )
+    expected = [[decimal(v), decimal(v, 2), signed(v).replace("-", "−"), percent(v), p_value(abs(v))] for v in values]
+    assert isinstance(found, list)
+    differing = [(v, a, b) for v, a, b in zip(values, found, expected, strict=True) if a != b]
+    assert list(itertools.islice(differing, 5)) == []
