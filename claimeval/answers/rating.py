@@ -212,7 +212,7 @@ class _Row:
     def _put(self, name: str, value: float | None, vote: Assessment) -> None:
         self.scores[name] = value
         if value is None:
-            self.undefined[name] = str(vote.unassessed_because)
+            self.undefined[name] = vote.unassessed_because or "tie"
             self.bounds[name] = (0.0, 1.0)
 
     def lack(self, names: Sequence[str], because: Reason) -> None:

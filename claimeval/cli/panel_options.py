@@ -13,8 +13,9 @@ PANEL = "Panel"
 Vote = Annotated[
     str | None,
     typer.Option(
-        help="How the verdicts of several judges become a label: `majority` (unless said), `unanimous`, `any` (one "
-        "judge who finds support is enough), `median`, `mean` (of probabilities), `weighted`, `dawid_skene`.",
+        help="How the verdicts of several judges become a label (first supported or not, then which of the other "
+        "labels): `majority` (unless said), `unanimous`, `any` (one judge who finds support is enough), "
+        "`median`, `mean` (of probabilities), `weighted`, `dawid_skene`.",
         rich_help_panel=PANEL,
         show_default=False,
     ),
@@ -22,8 +23,8 @@ Vote = Annotated[
 Tie = Annotated[
     str | None,
     typer.Option(
-        help="What a tie comes to: `abstain` (no label; unless said), `conservative` (the least favourable of the tied "
-        "labels), or the name of the judge who decides.",
+        help="What a tie comes to: `abstain` (no label; unless said), `conservative` (not supported; the lowest of "
+        "tied grades), or the name of the judge who decides.",
         rich_help_panel=PANEL,
         show_default=False,
     ),

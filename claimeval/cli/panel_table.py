@@ -99,7 +99,7 @@ def _preferences(panel: PanelSummary) -> Iterator[str]:
 
 
 def _rules(panel: Panel, judges: int) -> str:
-    ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties go to the least favourable label"}
+    ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
     if judges > 1:
         parts.append(f"quorum {panel.needed(judges)}")

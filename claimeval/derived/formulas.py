@@ -160,9 +160,10 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
 
     def found(m: Matrix) -> Found:
         importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims("reference"))
-        support = m.support("reference", "answer")
         if strict:
-            support = [None if s is None else float(s == 1) for s in support]
+            support = [None if s is None else float(s) for s in m.labelled("reference", "answer")]
+        else:
+            support = m.support("reference", "answer")
         weights = [(okay, vital) if v is None else (vital, vital) if v else (okay, okay) for v in importance]
         rows = [(w, s) for w, s in zip(weights, support, strict=True) if max(w)]
         judged = [(low, s) for (low, high), s in rows if low == high and s is not None]

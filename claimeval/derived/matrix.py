@@ -69,7 +69,10 @@ class Matrix(NamedTuple):
         return self._labelled(of, Evidence(part=against), label)
 
     def support(self, of: Part, against: Part) -> list[float | None]:
-        """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none."""
+        """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none.
+
+        Not known where the judges are divided between a half and nothing.
+        """
         column = self.columns.get((of, Evidence(part=against)), {})
         return [_support(column.get(claim.id)) for claim in self.claims(of)]
 
@@ -108,7 +111,7 @@ class Matrix(NamedTuple):
         wanted: Sequence[tuple[Part, Part]] = tuple(needs)
         for (of, evidence), column in self.columns.items():
             if (of, evidence.part) in wanted:
-                yield from (a.unassessed_because for a in column.values() if a.unassessed_because)
+                yield from (a.unassessed_because or "tie" for a in column.values() if _support(a) is None)
 
     def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
         column = self.columns.get((of, evidence), {})
@@ -121,4 +124,8 @@ def _support(assessment: Assessment | None) -> float | None:
         return None
     if assessment.label == "supported":
         return 1.0
-    return 0.5 if assessment.grade else 0.0
+    grades = [v.grade for v in assessment.verdicts if v.grade is not None]
+    if assessment.grade is not None or not grades:
+        return 0.5 if assessment.grade else 0.0
+    partial = {grade > 0 for grade in grades}
+    return None if len(partial) > 1 else 0.5 * partial.pop()

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from claimeval.errors import UsageError, unknown
 from claimeval.records import Label, Record
-from claimeval.scales import Grades
+from claimeval.scales import VALUES, Grades
 
 Vote = Literal["majority", "unanimous", "any", "median", "mean", "weighted", "dawid_skene"]
 """The voting rules; `votes.py` has a function for each."""
@@ -30,7 +30,8 @@ class Panel(Record):
 
     vote: Vote = "majority"
     tie: str = ABSTAIN
-    """`abstain`: no label; `conservative`: the least favourable of the tied labels; else the judge who decides."""
+    """`abstain`: no label; `conservative`: not supported, or the lowest of the tied grades; else the judge who
+    decides."""
     quorum: int | None = Field(default=None, ge=1)
     """Judges that must have given a label; None for more than half of those who may vote."""
     weights: dict[str, float] = Field(default_factory=dict)
@@ -38,8 +39,8 @@ class Panel(Record):
     replicates: int = Field(default=1, ge=1)
     """How often each judge is asked each question; the verdicts of one judge become its one vote by majority."""
     escalate: int | None = Field(default=None, ge=2)
-    """Only the first so many judges are asked about every claim, the others about claims on which these are not
-    of one mind. None: all are asked about everything."""
+    """Only the first so many judges are asked about every claim, the others about claims to which these do
+    not give the same value. None: all are asked about everything."""
     per_document: bool = False
     """Claims are assessed against each document of a set alone, and those that no single document supports against all
     of them together."""
@@ -89,6 +90,17 @@ class Panel(Record):
     def choices(self) -> tuple[Label | int, ...]:
         """What can be voted for, least favourable first."""
         return self.grades.steps if self.grades else self.labels
+
+    def supports(self, choice: Label | int) -> bool:
+        """Whether a score counts the choice as supported."""
+        if isinstance(choice, int):
+            assert self.grades is not None, "grades are voted for on a scale of grades only"
+            choice = self.grades.label(choice)
+        return VALUES[choice] == 1.0
+
+    def value(self, choice: Label | int) -> float:
+        """What the first vote is on: a grade counts what it says, a label what it counts in a score."""
+        return float(choice if isinstance(choice, int) else VALUES[choice])
 
 
 def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:

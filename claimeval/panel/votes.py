@@ -1,20 +1,21 @@
-"""The voting rules: ballots -> the choices in first place. One winner is the label, several are a tie.
+"""The voting rules: ballots -> the choices in first place.
 
-Every rule sees only ballots with a choice, at least one. A new rule is a function and a row in `VOTES`.
+The first vote is on what a score counts: supported against all other labels together, or the grade. The second is
+among the labels of the winning value. Winners of one value are no tie; `voting.py` chooses among them.
+
+Every rule sees only ballots with a choice, two different ones at least. A new rule is a function and a row in `VOTES`.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from claimeval.panel.ballots import Ballot, Choice
+from claimeval.panel.ballots import EQUAL, Ballot, Choice, Winners, leading
 from claimeval.panel.learning import ErrorRates
 from claimeval.panel.settings import Panel, Vote
-
-_EQUAL = 1e-9
 
 
 class Known(NamedTuple):
@@ -25,18 +26,21 @@ class Known(NamedTuple):
     """The error rates of the judges, learned from the whole run, for `dawid_skene`."""
 
 
-Winners = tuple[Choice, ...]
 Rule = Callable[[Sequence[Ballot], Known], Winners]
 
 
 def majority(ballots: Sequence[Ballot], known: Known) -> Winners:
-    """The choice with the most votes; it need not have more than half."""
-    return _best(Counter(ballot.choice for ballot in ballots if ballot.choice is not None))
+    """The value with the most votes, then the label; neither need have more than half."""
+    return leading(Counter(_choices(ballots)), known.panel)
 
 
 def unanimous(ballots: Sequence[Ballot], known: Known) -> Winners:
-    """The choice of all; anything else is a tie of all that was said."""
-    return tuple({ballot.choice: None for ballot in ballots if ballot.choice is not None})
+    """The value of all, and the most frequent label; where values differ, a tie of all that was said."""
+    said = Counter(_choices(ballots))
+    if known.panel.grades:
+        return tuple(said)
+    others = _not_supported(said, known.panel)
+    return others if "supported" not in said else (*others, "supported")
 
 
 def any_(ballots: Sequence[Ballot], known: Known) -> Winners:
@@ -53,42 +57,44 @@ def median(ballots: Sequence[Ballot], known: Known) -> Winners:
 def mean(ballots: Sequence[Ballot], known: Known) -> Winners:
     """By the mean probability of "supported", or the mean grade.
 
-    A judge without a probability counts as 1 if it says supported, else as 0. Over one half is supported; under it
-    the more frequent of the other labels stands, `not_found` where they are equal. Exactly one half is a tie of the
-    two. A mean grade is rounded to the nearest step; half-way between two it is a tie of them.
+    A judge without a probability counts as 1 if it says supported, else as 0. Over one half is supported; under it,
+    and where nobody says supported, the most frequent of the other labels stands. Exactly one half is a tie. A mean
+    grade is rounded to the nearest step; half-way between two it is a tie of them.
     """
     if known.panel.grades:
         grades = [ballot.choice for ballot in ballots if isinstance(ballot.choice, int)]
         low, rest = divmod(sum(grades), len(grades))
         return (low, low + 1) if 2 * rest == len(grades) else (low + (2 * rest > len(grades)),)
+    said = Counter(_choices(ballots))
+    others = _not_supported(said, known.panel)
     average = math.fsum(_probability(ballot) for ballot in ballots) / len(ballots)
-    others: Counter[Choice] = Counter(b.choice for b in ballots if b.choice is not None and b.choice != "supported")
-    against = _best(others) if others else ()
-    other = against[0] if len(against) == 1 else "not_found"
-    if abs(average - 0.5) <= _EQUAL:
-        return other, "supported"
-    return ("supported",) if average > 0.5 else (other,)
+    if "supported" not in said or average < 0.5 - EQUAL:
+        return others
+    return (*others, "supported") if average <= 0.5 + EQUAL else ("supported",)
 
 
 def weighted(ballots: Sequence[Ballot], known: Known) -> Winners:
-    """The choice with the greatest sum of its judges' weights.
+    """The value with the greatest sum of its judges' weights, then the label.
 
-    A negative weight (a judge worse than chance) speaks for all other choices. Source: Nitzan & Paroush 1982.
+    A negative weight (a judge worse than chance) speaks for all other values. Source: Nitzan & Paroush 1982.
     """
     totals: dict[Choice, float] = dict.fromkeys(known.panel.choices, 0.0)
     for ballot in ballots:
         assert ballot.choice is not None, "rules see only ballots with a choice"
         totals[ballot.choice] += known.panel.weights[ballot.judge]
-    return _best(totals)
+    return leading(_open(totals, ballots, known.panel), known.panel)
 
 
 def dawid_skene(ballots: Sequence[Ballot], known: Known) -> Winners:
-    """The most probable truth, given how often each judge errs in which way over the whole run.
+    """The most probable value, given how often each judge errs in which way over the whole run, then the label.
 
     Source: Dawid & Skene 1979. It assumes that judges err independently.
     """
     assert known.rates is not None, "the rates are learned before the vote"
-    return _best(known.rates.evidence((ballot.judge, ballot.choice) for ballot in ballots))
+    evidence = known.rates.evidence((ballot.judge, ballot.choice) for ballot in ballots)
+    most = max(evidence.values())
+    likelihoods = {choice: math.exp(logarithm - most) for choice, logarithm in evidence.items()}
+    return leading(_open(likelihoods, ballots, known.panel), known.panel)
 
 
 VOTES: Mapping[Vote, Rule] = {
@@ -102,9 +108,19 @@ VOTES: Mapping[Vote, Rule] = {
 }
 
 
-def _best(totals: Mapping[Choice, float]) -> Winners:
-    most = max(totals.values())
-    return tuple(choice for choice, total in totals.items() if total >= most - _EQUAL)
+def _open(totals: Mapping[Choice, float], ballots: Sequence[Ballot], panel: Panel) -> dict[Choice, float]:
+    """The totals of what may win: nothing is supported, or not supported, that no judge finds so."""
+    sides = {panel.supports(choice) for choice in _choices(ballots)}
+    return {choice: total for choice, total in totals.items() if panel.supports(choice) in sides}
+
+
+def _not_supported(said: Mapping[Choice, float], panel: Panel) -> Winners:
+    """The labels in first place among those that are no support."""
+    return leading({choice: votes for choice, votes in said.items() if choice != "supported"}, panel)
+
+
+def _choices(ballots: Iterable[Ballot]) -> list[Choice]:
+    return [ballot.choice for ballot in ballots if ballot.choice is not None]
 
 
 def _places(ballots: Sequence[Ballot], known: Known) -> list[tuple[int, Choice]]:

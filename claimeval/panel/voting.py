@@ -1,15 +1,18 @@
-"""Ballots -> one label: quorum, vote, ties."""
+"""Ballots -> one label: quorum, vote, ties.
+
+What all judges count the same the panel counts so too, under every rule.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import NamedTuple
 
-from claimeval.panel.ballots import Ballot, Choice, cast, choice
+from claimeval.panel.ballots import Ballot, Choice, Winners, cast, choice, representative
 from claimeval.panel.learning import ErrorRates
 from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.panel.votes import VOTES, Known, Winners
+from claimeval.panel.votes import VOTES, Known
 from claimeval.records import ABSTAINED, Assessment, Evidence, Label, Reason, Verdict
 from claimeval.statistics import vote_entropy
 
@@ -27,10 +30,15 @@ def vote(
 ) -> Assessment:
     """The label that the verdicts of all judges on one claim come to.
 
+    The first vote is on the value, the second on the label (`votes.py`); only the first can tie, and the tie rule
+    resolves it. Of labels that are equal in the second, `not_found` stands. Grades in a tie that all count as
+    supported, or none of them, settle the label; the grade is left to the tie rule. Where all make one choice, it
+    stands under every rule.
+
     With no label at all the most frequent reason is given, the first judge's among equals. With fewer labels than the
-    quorum it is `no_quorum`, or the judges' own abstention where the quorum would be met with those who abstained. A
-    tie is resolved by the tie rule. `own_family` names the judges that are left out under `leave_own_family_out`;
-    `rates` are what `learn` found, for `dawid_skene`.
+    quorum it is `no_quorum`, or the judges' own abstention where the quorum would be met with those who abstained.
+    `own_family` names the judges that are left out under `leave_own_family_out`; `rates` are what `learn` found, for
+    `dawid_skene`.
     """
     if len(verdicts) == 1 and not own_family and not panel.grades:
         return _as_it_stands(claim_id, evidence, verdicts[0])
@@ -42,10 +50,21 @@ def vote(
         ]
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labelled, panel):
-        return _assessment(claim_id, evidence, verdicts, None, reason, ballots, panel)
-    winners = VOTES[panel.vote](labelled, Known(panel=panel, rates=rates)) if len(labelled) > 1 else _only(labelled)
+        return _assessment(claim_id, evidence, verdicts, _Outcome(None, None, reason), ballots, panel)
+    said = {ballot.choice for ballot in labelled if ballot.choice is not None}
+    winners = VOTES[panel.vote](labelled, Known(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
-    return _assessment(claim_id, evidence, verdicts, winner, "tie" if winner is None else None, ballots, panel)
+    label = _label(winners if winner is None else (winner,), panel)
+    return _assessment(claim_id, evidence, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
+
+
+class _Outcome(NamedTuple):
+    """What a vote comes to."""
+
+    label: Label | None
+    choice: Choice | None
+    """None without a label, and where a tie of grades settles the label alone."""
+    because: Reason | None
 
 
 def _as_it_stands(claim_id: str, evidence: Evidence, verdict: Verdict) -> Assessment:
@@ -61,9 +80,12 @@ def _as_it_stands(claim_id: str, evidence: Evidence, verdict: Verdict) -> Assess
 
 
 def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
-    """Whether these judges are not of one mind: two labels, or a judge without one."""
-    choices = {ballot.choice for ballot in cast(verdicts, panel)}
-    return len(choices) != 1 or None in choices
+    """Whether these judges are not of one mind: two values, or a judge without one.
+
+    Judges who differ only in which label of no support they give are of one mind: no score depends on it.
+    """
+    values = {None if b.choice is None else panel.value(b.choice) for b in cast(verdicts, panel)}
+    return len(values) != 1 or None in values
 
 
 def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel) -> Reason | None:
@@ -78,26 +100,25 @@ def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel
     return Counter(honest).most_common(1)[0][0] if len(labelled) + len(honest) >= needed else "no_quorum"
 
 
-def _only(labelled: Sequence[Ballot]) -> Winners:
-    assert labelled[0].choice is not None, "a labelled ballot has a choice"
-    return (labelled[0].choice,)
-
-
 def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> Choice | None:
-    """The tie rule's choice among the winners, None where it has none."""
-    if panel.tie == ABSTAIN:
-        return None
+    """The choice among several winners, None where they differ in value and the tie rule has no choice."""
+    left: Sequence[Choice] = winners
     if panel.tie == CONSERVATIVE:
-        return min(winners, key=panel.choices.index)
-    return next((b.choice for b in labelled if b.judge == panel.tie and b.choice in winners), None)
+        least = min(panel.value(winner) for winner in winners)
+        left = [winner for winner in winners if panel.value(winner) == least]
+    elif panel.tie != ABSTAIN:
+        for own in (ballot.choice for ballot in labelled if ballot.judge == panel.tie and ballot.choice is not None):
+            if own in winners:
+                return own
+            left = [winner for winner in winners if panel.value(winner) == panel.value(own)] or winners
+    return representative(left, panel) if len({panel.value(winner) for winner in left}) == 1 else None
 
 
 def _assessment(
     claim_id: str,
     evidence: Evidence,
     verdicts: Sequence[Verdict],
-    winner: Choice | None,
-    reason: Reason | None,
+    outcome: _Outcome,
     ballots: Sequence[Ballot],
     panel: Panel,
 ) -> Assessment:
@@ -109,20 +130,21 @@ def _assessment(
         claim_id=claim_id,
         evidence=evidence,
         verdicts=tuple(verdicts),
-        label=_label(winner, panel),
-        grade=winner if isinstance(winner, int) else None,
-        unassessed_because=reason,
-        agreement=_share(winner, labelled) if winner is not None and len(labelled) > 1 else None,
+        label=outcome.label or "unassessed",
+        grade=outcome.choice if isinstance(outcome.choice, int) else None,
+        unassessed_because=outcome.because,
+        agreement=_share(outcome.choice, labelled) if outcome.choice is not None and len(labelled) > 1 else None,
         probability=None if panel.grades else _probability(ballots, several=several),
         entropy=vote_entropy(votes) if several else None,
     )
 
 
-def _label(winner: Choice | None, panel: Panel) -> Label | Literal["unassessed"]:
-    if isinstance(winner, int):
-        assert panel.grades, "only a panel with grades votes for them"
-        return panel.grades.label(winner)
-    return winner or "unassessed"
+def _label(winners: Winners, panel: Panel) -> Label | None:
+    """What the winners have in common, None where it is nothing."""
+    labels = {panel.grades.label(w) if isinstance(w, int) and panel.grades else w for w in winners}
+    (label, *others) = labels
+    assert not isinstance(label, int), "only a panel with grades votes for them"
+    return None if others else label
 
 
 def _share(winner: Choice, labelled: Sequence[Ballot]) -> float:

@@ -81,7 +81,7 @@ def _graded(
         query=query,
         document=document.id,
         grade=vote.grade,
-        ungraded_because=vote.unassessed_because,
+        ungraded_because=vote.unassessed_because or ("tie" if vote.grade is None else None),
         agreement=vote.agreement,
         verdicts=mine,
         calls=tuple(call for call in calls if call.claim_ids[0] == document.id),

@@ -58,7 +58,7 @@ def test_labels_find_claims_by_id_text_and_place() -> None:
     joined = join([ONE], JUDGES, Panel(), labels)
     assert joined.human == ["supported", "not_found", "contradicted"]
     assert joined.raters["a"] == ["supported", "supported", "contradicted"]
-    assert joined.raters["panel"] == ["supported", None, None]
+    assert joined.raters["panel"] == ["supported", None, "not_found"]
     assert joined.unmatched == 0
 
 
@@ -202,8 +202,8 @@ def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:
     labels = [
         label(said, claim_id=f"answer-{i}") for i, said in enumerate(["supported", "not_found", "contradicted"], 1)
     ]
-    found = weights(join([ONE], JUDGES, Panel(), labels), Panel())
+    found = weights(join([ONE], JUDGES, Panel(), labels), Panel())  # a says + + -, b says + 0 0: 2 and 3 of 3
     assert found == {
-        "a": pytest.approx(math.log(2 * (3 / 5) / (2 / 5))),
-        "b": pytest.approx(math.log(2 * (3 / 5) / (2 / 5))),
+        "a": pytest.approx(math.log((3 / 5) / (2 / 5))),
+        "b": pytest.approx(math.log((4 / 5) / (1 / 5))),
     }

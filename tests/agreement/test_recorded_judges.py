@@ -151,8 +151,9 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
             assert rater.weighted_kappa is not None
             values = rater.kappa_of_labels.value, rater.weighted_kappa.value
             assert values == pytest.approx(GRADES[rater.rater], abs=1e-9)
-    assert found.summary.panel is not None
-    assert found.summary.panel.ties > 0
+    ungraded = [a for r in read_results(tmp_path / "run") for a in r.assessments if a.grade is None]
+    assert ungraded
+    assert {a.label for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
     panel = rejudge(tmp_path / "run", vote="median")
     assert panel.summary.panel is not None
     assert (panel.summary.panel.ties, panel.summary.panel.claims) == (0, 2623)

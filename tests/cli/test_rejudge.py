@@ -46,7 +46,7 @@ def test_a_panel_shows_its_members_its_rules_and_its_kin(
     done = claimeval("score", data, *judges, "-m", "faithfulness", "--tie", "conservative", "--out", "a")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "Panel of 2: majority vote, ties go to the least favourable label, quorum 2" in said
+    assert "Panel of 2: majority vote, ties are not supported, quorum 2" in said
     assert "openai:gpt-4 0.750" in said
     assert "mistral:small 0.875" in said
     assert "Caution: openai:gpt-4 is of the family that wrote 3 of the 3 answers (openai)" in said

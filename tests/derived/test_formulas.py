@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from claimeval import panel
 from claimeval.derived import GROUPS, scores
 from claimeval.derived.matrix import Matrix
 from claimeval.importing import import_judged, open_file
-from claimeval.records import Score
+from claimeval.panel import Panel
+from claimeval.records import Evidence, Score
 from claimeval.run import read_results
+from claimeval.scales import PARTIAL
 from tests.derived.matrices import matrix
+from tests.panel.test_voting import verdicts
 from tests.shared_data import shared_data
 
 
@@ -158,6 +162,20 @@ def test_undefined_is_none_with_the_reason(name: str, rows: dict[str, object], r
 )
 def test_nuggets(name: str, value: float) -> None:
     assert one(name, q="spnsn", vital="sssnn").value == pytest.approx(value)
+
+
+def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_counts() -> None:
+    """Of two claims one is supported; of the other one judge says partial support and one says none."""
+    m = matrix(q="sn", vital="ss")
+    split = panel.vote(
+        "reference-1", Evidence(part="answer"), verdicts("00", grade=[0, 1]), Panel(grades=PARTIAL.grades)
+    )
+    m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
+    found = {score.metric: score for score in scores(["nugget_all", "nugget_all_strict"], m)}
+    assert (split.label, split.grade) == ("not_found", None)
+    assert found["nugget_all"].value == 1.0
+    assert found["nugget_all"].bounds == (0.5, 1.0)
+    assert found["nugget_all_strict"].value == 0.5
 
 
 @pytest.mark.parametrize(

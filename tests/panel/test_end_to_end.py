@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 
+import pytest
 from rich.console import Console
 
 import claimeval as ce
@@ -15,6 +16,7 @@ from claimeval.report.cautions import cautions
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.loopback import Faults, Options
+from tests.loopback.judge import Body, Reply
 from tests.shared_data import shared_data
 
 ANSWERED = 4
@@ -60,9 +62,30 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
 
 
 def expected(verdicts: tuple[Verdict, ...]) -> str:
-    """Two of three must have spoken, and the more frequent label stands; nobody's silence is a no."""
+    """Two of three must have spoken, and more find support than not, or fewer; nobody's silence is a no."""
     said = Counter(verdict.label for verdict in verdicts if verdict.label != "unassessed")
-    ranked = said.most_common()
-    if said.total() < 2 or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+    supported, others = said["supported"], said["contradicted"] + said["not_found"]
+    if said.total() < 2 or supported == others:
         return "unassessed"
-    return ranked[0][0]
+    return "supported" if supported > others else "contradicted" if said["contradicted"] > others / 2 else "not_found"
+
+
+def in_other_words(body: Body) -> Reply:
+    """The rule of `claim_judge`, but not_found for whatever is contradicted."""
+    reply = claim_judge.answer(body)
+    return Reply(str(reply.content).replace('"contradicted"', '"not_found"'))
+
+
+@pytest.mark.parametrize("vote", ["majority", "unanimous", "mean"])
+def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: str) -> None:
+    """40 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
+    answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
+    samples = [{"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]} for n in range(40)]
+    judges = [
+        f"openai:a@{start_server(judge=claim_judge.answer).url}",
+        f"openai:b@{start_server(judge=in_other_words).url}",
+    ]
+    found = ce.score(samples, judges=judges, metrics=["faithfulness"], vote=vote).summary["faithfulness"]
+    assert [member.mean for member in found.members.values()] == pytest.approx([0.6, 0.6])
+    assert found.mean == pytest.approx(0.6)
+    assert (found.unassessed, found.judged) == ({}, 200)

@@ -80,13 +80,13 @@ def test_agreement_by_hand() -> None:
     """a: + + 0 0 +; b: + + 0 + x; c: + 0 0 - x."""
     found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2)).panel
     assert found is not None
-    assert (found.claims, found.unanimous, found.split, found.ties, found.no_quorum) == (5, 2, 2, 1, 1)
+    assert (found.claims, found.unanimous, found.split, found.ties, found.no_quorum) == (5, 2, 2, 0, 1)
     ab = found.pairs[0]
     assert (ab.first, ab.second, ab.claims, ab.raw) == ("a", "b", 4, 3 / 4)
     assert ab.kappa == pytest.approx((3 / 4 - (2 / 4 * 3 / 4 + 2 / 4 * 1 / 4)) / (1 - 1 / 2))
     with_panel = {pair.first: pair for pair in found.with_panel}
-    assert (with_panel["a"].claims, with_panel["a"].raw) == (3, 1.0)
-    assert (with_panel["c"].claims, with_panel["c"].raw) == (3, 2 / 3)
+    assert (with_panel["a"].claims, with_panel["a"].raw) == (4, 1.0)  # 0+- is not_found: 2 of 3 find no support
+    assert (with_panel["c"].claims, with_panel["c"].raw) == (4, 2 / 4)
 
 
 def test_the_most_disputed_claims_come_first() -> None:
@@ -110,8 +110,8 @@ def test_only_the_twenty_most_disputed_claims_are_listed() -> None:
 
 def test_members_stand_beside_the_panel() -> None:
     found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2))["faithfulness"]
-    assert found.mean == pytest.approx(2 / 3)  # s1: + + 0; s2: a tie and no quorum
-    assert found.missing == {"tie": 1}
+    assert found.mean == pytest.approx((2 / 3 + 0) / 2)  # s1: + + 0; s2: not found, and no quorum
+    assert found.unassessed == {"no_quorum": 1}
     assert {name: member.mean for name, member in found.members.items()} == {
         "a": pytest.approx((2 / 3 + 1 / 2) / 2),
         "b": pytest.approx((2 / 3 + 1) / 2),

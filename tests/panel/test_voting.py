@@ -10,7 +10,7 @@ import pytest
 from claimeval import panel
 from claimeval.errors import UsageError
 from claimeval.panel import Panel
-from claimeval.panel.learning import learn
+from claimeval.panel.learning import ErrorRates, learn
 from claimeval.panel.settings import Vote, vote_name
 from claimeval.panel.votes import VOTES
 from claimeval.records import Assessment, Evidence, Verdict
@@ -55,10 +55,17 @@ def test_every_vote_has_a_rule() -> None:
     [
         ("majority", "++0", "supported"),
         ("majority", "+0-0-0", "not_found"),
-        ("majority", "+0-", None),
+        ("majority", "+0-", "not_found"),  # 2 of 3 find no support
+        ("majority", "+--0", "contradicted"),
+        ("majority", "0-", "not_found"),
+        ("majority", "+++00--", "not_found"),  # 4 of 7
+        ("majority", "++0--", "contradicted"),  # 3 of 5, and 2 of these 3
         ("majority", "++00", None),
+        ("majority", "++0-", None),
         ("unanimous", "+++", "supported"),
         ("unanimous", "++-", None),
+        ("unanimous", "--0", "contradicted"),
+        ("unanimous", "0-", "not_found"),
         ("any", "00+", "supported"),
         ("any", "-0-", "not_found"),
         ("any", "---", "contradicted"),
@@ -81,15 +88,24 @@ def test_labels_by_rule(rule: str, said: str, label: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("rule", "said", "label"),
-    [("majority", "++00", "not_found"), ("majority", "+0-", "contradicted"), ("unanimous", "++0", "not_found")],
+    [
+        ("majority", "++00", "not_found"),
+        ("majority", "++0-", "not_found"),
+        ("majority", "+++--0", "contradicted"),
+        ("unanimous", "++0", "not_found"),
+        ("unanimous", "+--0", "contradicted"),
+        ("mean", "+-", "contradicted"),
+    ],
 )
-def test_a_conservative_tie_is_the_least_favourable_of_the_tied_labels(rule: str, said: str, label: str) -> None:
+def test_a_conservative_tie_is_not_supported(rule: str, said: str, label: str) -> None:
     assert vote(said, vote=rule, tie="conservative").label == label
 
 
-def test_a_named_judge_breaks_a_tie_among_the_tied_labels_only() -> None:
-    assert vote("+0-", tie="c").label == "contradicted"
-    assert vote("++00-", tie="e").unassessed_because == "tie"
+def test_a_named_judge_breaks_ties_only() -> None:
+    assert vote("++0-", tie="d").label == "contradicted"
+    assert vote("++0-", tie="a").label == "supported"
+    assert vote("+++00-", tie="f").label == "not_found"  # f decides that it is not supported; the label is voted on
+    assert vote("0-", tie="b").label == "contradicted"
     assert vote("+0x", tie="c").unassessed_because == "tie"
     assert vote("++0", tie="c").label == "supported"
 
@@ -101,8 +117,14 @@ def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
 
     assert mean("+00", [0.9, 0.4, 0.4]) == "supported"  # 0.567
     assert mean("+00", [0.9, 0.2, None]) == "not_found"  # (0.9 + 0.2 + 0) / 3
-    assert mean("++", [0.45, 0.4]) == "not_found"
     assert mean("+-", [0.6, 0.4]) == "unassessed"
+
+
+def test_probabilities_do_not_overrule_judges_of_one_mind() -> None:
+    likely = panel.vote("answer-1", CONTEXTS, verdicts("++", probability=[0.45, 0.4]), Panel(vote="mean"))
+    assert likely.label == "supported"
+    unlikely = panel.vote("answer-1", CONTEXTS, verdicts("-0", probability=[0.7, 0.6]), Panel(vote="mean"))
+    assert unlikely.label == "not_found"
 
 
 def test_weights_decide() -> None:
@@ -110,12 +132,14 @@ def test_weights_decide() -> None:
     assert vote("+00", vote="weighted", weights=heavy).label == "supported"
     assert vote("+00", vote="weighted", weights={**heavy, "c": 1.2}).label == "not_found"
     assert vote("+0x", vote="weighted", weights={"a": 1.0, "b": 1.0, "c": 1.0}).unassessed_because == "tie"
+    assert vote("+0-", vote="weighted", weights=heavy).label == "supported"  # 2.0 against 0.9 + 0.9
+    assert vote("+0-", vote="weighted", weights={"a": 2.0, "b": 1.2, "c": 0.9}).label == "not_found"
 
 
 def test_a_judge_worse_than_chance_counts_against_what_it_says() -> None:
-    weights = {"a": -1.0, "b": 0.5}
-    labels = ("not_found", "supported")
-    assert vote("++", vote="weighted", weights=weights, labels=labels).label == "not_found"
+    weights = {"a": -1.0, "b": 0.5, "c": 0.25}
+    assert vote("++0", vote="weighted", weights=weights).label == "not_found"  # -0.5 against 0.25
+    assert vote("++", vote="weighted", weights=weights).label == "supported"  # nobody finds otherwise
 
 
 def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
@@ -134,6 +158,37 @@ def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
     assert rates.judges["c"][0] == pytest.approx((0.0, 1.0), abs=0.01)
 
 
+RATES = ErrorRates(
+    choices=("not_found", "supported"),
+    prevalence=(0.6, 0.4),
+    judges={"a": ((0.9, 0.1), (0.2, 0.8)), "b": ((0.7, 0.3), (0.4, 0.6)), "c": ((0.7, 0.3), (0.4, 0.6))},
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("+0x", "supported"),  # .4 * .8 * .4 = .128 against .6 * .1 * .7 = .042, though .6 of all claims are not
+        ("+00", "supported"),  # .4 * .8 * .4 * .4 = .0512 against .6 * .1 * .7 * .7 = .0294
+        ("0++", "not_found"),  # .4 * .2 * .6 * .6 = .0288 against .6 * .9 * .3 * .3 = .0486
+    ],
+)
+def test_dawid_skene_by_hand(said: str, label: str) -> None:
+    found = panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(vote="dawid_skene"), rates=RATES)
+    assert found.label == label
+
+
+def test_dawid_skene_adds_up_what_speaks_against_support() -> None:
+    """Support is the likeliest of three labels, .4 against .35 and .25, and still the less likely of two values."""
+    rates = ErrorRates(
+        choices=("contradicted", "not_found", "supported"),
+        prevalence=(0.25, 0.35, 0.4),
+        judges=dict.fromkeys("ab", ((1 / 3, 1 / 3, 1 / 3),) * 3),
+    )
+    found = panel.vote("answer-1", CONTEXTS, verdicts("+-"), Panel(vote="dawid_skene"), rates=rates)
+    assert found.label == "not_found"
+
+
 def test_nothing_is_learned_from_nothing() -> None:
     assert learn({(): 3}) is None
 
@@ -142,11 +197,16 @@ def test_nothing_is_learned_from_nothing() -> None:
     ("grades", "rule", "grade"),
     [
         ([3, 3, 1], "majority", 3),
-        ([0, 1, 2], "majority", None),
+        ([0, 1, 2, 3], "majority", None),
+        ([0, 0, 1, 2, 2], "majority", 0),  # two each, and 3 of 5 judges find no support
+        ([0, 0, 3, 2, 3], "majority", 3),
         ([3, 3, 1], "median", 3),
         ([0, 1, 2, 3], "median", 1),
-        ([3, 3, 1], "mean", 2),
-        ([0, 1], "mean", None),
+        ([3, 3, 1], "mean", 2),  # 2.33
+        ([2, 2, 1], "mean", 2),  # 1.67
+        ([0, 0, 2], "mean", 1),  # 0.67
+        ([3, 3, 3, 0, 0], "mean", 2),  # 1.8
+        ([1, 2], "mean", None),
         ([1, 0, 0], "mean", 0),
         ([0, 0, 3], "any", 3),
         ([2, None, 2], "unanimous", 2),
@@ -156,6 +216,23 @@ def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grad
     found = graded(grades, vote=rule)
     assert found.grade == grade
     assert found.label == ("unassessed" if grade is None else "supported" if grade >= 2 else "not_found")
+
+
+@pytest.mark.parametrize(
+    ("grades", "rule", "label"),
+    [
+        ([0, 1], "majority", "not_found"),
+        ([0, 1, 2], "majority", "not_found"),
+        ([1, 2, 3], "majority", "supported"),
+        ([0, 1], "mean", "not_found"),
+        ([2, 3], "mean", "supported"),
+        ([2, 3, 3], "unanimous", "supported"),
+    ],
+)
+def test_grades_in_a_tie_on_one_side_of_support_settle_the_label(grades: list[int], rule: str, label: str) -> None:
+    found = graded([*grades], vote=rule)
+    assert (found.label, found.grade, found.unassessed_because, found.agreement) == (label, None, None, None)
+    assert graded([*grades], vote=rule, tie="conservative").label == label
 
 
 def test_a_tie_of_grades_goes_to_the_lower_when_conservative() -> None:
@@ -214,7 +291,7 @@ def repeated(*rounds: str) -> list[Verdict]:
 def test_the_repeats_of_a_judge_are_one_vote() -> None:
     """a says + + 0, b says 0 0 0, c says - - +: one vote each."""
     found = panel.vote("answer-1", CONTEXTS, repeated("+0-", "+0-", "00+"), Panel(replicates=3))
-    assert found.unassessed_because == "tie"
+    assert found.label == "not_found"  # + against 0 and -
     assert found.probability == pytest.approx((2 / 3 + 0 + 1 / 3) / 3)
     counts = [3 / 9, 4 / 9, 2 / 9]
     assert found.entropy == pytest.approx(-sum(p * math.log2(p) for p in counts))
@@ -226,16 +303,41 @@ def test_a_judge_that_contradicts_itself_evenly_has_no_vote() -> None:
     assert (found.entropy, found.probability) == (1.0, 0.5)
 
 
+def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
+    assert panel.vote("answer-1", CONTEXTS, repeated("0", "-"), Panel(replicates=2)).label == "not_found"
+    assert panel.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label == "not_found"
+    assert panel.vote("answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)).label == (
+        "contradicted"
+    )
+
+
+def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:
+    settings = Panel(replicates=2, grades=Grades())
+
+    def grade(first: int, second: int) -> int | None:
+        said = [*verdicts("+", grade=[first]), *verdicts("+", grade=[second], replicate=1)]
+        return panel.vote("d1", CONTEXTS, said, settings).grade
+
+    assert (grade(2, 3), grade(0, 1), grade(1, 2)) == (2, 0, None)
+
+
 def test_one_failed_repeat_does_not_lose_the_judge() -> None:
     found = panel.vote("answer-1", CONTEXTS, repeated("+", "x", "+"), Panel(replicates=3))
     assert (found.label, found.probability) == ("supported", 1.0)
 
 
-def test_judges_are_divided_when_labels_differ_or_one_is_missing() -> None:
+def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
     settings = Panel()
     assert not panel.disputed(verdicts("++"), settings)
     assert panel.disputed(verdicts("+0"), settings)
     assert panel.disputed(verdicts("+x"), settings)
+    assert not panel.disputed(verdicts("-0"), settings)
+
+
+def test_judges_are_divided_when_grades_differ() -> None:
+    settings = Panel(grades=Grades())
+    assert panel.disputed(verdicts("00", grade=[0, 1]), settings)
+    assert not panel.disputed(verdicts("00", grade=[1, 1]), settings)
 
 
 @pytest.mark.parametrize(
