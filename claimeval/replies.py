@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from claimeval.errors import ClaimevalError
+from claimeval.lexical.citations import without
 from claimeval.records import Label
 from claimeval.scales import ABSTAIN, Scale
 
@@ -266,8 +267,8 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> dict[st
     """Lines ended by SUPPORTED=1 or SUPPORTED=0, matched to the claims that were sent, by id.
 
     A line belongs to the claim it repeats (bullets and white space apart); a line that repeats none belongs to the
-    one remaining claim that it nearly repeats, with the same numbers and negations. Only the mark at the end of the
-    line counts. A claim with no line or several has no verdict.
+    one remaining claim that it nearly repeats, with the same numbers and negations, citations aside. Only the mark at
+    the end of the line counts. A claim with no line or several has no verdict.
     """
     by_text = {_fold(claim): claim_id for claim_id, claim in claims.items()}
     marks: dict[str, list[str]] = {}
@@ -293,9 +294,10 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> dict[st
 
 
 def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
+    said = without(said)
     near = [
         claim_id
-        for claim, claim_id in claims.items()
+        for claim, claim_id in ((without(claim), claim_id) for claim, claim_id in claims.items())
         if _TAG not in claim.upper()
         and fuzz.ratio(said, claim, score_cutoff=FUZZY_MATCH)
         and _NUMBER.findall(said) == _NUMBER.findall(claim)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 from claimeval import ir
 from claimeval.errors import UsageError, unknown
 from claimeval.ir.folding import fold_names
+from claimeval.lexical.citations import without
 from claimeval.records import Sample
 from claimeval.side_scores import SideRow
 
@@ -89,7 +90,7 @@ class Held(NamedTuple):
 
 def held_by_text(sample: Sample) -> Held:
     """A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or
-    more; case and white space do not count."""
+    more; case, white space and citations do not count."""
     references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
     folded = {name: _folded(text) for name, text in references.items()}
     texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts, 1)}
@@ -140,7 +141,7 @@ def _holds(text: str, reference: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(without(text).casefold().split())
 
 
 def _scores(names: Sequence[str]) -> dict[str, float]:

@@ -58,3 +58,27 @@ def test_a_long_text_and_quote_stay_quick_and_correct() -> None:
     text = "word " * 100_000
     where = place("x", "gone " * 1000, (1,), text, [(0, len(text))], "")
     assert where.grounding == "ids_only"
+
+
+CITED = "Brandi【1†source】 was a historian [2]. According to document 3, he wrote 12 books.¹"
+
+
+def cited(claim: str, quote: str | None = None) -> tuple[str, str | None, tuple[str, ...]]:
+    where = place(claim, quote, (), CITED, [], "")
+    return where.grounding, CITED[slice(*where.span)] if where.span else None, where.missing_numbers
+
+
+def test_a_quote_is_exact_although_the_text_cites_in_its_midst() -> None:
+    assert cited("Brandi was a historian.") == ("exact", "Brandi【1†source】 was a historian [2].", ())
+    assert cited("x", "historian. he wrote 12") == ("exact", "historian [2]. According to document 3, he wrote 12", ())
+
+
+def test_a_quote_keeps_its_own_citations_in_the_span() -> None:
+    assert cited("x", "was a historian [2]") == ("exact", "was a historian [2]", ())
+
+
+def test_the_number_of_a_citation_is_neither_looked_for_nor_found() -> None:
+    assert cited("He wrote 12 books [7].", "wrote 12 books") == ("exact", "wrote 12 books", ())
+    assert cited("He wrote 2 books.", "wrote 12 books") == ("ungrounded", "wrote 12 books", ("2",))
+    assert cited("As stated in document 5, he wrote 1 book.", "he wrote")[2] == ("1",)
+    assert numbers("The area is 5 km² [1].") == {"5", "2"}

@@ -207,10 +207,12 @@ def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
 
 
 def test_repeated_claims_are_merged_and_counted() -> None:
-    executor = Scripted([claims_reply("A is 1.", "a is 1", "B is 2.")], [verdicts_reply(["supported"] * 2)])
+    executor = Scripted(
+        [claims_reply("A is 1.", "a is 1", "B is 2.", "A is 1 [3].")], [verdicts_reply(["supported"] * 2)]
+    )
     result = run(SAMPLE, plan("faithfulness"), executor)
     assert [c.text for c in result.claims] == ["A is 1.", "B is 2."]
-    assert result.extractions[0].duplicates == 1
+    assert result.extractions[0].duplicates == 2
 
 
 def test_evidence_is_named_by_the_ids_of_the_documents() -> None:

@@ -130,6 +130,12 @@ def test_a_line_that_nearly_repeats_one_claim_belongs_to_it() -> None:
     assert tags("The tower is 63 meters high. SUPPORTED=1") == {"c1": "supported"}
 
 
+def test_a_line_that_leaves_out_the_citation_of_a_claim_belongs_to_it() -> None:
+    claims = {"c1": "The tower is 63 metres high [1].", "c2": "It burnt down in 1870 (Document 2)."}
+    assert tags("The tower is 63 metres high. SUPPORTED=1", claims=claims) == {"c1": "supported"}
+    assert tags("It burnt down in 1871. SUPPORTED=1", claims=claims) == {}
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -55,6 +55,15 @@ def test_pages_are_folded_into_the_documents_that_are_the_references() -> None:
         list(retrieval.score([one], retrieval.asked("mrr"), "text", fold="#.*"))
 
 
+def test_citations_do_not_keep_a_document_from_its_reference() -> None:
+    text = Document(id="d", text="The tower[1] is high.[2] It was built in 1901 (Document 3).")
+    one = Sample(
+        id="s", question="Q", contexts=(text,), reference_contexts=("The tower is high. It was built in 1901.",)
+    )
+    (row,) = rows(one, measures="mrr", match="text")
+    assert row.scores == {"mrr": 1.0}
+
+
 def test_content_is_matched_once_for_each_reference() -> None:
     texts = ["Something else.", "It says: The  Tower is high, and more.", "the tower is high", "x"]
     one = Sample(

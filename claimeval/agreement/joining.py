@@ -1,8 +1,9 @@
 """Human labels joined to the claims and samples of a run.
 
 A label names its claim by id, or by text: the claim's own, or a passage of the text that the claims were taken from,
-and then it holds for the claims that stand in that passage. A label without either is about the whole sample: it is
-held against `supported` where all claims of the answer are, `contradicted` where one is, `not_found` otherwise.
+and then it holds for the claims that stand in that passage; citations do not matter for either. A label without both is
+about the whole sample: it is held against `supported` where all claims of the answer are, `contradicted` where one is,
+`not_found` otherwise.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field
 
 from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
+from claimeval.grounding import verbatim
+from claimeval.lexical.citations import without
 from claimeval.panel import Panel
 from claimeval.panel.ballots import Ballot, Choice, cast
 from claimeval.records import Assessment, Evidence, Label, Part, Sample, SampleResult
@@ -158,10 +161,10 @@ def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
         yield from same
         return
     for extraction in result.extractions:
-        start = (result.sample.text(extraction.of) or "").find(label.text)
-        if start < 0:
+        passage = verbatim(label.text, result.sample.text(extraction.of) or "")
+        if passage is None:
             continue
-        end = start + len(label.text)
+        start, end = passage
         for claim in extraction.claims:
             if (
                 claim.span
@@ -171,7 +174,7 @@ def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(" .")
+    return " ".join(without(text).casefold().split()).rstrip(" .")
 
 
 def _most(choices: Sequence[Choice]) -> Choice | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
+from claimeval.lexical.citations import masked, without
 from claimeval.local.clause_splitting import clauses, is_verb
 from claimeval.local.empty_talk import asserts_nothing
 from claimeval.local.sentence_splitting import Block, Span, block_sentences, blocks, sentences
@@ -22,8 +23,8 @@ class SplitClaim(NamedTuple):
     """One claim of a text, with its place in it."""
 
     text: str
-    """The claim as a sentence of its own: without citation marks and emphasis, a shared subject repeated, table cells
-    named by their columns."""
+    """The claim as a sentence of its own: without citations and emphasis, a shared subject repeated, table cells named
+    by their columns."""
     sentence_id: int
     """The index of its sentence in `sentences` of the same text."""
     start: int
@@ -41,26 +42,27 @@ def split_claims(text: str) -> list[SplitClaim]:
     claims: list[SplitClaim] = []
     sentence_id = 0
     found = blocks(text)
+    bare = masked(text)
     for block, following in zip_longest(found, found[1:]):
         for sentence in block_sentences(text, block):
-            if not _is_heading(text, block, following):
+            if not _is_heading(bare, block, following):
                 claims += [
                     SplitClaim(plain, sentence_id, *quote)
-                    for words, quote in _asserted(text, block, sentence)
+                    for words, quote in _asserted(text, bare, block, sentence)
                     if _LETTER_OR_DIGIT.search(plain := _plain(words))
                 ]
             sentence_id += 1
     return claims
 
 
-def _asserted(text: str, block: Block, sentence: Span) -> Iterator[tuple[str, Span]]:
-    """The parts of a sentence that assert something, as words and quote."""
+def _asserted(text: str, bare: str, block: Block, sentence: Span) -> Iterator[tuple[str, Span]]:
+    """The parts of a sentence that assert something, as words and quote; `bare` is `text` with citations masked."""
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
-        for subject, quote in clauses(text, sentence):
+        for subject, quote in clauses(bare, sentence):
             words = text[quote.start : quote.end]
-            if not asserts_nothing(words):
+            if not asserts_nothing(without(words)):
                 yield f"{subject} {words}".lstrip(), quote
 
 
@@ -80,7 +82,7 @@ def _is_heading(text: str, block: Block, following: Block | None) -> bool:
     return (
         stands_over
         and len(words) <= _LONGEST_HEADING
-        and text[block.end - 1].isalnum()
+        and text[block.start : block.end].rstrip()[-1:].isalnum()
         and not any(is_verb(word) or word.isdecimal() for word in words)
     )
 
@@ -103,7 +105,6 @@ def _cells(row: str) -> list[str]:
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOISE = (
-    re.compile(r"\s?\[\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}\]"),  # citation marks
     re.compile(r"\s?\((?:sources?|see|refs?)\b[^()]{0,200}\)", re.IGNORECASE),
     re.compile(r"</?[a-zA-Z][^<>]{0,60}>"),
     re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,!;])[*_](?!\w)"),  # emphasis
@@ -111,7 +112,8 @@ _NOISE = (
 
 
 def _plain(text: str) -> str:
-    """The text without citation marks, source notes, emphasis and line breaks."""
+    """The text without citations, source notes, emphasis and line breaks."""
+    text = without(text)
     for noise in _NOISE:
         text = noise.sub("", text)
     text = " ".join(text.split()).strip(" ,;")

@@ -20,7 +20,7 @@ from claimeval.local import lexical_words as words
 from claimeval.local.lexical_features import FEATURES, Claim, Document, Found, features, find, read_claim
 from claimeval.local.sentence_splitting import Span
 
-ENGINE = "lexical-v1"
+ENGINE = "lexical-v2"
 NOTICE = "lexical support score, not an LLM judgement"
 
 

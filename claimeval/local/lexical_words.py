@@ -1,4 +1,4 @@
-"""What the lexical support score looks for in a text: content words lightly stemmed, numbers and names.
+"""What the lexical support score looks for in a text: content words lightly stemmed, numbers and names; no citations.
 
 Every content word and number has a key: the stem in lower case without accents, or the key of `lexical_numbers`.
 Function words have none. The word lists, in `lexical_support.json`, are English.
@@ -15,6 +15,7 @@ from importlib import resources
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from claimeval.lexical.citations import without
 from claimeval.local.lexical_numbers import THOUSANDS, joined, number_key
 
 _TOKEN = re.compile(
@@ -90,7 +91,7 @@ def read(text: str) -> tuple[list[str], list[str]]:
     """The keys of `text`, and its function words, each in order."""
     keys: list[str] = []
     function_words: list[str] = []
-    for token in _TOKEN.findall(text):
+    for token in _TOKEN.findall(without(text)):
         if key := _key(token):
             keys.append(key)
         else:
@@ -100,6 +101,7 @@ def read(text: str) -> tuple[list[str], list[str]]:
 
 def tokens(text: str) -> list[Token]:
     """The words of `text` one by one; numbers of several words are not joined."""
+    text = without(text)
     return [
         Token(match[0], _key(match[0]), _OPENING.search(text, max(0, match.start() - 3), match.start()) is not None)
         for match in _TOKEN.finditer(text)

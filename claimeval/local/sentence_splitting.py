@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from claimeval.lexical.citations import TRAILING_MARK
+
 Kind = Literal["prose", "item", "heading", "row", "code"]
 
 
@@ -115,7 +117,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 # --- Sentences ---
 
 _END = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:[ \t]?\[[\d,\s–-]{1,20}\])*+(?=\s)"
+    rf"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:[ \t]?{TRAILING_MARK})*+(?=\s)"
     r"|[。！？]++[」』”’]*+"
 )
 _OPENING = re.compile(r"\s*+[\"'“‘«(\[*_]*+")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from claimeval import replies
 from claimeval.calls import Completion, ExtractTask, Failure, Judge, Request
 from claimeval.grounding import place
+from claimeval.lexical.citations import without
 from claimeval.local.sentence_splitting import sentences as split_sentences
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Claim, Extraction, Part
@@ -73,7 +74,7 @@ def ask(
 
 
 def read(completion: Completion, request: Request, part: Part, question: str) -> Extraction | Failure:
-    """The claims in the reply, each with its place in the text; repeated claims are merged and counted."""
+    """The claims in the reply, each with its place in the text; repeated ones, citations aside, merged and counted."""
     task = request.task
     assert isinstance(task, ExtractTask)
     text = reply_text(completion, request.judge)
@@ -95,7 +96,7 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
             grounding=where.grounding,
             missing_numbers=where.missing_numbers,
         )
-        claims.setdefault(unicodedata.normalize("NFC", said.text).casefold().rstrip(" ."), claim)
+        claims.setdefault(unicodedata.normalize("NFC", without(said.text)).casefold().rstrip(" ."), claim)
     return Extraction(of=part, claims=tuple(claims.values()), duplicates=len(found) - len(claims))
 
 

@@ -67,6 +67,12 @@ def test_a_passage_holds_for_every_claim_that_stands_in_it() -> None:
     assert joined.human == ["supported", "supported"]
 
 
+@pytest.mark.parametrize("text", ["claim 2 [1].", "Claim 2【1†source】", "It was built [2] in 1901[3]"])
+def test_citations_do_not_keep_a_label_from_its_claim(text: str) -> None:
+    joined = join([ONE], JUDGES, Panel(), [label("not_found", text=text)])
+    assert (joined.raters["a"], joined.unmatched) == (["supported"], 0)
+
+
 def test_labels_that_fit_nothing_are_counted() -> None:
     labels = [
         label("supported", claim_id="answer-9"),

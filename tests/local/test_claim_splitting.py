@@ -235,6 +235,39 @@ def test_citations_emphasis_and_source_notes_are_not_part_of_a_claim() -> None:
     assert claimed(text) == ["The net sales were $5 million."]
 
 
+CITED = (
+    "The firm is old{}.",
+    "The firm{} is old.",
+    "The firm is old.{} It is large.",
+    "The firm is old{}, and it is large{}.",
+)
+
+
+@pytest.mark.parametrize("sentence", CITED)
+@pytest.mark.parametrize(
+    "mark",
+    ["[1]", " [1, 2]", "【1†source】", " [^1^]", "[^1]", " [doc_2]", " [d1][d2]", " (Document 2)", "¹²", "[source: 3]"],
+)
+def test_citations_of_every_form_change_neither_the_cuts_nor_the_claims(sentence: str, mark: str) -> None:
+    plain = sentence.replace("{}", "")
+    cited = sentence.replace("{}", mark)
+    assert claimed(cited) == claimed(plain)
+    for claim in split_claims(cited):
+        assert claim.text.split()[-1].strip(".") in cited[claim.start : claim.end]
+
+
+def test_the_source_that_a_sentence_names_is_not_part_of_its_claim_but_of_its_quote() -> None:
+    text = "According to document 3, the firm was founded in 1976 and it is large, as stated in Document 2."
+    first, second = split_claims(text)
+    assert (first.text, second.text) == ("The firm was founded in 1976", "It is large.")
+    assert text[first.start : first.end] == "According to document 3, the firm was founded in 1976"
+    assert text[second.start : second.end] == "it is large, as stated in Document 2."
+
+
+def test_a_document_that_the_text_is_about_stays() -> None:
+    assert claimed("Document 3 of the treaty was signed in 1976.") == ["Document 3 of the treaty was signed in 1976."]
+
+
 def test_table_rows_are_claims_named_by_the_header() -> None:
     table = "| City | Country | People |\n|---|:-:|---|\n| Paris | France | 2.1 million |\n| Rome | Italy | |"
     assert claimed(table) == ["Paris; Country: France; People: 2.1 million", "Rome; Country: Italy"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -20,6 +21,7 @@ from claimeval.local.lexical_support import (
     support,
 )
 from claimeval.local.lexical_words import model, names, read, tokens
+from tests.shared_data import shared_data
 
 TOWER = (
     "The Eiffel Tower was built by Gustave Eiffel's company in Paris between 1887 and 1889. "
@@ -267,7 +269,7 @@ def test_keys_are_plain_numbers_and_stems() -> None:
 
 
 def test_the_engine_names_itself() -> None:
-    assert ENGINE == model()["engine"] == "lexical-v1"
+    assert ENGINE == model()["engine"] == "lexical-v2"
     assert NOTICE == "lexical support score, not an LLM judgement"
     assert re.fullmatch(r"[0-9a-f]{64}", coefficients_digest())
 
@@ -293,3 +295,46 @@ def test_long_odd_texts_are_read_and_judged(text: str) -> None:
     evidence = prepare([text])
     assert 0 <= support(text, evidence).score <= 1
     assert 0 <= support("Prices rose by 12.5 million in 1925.", evidence).score <= 1
+
+
+BRANDI = "Brandi was an Italian art historian and restorer who developed a theory of restoration."
+CITED = (
+    "{} [1].", "{}【1†source】.", "{} [^1^].", "{} [^1].", "{} [doc_2].", "{} [d1].", "{} (Document 2).",
+    "{} (Doc. 2).",
+    "{} [1, 2][3].", "{} [1-3].", "{} [source: 3].", "{}¹².", "According to document 3, {}.",
+    "{}, as stated in Document 3.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", CITED)
+def test_the_number_of_a_citation_is_no_number_of_the_claim(form: str) -> None:
+    claim = "Brandi was an Italian art historian and restorer"
+    result = judged(form.format(claim), BRANDI)
+    assert result == judged(f"{claim}.", BRANDI)
+    assert (label(result.score), result.flags) == ("supported", ())
+
+
+def test_the_number_of_a_citation_in_a_document_supports_no_claim() -> None:
+    document = "Brandi wrote books on restoration [3], as is well known."
+    assert "number_nowhere" in judged("Brandi wrote 3 books on restoration.", document).flags
+
+
+def test_the_sentence_is_quoted_with_its_citations() -> None:
+    document = "He lived. Brandi was an art historian【1†source】 and restorer.[2] He died."
+    span = judged("Brandi was an art historian and restorer.", document).best_sentence
+    assert span is not None
+    assert document[slice(*span)] == "Brandi was an art historian【1†source】 and restorer.[2]"
+
+
+def test_experts_claims_have_the_same_score_with_and_without_marks_in_every_form() -> None:
+    lines = shared_data("expertqa/visible.jsonl").read_text(encoding="utf-8").splitlines()
+    claims = [claim for line in lines for claim in json.loads(line)["claims"]]
+    marked = [claim for claim in claims if re.search(r"\[\d+\]", claim["claim_string"]) and claim["evidence"]]
+    assert len(marked) > 826
+    for claim in marked:
+        evidence = prepare([re.sub(r"^\[\d+\]\s*\S*\s*", "", passage) for passage in claim["evidence"]])
+        text = claim["claim_string"]
+        plain = support(re.sub(r"\s?\[\d+\]", "", text), evidence)
+        for form in (r"[\1]", r"【\1†source】", r"[^\1^]", r"[doc_\1]", r" (Document \1)", r"[source: \1]"):
+            cited = support(re.sub(r"\[(\d+)\]", form, text), evidence)
+            assert (cited.score, cited.flags) == (plain.score, plain.flags), text

@@ -1,0 +1,119 @@
+"""What is a citation, and what only looks like one. All expected texts are written by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.lexical.citations import bare, masked, places, without
+
+PLAIN = "Brandi was a restorer."
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        " [1]", "[1]", " [1, 2]", " [1,2]", " [1; 2]", " [1-3]", " [1–3]", "[1][2]", " [1] [2]", " [1], [2]", " ([1])",
+        " ([1], [2])", " [[1]](https://example.org/a_b)", " [1](https://example.org)", " [[2]]",
+        "【1†source】", "【4:0†report.pdf】【4:1†a.pdf】", "【1】", "［1］", "〔2〕", " [1†source]",
+        " [^1^]", " [^1^][^2^]", " [^1]", " [^note]",
+        " [doc_2]", " [doc2]", " [doc 2]", " [Document 2]", " [Document 1, Document 3]",
+        " [d1]", " [D1], [D2]", " [S3]",
+        " [source: 3]", " [Source 3]", " [citation:3]", " [cite: 1, 2]", " [ref. 4]", " [passage 3]", " [chunk_12]",
+        " (Document 2)", " (Doc. 2)", " (doc 2)", " (Docs 2 and 3)", " (Documents 1, 2 and 3)", " (source: 3)",
+        " (Passage ID 3)", " (see Source 2, p. 14)", " (Dokument 2)", " (siehe Quelle 3)", " (fuente 2)", "（文档2）",
+        "¹", "¹²", "¹,²", "<sup>1</sup>", " <sup>[1]</sup>", "<sup>1,2</sup>",
+        ", as stated in Document 3", " as stated in document 3", ", according to document 3", " according to [3]",
+        " (according to document 3)", ", as noted by source 2", " as per document 3", " based on documents 1 and 3",
+    ],
+)  # fmt: skip
+def test_a_citation_at_the_end_of_a_sentence_is_taken_out(mark: str) -> None:
+    text = f"Brandi was a restorer{mark}."
+    assert without(text).replace("()", "").replace(" .", ".") == PLAIN
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "According to document 3, ", "According to Document [3], ", "According to [3], ",
+        "According to the document 3, ",
+        "According to documents 1 and 3, ", "According to document 3 ", "As stated in Document 3, ", "In Document 3, ",
+        "As mentioned in [1][2], ", "Based on source 2, ", "Per document 2, ", "Document 3 states that ",
+        "The document 3 also says that ", "Documents 1 and 3 state that ", "[2] states that ", "[1] ",
+        "Laut Dokument 3, ", "Selon le document 3, ", "Según el documento 3, ", "Secondo la fonte 2, ", "根据文档3，",
+    ],
+)  # fmt: skip
+def test_a_source_named_before_what_it_says_is_taken_out(phrase: str) -> None:
+    assert without(f"{phrase}Brandi was a restorer.").strip() == PLAIN
+    assert without(f"He lived. {phrase}Brandi was a restorer.") in (f"He lived. {PLAIN}", f"He lived.  {PLAIN}")
+
+
+@pytest.mark.parametrize(
+    ("cited", "plain"),
+    [
+        ("Brandi [1] and Riegl [2] met.", "Brandi and Riegl met."),
+        ("Brandi[1]and Riegl met.", "Brandi and Riegl met."),
+        ("Brandi, as stated in Document 3, was a restorer.", PLAIN),
+        ("He taught, according to document 3, and he wrote.", "He taught and he wrote."),
+        ("He taught according to document 3, and he wrote.", "He taught, and he wrote."),
+        ("He taught (Doc. 2), and he wrote [^1].", "He taught, and he wrote."),
+        ("He restored¹ frescoes.² He wrote.", "He restored frescoes. He wrote."),
+        ("布兰迪是修复师【1】。", "布兰迪是修复师。"),
+    ],
+)
+def test_what_a_citation_stands_between_stays_whole(cited: str, plain: str) -> None:
+    assert without(cited) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He died in [1994].", "He died (1994).", "It cost [1,200] lire.", "(2) Open the box.", "He had sons (2).",
+        "It was shown (Smith, 2020).", "He [sic] was [...] here [emphasis added].", "It is [0.2, 0.5] wide.",
+        "The 95% CI [5, 10] holds.", "The interval [2, 5] is closed.", "The vector [1, 2] is short.",
+        "It has 5 km².", "It has 5 m².", "About 10⁶ cells.", "x² + R² = 4.", "It has 30 miles².", "CO² rose.",
+        "5.² is not",
+        "It has 5 km<sup>2</sup> and 10<sup>6</sup>.",
+        "Document 3 of the treaty bans it.", "According to document 3 of the treaty, it is banned.",
+        "The limit in document 3 is five.", "Document 3 bans it.", "The 3 documents agree.", "Source 5.2 is new.",
+        "In 3 documents, it is banned.", "According to 3 documents, it is banned.", "Per 100 people, 5 died.",
+        "As shown in Figure 2, it rose (Figure 2).", "Article 3 (Section 2) bans it.", "In 1994, it rose.",
+        "It grew by 3 per document.", "According to document 1994, it rose.", "Resource 3 is used (resource 3).",
+    ],
+)  # fmt: skip
+def test_what_can_be_a_fact_is_no_citation(text: str) -> None:
+    assert without(text) == text
+    assert places(text) == ()
+
+
+def test_the_bare_text_leads_back_to_the_original() -> None:
+    text = "The café【1†source】 opened in 1901 [2], as stated in Document 3."
+    found = bare(text)
+    assert found.text == "The café opened in 1901."
+    assert all(text[place] == character for place, character in zip(found.offsets, found.text, strict=True))
+    start = found.text.index("café opened")
+    assert text[slice(*found.original(start, start + len("café opened")))] == "café【1†source】 opened"
+
+
+def test_a_text_without_citations_is_given_back_as_it_is() -> None:
+    text = "It opened in 1901."
+    assert bare(text).text is text
+    assert bare(text).original(3, 9) == (3, 9)
+
+
+def test_masking_keeps_every_other_character_in_its_place() -> None:
+    text = "He rose [1] and fell (Document 2)."
+    assert masked(text) == "He rose     and fell             ."
+    assert len(masked(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000, "[1" * 50_000, "[1," * 40_000, "(see document " * 10_000, "according to document " * 10_000,
+        "[^" + "a" * 100_000, "¹" * 100_000, "document 3, " * 10_000, " " * 100_000 + "[1]", "[1](http:" * 10_000,
+        "<sup>1" * 20_000, "[1] " * 20_000, "(source 1 and 2 and " * 5_000,
+    ],
+    ids=lambda text: text[:12],
+)  # fmt: skip
+def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
+    assert masked(f"{text} x [1].").endswith(" x    .")
