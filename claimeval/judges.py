@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -105,3 +106,20 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
 
 def _note(judge: Judge) -> str | None:
     return backends.note(judge) if judge.provider in backends.PROVIDERS else None
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return what tables call each judge of a run: its name without address and provider, if no other has that name.
+
+    `openai:gpt-5-mini@http://127.0.0.1:8000/v1` beside `mistral:large` is `gpt-5-mini`; beside `openai:gpt-5-mini` it
+    keeps its address. `names` are all judges of the run and its extractor, so that each has one short name throughout.
+    """
+    forms = {name: _forms(name) for name in names}
+    uses = Counter(form for shorter in forms.values() for form in set(shorter))
+    return {name: next((form for form in shorter if uses[form] == 1), name) for name, shorter in forms.items()}
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """The name without provider and address, without address, and whole."""
+    without_address = name.partition("@")[0]
+    return without_address.partition(":")[2] or without_address, without_address, name

@@ -25,6 +25,7 @@ from claimeval.calls import Judge
 from claimeval.derived import unknown_because
 from claimeval.errors import DataError, StoppedEarly, UsageError
 from claimeval.families import Families
+from claimeval.judges import short_names
 from claimeval.metrics import ClaimMetric
 from claimeval.panel import Panel
 from claimeval.panel.call_counts import CallTally
@@ -78,6 +79,11 @@ class Manifest(Record):
     limit: int | None = None
     """How many of its samples were taken; None for all."""
     versions: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def short_names(self) -> dict[str, str]:
+        """What the judges and the extractor are called in tables, by name."""
+        return short_names(judge.name for judge in (*self.judges, self.extractor))
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""

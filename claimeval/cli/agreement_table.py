@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.agreement import AgreementReport, Number, RaterReport, join, measure
-from claimeval.cli.panel_table import short_names
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.importing import LABELS
@@ -35,7 +34,7 @@ def measure_and_tell(run: Path, labels: Path | None, against: str | None, *, as_
     if as_json:
         print(json.dumps(report.model_dump(), indent=1, ensure_ascii=False))
     else:
-        _tell(Console(highlight=False, emoji=False), run, report, short_names(judges))
+        _tell(Console(highlight=False, emoji=False), run, report, manifest.short_names)
 
 
 def _labels(run: Path, given: Path | None) -> list[HumanLabel] | None:

@@ -12,8 +12,8 @@ from claimeval.answers.baseline import Baseline, Share, words
 from claimeval.answers.members import Members
 from claimeval.answers.rating import RatingPlan
 from claimeval.cli.whole_tables import print_whole
+from claimeval.judges import short_names
 from claimeval.panel.summary import SameFamily
-from claimeval.report.names import short
 from claimeval.statistics.formatting import decimal, interval
 
 SHOWN = 10
@@ -31,7 +31,7 @@ def print_members(found: Mapping[str, Members]) -> None:
         said = next(iter(one.judges.values())).words
         for name in (*said, "holes"):
             table.add_column(name, justify="right", no_wrap=True)
-        shorter = short(list(one.judges))
+        shorter = short_names(list(one.judges))
         for name, member in one.judges.items():
             holes = ", ".join(f"{n} {reason}" for reason, n in member.holes.items()) or "0"
             table.add_row(escape(shorter[name]), *map(str, member.words.values()), holes)

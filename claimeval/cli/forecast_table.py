@@ -21,6 +21,7 @@ from claimeval.derived import choose
 from claimeval.execution.batch import Batching
 from claimeval.experiments.design import read as read_design
 from claimeval.experiments.running import prepare
+from claimeval.judges import short_names
 from claimeval.metrics import SUPPORT
 from claimeval.plan import Plan, choose_metrics, make_plan, without_partial_support
 from claimeval.planning.walk import Forecast, forecast
@@ -120,15 +121,16 @@ def _content(found: Forecast) -> dict[str, object]:
 def _tell(console: Console, data: Path, plan: Plan, found: Forecast, batched: Collection[str]) -> None:
     names = ", ".join([*(metric.name for metric in plan.metrics), *plan.derived])
     console.print(f"\n[bold]{escape(data.name)}[/]: {found.samples:,} samples; {escape(names)}\n", soft_wrap=True)
-    print_whole(console, _table(found))
+    shorter = short_names(judge.name for judge in (plan.extractor, *plan.judges))
+    print_whole(console, _table(found, shorter))
     console.print()
     if found.calls[1]:
         console.print(_most(found))
-    for remark in _remarks(plan, found, batched):
+    for remark in _remarks(plan, found, batched, shorter):
         console.print(f"- {escape(remark)}", soft_wrap=True)
 
 
-def _table(found: Forecast) -> Table:
+def _table(found: Forecast, names: dict[str, str]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     table.add_column("step", no_wrap=True)
     table.add_column("judge", overflow="fold")
@@ -137,7 +139,7 @@ def _table(found: Forecast) -> Table:
     for line in found.lines:
         table.add_row(
             line.step,
-            escape(line.judge),
+            escape(names[line.judge]),
             _count(line.stored),
             _calls(line.calls, exact=line.exact),
             _range(line.prompt_tokens),
@@ -166,12 +168,12 @@ def _most(found: Forecast) -> str:
     )
 
 
-def _remarks(plan: Plan, found: Forecast, batched: Collection[str]) -> Iterator[str]:
+def _remarks(plan: Plan, found: Forecast, batched: Collection[str], names: dict[str, str]) -> Iterator[str]:
     yield from without_partial_support(plan)
     yield from found.how
     for line in found.lines:
         if line.how:
-            yield f"{line.step} by {line.judge}: {'; '.join(line.how)}"
+            yield f"{line.step} by {names[line.judge]}: {'; '.join(line.how)}"
     judges = {judge.name: judge for judge in (plan.extractor, *plan.judges)}
     for line in {line.judge: line for line in found.lines if any(line.calls)}.values():
         judge = judges[line.judge]

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
+from claimeval.judges import short_names
 from claimeval.relevance.running import Counts, RelevanceSummary
 from claimeval.relevance.validity import Validity, Value
 from claimeval.statistics.formatting import decimal, interval
@@ -26,7 +27,8 @@ def print_grading(summary: RelevanceSummary, folder: Path) -> None:
     table.add_column("", no_wrap=True)
     for name in ("pairs", *(str(grade) for grade in summary.scale.grades.steps), "holes"):
         table.add_column(name, justify="right", no_wrap=True)
-    rows = dict(summary.members)
+    names = short_names(summary.members)
+    rows = {names[judge]: counts for judge, counts in summary.members.items()}
     if len(rows) > 1:
         rows[f"panel ({summary.panel.vote})"] = summary.counts
     for name, counts in rows.items():

@@ -30,33 +30,27 @@ SHOWN = 100
 
 def print_panel(console: Console, manifest: Manifest, summary: Summary) -> None:
     """Rules, agreement, disputes, families; nothing for one judge asked once about answers of nobody's family."""
-    for caution in _cautions(manifest, summary):
+    names = manifest.short_names
+    for caution in _cautions(names, summary):
         console.print(f"[bold yellow]Caution:[/] {escape(caution)}", soft_wrap=True)
     if panel := summary.panel:
         console.print(f"\n[bold]Panel of {len(panel.judges)}[/]: {escape(_rules(manifest.panel, len(panel.judges)))}")
         for line in _agreement(panel):
             console.print(Padding(escape(line), (0, 0, 0, 1)))
         if len(panel.judges) > 1:
-            print_whole(console, _pairs([*panel.pairs, *panel.with_panel], panel.judges))
-        for line in (*_preferences(panel), *_noise(panel), *_spared(summary)):
+            print_whole(console, _pairs([*panel.pairs, *panel.with_panel], names))
+        for line in (*_preferences(panel), *_noise(panel, names), *_spared(summary)):
             console.print(Padding(escape(line), (0, 0, 0, 1)))
         if panel.disputed:
             console.print(f" Most disputed of {len(panel.disputed)}{'+' * (len(panel.disputed) == 20)} listed claims:")
         for dispute in panel.disputed[:DISPUTES]:
-            console.print(Padding(escape(_dispute(dispute, short_names(panel.judges))), (0, 0, 0, 3)))
+            console.print(Padding(escape(_dispute(dispute, names)), (0, 0, 0, 3)))
 
 
-def members(metric: MetricSummary) -> Iterator[tuple[str, MetricSummary]]:
-    """The judges to print under the panel's row, each with its own score, by short names."""
+def members(metric: MetricSummary, names: dict[str, str]) -> Iterator[tuple[str, MetricSummary]]:
+    """The judges to print under the panel's row, each with its own score; `names` are their short ones."""
     if len(metric.members) <= MEMBERS:
-        names = short_names(tuple(metric.members))
         yield from ((names[judge], member) for judge, member in metric.members.items())
-
-
-def short_names(judges: Sequence[str]) -> dict[str, str]:
-    """The judges' names without their addresses, where these are not needed to tell them apart."""
-    bare = {judge: judge.partition("@")[0] for judge in judges}
-    return {judge: name if list(bare.values()).count(name) == 1 else judge for judge, name in bare.items()}
 
 
 def range_of_members(metric: MetricSummary) -> str | None:
@@ -68,9 +62,8 @@ def range_of_members(metric: MetricSummary) -> str | None:
     return f"{len(metric.members)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
 
 
-def _cautions(manifest: Manifest, summary: Summary) -> Iterator[str]:
+def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
     roles = {"judge": "", "extractor": " (extractor)", "reference_author": " (author of gold answers)"}
-    names = short_names(tuple(dict.fromkeys(judge.name for judge in (*manifest.judges, manifest.extractor))))
     if summary.panel and summary.panel.stopped:
         stopped = ", ".join(f"{names[name]} on {n}" for name, n in summary.panel.stopped.items())
         yield (
@@ -126,7 +119,7 @@ def _agreement(panel: PanelSummary) -> Iterator[str]:
     yield f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}"
 
 
-def _pairs(pairs: Sequence[Agreement], judges: Sequence[str]) -> Table | str:
+def _pairs(pairs: Sequence[Agreement], names: dict[str, str]) -> Table | str:
     if len(pairs) > PAIRS:
         kappas = sorted(pair.kappa for pair in pairs if pair.kappa is not None)
         return f" Cohen's kappa of {len(pairs)} pairs: {interval((kappas[0], kappas[-1]), 3)}" if kappas else ""
@@ -134,17 +127,16 @@ def _pairs(pairs: Sequence[Agreement], judges: Sequence[str]) -> Table | str:
     table.add_column("pair")
     for name in ("claims", "equal", "kappa"):
         table.add_column(name, justify="right", no_wrap=True)
-    names = short_names(judges)
     for pair in pairs:
         name = " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second))
         table.add_row(escape(name), str(pair.claims), decimal(pair.raw), decimal(pair.kappa))
     return table
 
 
-def _noise(panel: PanelSummary) -> Iterator[str]:
+def _noise(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
     for judge, noise in panel.noise.items():
         share = "" if noise.share is None else f"; {percent(noise.share)} of the variance of one verdict is the judge's"
-        yield f"{judge}: contradicted itself on {noise.changed} of {noise.repeated} repeated claims{share}"
+        yield f"{names[judge]}: contradicted itself on {noise.changed} of {noise.repeated} repeated claims{share}"
 
 
 def _spared(summary: Summary) -> Iterator[str]:

@@ -35,7 +35,7 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     console.print(_heading(manifest, summary, total))
     for note in summary.notes:
         console.print(f"[bold yellow]Note:[/] {escape(note)}.")
-    print_whole(console, _scores(summary))
+    print_whole(console, _scores(summary, manifest.short_names))
     for name, metric in summary.metrics.items():
         said = _counted(name, metric) if name in manifest.derived else _details(metric)
         console.print(Padding(f"[dim]{escape(name)}: {said}[/]", (0, 0, 0, 1)))
@@ -67,14 +67,14 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     return f"\n[bold]{escape(Path(manifest.data or 'samples').name)}[/]: {count}, judged by {escape(judges + taker)}"
 
 
-def _scores(summary: Summary) -> Table:
+def _scores(summary: Summary, names: dict[str, str]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("metric", overflow="fold")
     for name in ("mean", "95 % interval", "n", "missing", "micro", "bounds"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, metric in summary.metrics.items():
         table.add_row(escape(name), *_cells(metric))
-        for judge, member in members(metric):
+        for judge, member in members(metric, names):
             table.add_row(f"  {escape(judge)}", *_cells(member), style="dim")
     return table
 

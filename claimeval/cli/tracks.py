@@ -37,7 +37,7 @@ def track_and_tell(runs: Sequence[Path], metrics: Sequence[str], *, moved: int, 
 def _table(one: Track) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column(escape(one.metric), no_wrap=True)
-    for name in ("n", "mean", "95 % interval", "change", "95 % interval", "p (Holm)", "up", "down"):
+    for name in ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down"):
         table.add_column(name, justify="right", no_wrap=True)
     for point, change in zip(one.points, (None, *one.changes), strict=True):
         table.add_row(escape(point.run), str(point.n), decimal(point.mean), interval(point.ci), *_cells(change))

@@ -127,18 +127,12 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
 
 
 def _names(key: str, values: list[Any]) -> list[str]:
-    """What the values of an axis are called: judges without their addresses, where these do not tell them apart."""
-    names = [_called(key, value) for value in values]
-    short = [re.sub(r"@[^+]*", "", name) for name in names]
-    return short if key in ("judges", "extractor") and len(set(short)) == len(short) else names
-
-
-def _called(key: str, value: Any) -> str:
+    """What the values of an axis are called: judges by their short names, prompts by their files."""
     if key in ("judges", "extractor"):
-        return "+".join(value if isinstance(value, list) else [str(value)])
-    if key.endswith("_prompt"):
-        return Path(str(value)).stem
-    return f"{key}={value}"
+        panels = [list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values]
+        names = judging.short_names(itertools.chain(*panels))
+        return ["+".join(names[judge] for judge in panel) for panel in panels]
+    return [Path(str(value)).stem if key.endswith("_prompt") else f"{key}={value}" for value in values]
 
 
 def _by_hand(path: Path, arms: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:

@@ -14,7 +14,6 @@ from claimeval.prices import price
 from claimeval.records import Assessment, Call, Claim, Reason, SampleResult
 from claimeval.report.cautions import cautions
 from claimeval.report.facts import BINS, Facts, JudgeFacts, LabelCounts, MetricFacts, RankFacts
-from claimeval.report.names import short
 from claimeval.report.troubles import Worst
 from claimeval.run import Manifest, load_manifest, load_summary, read_results
 
@@ -36,7 +35,7 @@ class Gathering:
     """Takes the results of a run one by one."""
 
     def __init__(self, manifest: Manifest) -> None:
-        shorter = short([judge.name for judge in (*manifest.judges, manifest.extractor)])
+        shorter = manifest.short_names
         self._manifest = manifest
         self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._distributions = {

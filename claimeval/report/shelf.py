@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from claimeval.errors import DataError
 from claimeval.report.gathering import data_name
-from claimeval.report.names import short
 from claimeval.run import MANIFEST, RESULTS, SUMMARY, load_manifest, load_summary
 
 DEPTH = 4
@@ -54,12 +53,11 @@ def listed(name: str, path: Path) -> Listed:
         manifest, summary = load_manifest(path), load_summary(path)
     except DataError as error:
         return Listed(name, 0.0, "", (), 0, False, {}, str(error))
-    judges = [judge.name for judge in manifest.judges]
     return Listed(
         name=name,
         changed=(path / SUMMARY).stat().st_mtime,
         data=data_name(manifest) or "",
-        judges=tuple(short(judges).values()),
+        judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
         complete=summary.complete,
         metrics={metric: (found.mean, found.ci) for metric, found in summary.metrics.items()},

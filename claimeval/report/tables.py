@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO, Literal
 
 from claimeval.records import SampleResult, Verdict
-from claimeval.report.names import short
 from claimeval.run import Manifest, load_manifest, read_results
 
 Rows = Literal["samples", "claims"]
@@ -47,7 +46,7 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
 
 def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
     judges = [judge.name for judge in manifest.judges]
-    shorter = short(judges)
+    shorter = manifest.short_names
     said = ("label", "probability", "reason", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
     head += ["label", "unassessed_because", "agreement"]

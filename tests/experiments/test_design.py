@@ -36,14 +36,14 @@ def test_a_grid_is_every_combination_called_by_what_varies(tmp_path: Path) -> No
         """,
     )
     assert [arm.name for arm in found.arms] == [
-        "three_way openai:a",
-        "three_way openai:a+mistral:b",
-        "binary openai:a",
-        "binary openai:a+mistral:b",
-        "strict openai:a",
-        "strict openai:a+mistral:b",
+        "three_way a",
+        "three_way a+b",
+        "binary a",
+        "binary a+b",
+        "strict a",
+        "strict a+b",
     ]
-    assert found.baseline == "three_way openai:a"
+    assert found.baseline == "three_way a"
     assert found.arms[1].judges == ("openai:a", "mistral:b")
     assert found.arms[4].assess_prompt == str(tmp_path / "own" / "strict.j2")
     assert {arm.extract_prompt for arm in found.arms} == {"bullets"}
@@ -53,7 +53,7 @@ def test_a_grid_is_every_combination_called_by_what_varies(tmp_path: Path) -> No
 def test_judges_are_called_without_addresses_where_that_tells_them_apart(tmp_path: Path) -> None:
     two = "judges: [openai:a@http://127.0.0.1/v1, [mistral:b@http://127.0.0.1, local:lexical]]"
     found = read(tmp_path, f"grid: {{{two}}}")
-    assert [arm.name for arm in found.arms] == ["openai:a", "mistral:b+local:lexical"]
+    assert [arm.name for arm in found.arms] == ["a", "b+lexical"]
     same = "judges: ['openai:a@http://127.0.0.1:1', 'openai:a@http://127.0.0.1:2']"
     found = read(tmp_path, f"grid: {{{same}}}")
     assert [arm.name for arm in found.arms] == ["openai:a@http://127.0.0.1:1", "openai:a@http://127.0.0.1:2"]

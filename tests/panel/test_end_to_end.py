@@ -53,12 +53,14 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     assert members[judges[2]].unassessed["judge_stopped"] > 0
     assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
     assert found.panel.stopped == {judges[2]: mistral["judge_stopped"]}
-    said = f"of {found.panel.claims} claims there is no verdict of mistral:mistral-small on {mistral['judge_stopped']}"
+    said = f"of {found.panel.claims} claims there is no verdict of mistral-small on {mistral['judge_stopped']}"
     console = Console(file=io.StringIO(), width=200)
     print_panel(console, report.manifest, found)
     assert isinstance(console.file, io.StringIO)
     assert said in console.file.getvalue()
-    assert "The panel is incomplete" in " ".join(caution.text for caution in cautions(found, {}))
+    assert "The panel is incomplete" in " ".join(
+        caution.text for caution in cautions(found, report.manifest.short_names)
+    )
 
 
 def expected(verdicts: tuple[Verdict, ...]) -> str:

@@ -9,7 +9,6 @@ import pytest
 from claimeval.calls import Judge
 from claimeval.prices import price
 from claimeval.records import SampleResult
-from claimeval.report import names
 from claimeval.report.facts import LabelCounts
 from claimeval.report.gathering import bar, gather
 from claimeval.report.rows import row
@@ -122,18 +121,3 @@ def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
     (found,) = read_results(run)
     cells = row(found, load_manifest(run).metrics).cells
     assert cells == ((None, "", "no_claims"), (None, "", "timeout"))
-
-
-@pytest.mark.parametrize(
-    ("given", "shorter"),
-    [
-        (["openai:gpt-5-mini@http://127.0.0.1:8000/v1", "mistral:large"], ["gpt-5-mini", "large"]),
-        (["openai:m@http://a", "mistral:m@http://a"], ["openai:m", "mistral:m"]),
-        (["openai:m@http://a", "openai:m@http://b"], ["openai:m@http://a", "openai:m@http://b"]),
-        (["my judge"], ["my judge"]),
-        (["a:"], ["a:"]),
-        ([], []),
-    ],
-)
-def test_names_are_as_short_as_they_stay_different(given: list[str], shorter: list[str]) -> None:
-    assert list(names.short(given).values()) == shorter
