@@ -25,6 +25,7 @@ from claimeval.records import (
 )
 from claimeval.steps import assess
 from claimeval.steps.call_record import call_record
+from claimeval.steps.reply_text import Reading
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
@@ -247,14 +248,12 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
                 replicate=question.replicate,
             )
             outcome = await executor.ask(request)
-            if isinstance(outcome, Failure):
-                reading = assess.Reading((), batch, outcome)
-            else:
-                reading = assess.read(outcome, request)
+            reading = Reading((), batch, outcome) if isinstance(outcome, Failure) else assess.read(outcome, request)
             ids = [claim.id for claim in batch]
-            calls.append(call_record("assess", request, outcome, reading.failure, chunk[0].of, question.evidence, ids))
+            place = chunk[0].of, question.evidence
+            calls.append(call_record("assess", request, outcome, reading.failure, *place, ids, reading.message))
             verdicts.update({verdict.claim_id: verdict for verdict in reading.verdicts})
-            why.update({c.id: reading.failure.reason if reading.failure else "incomplete" for c in reading.missing})
+            why.update({claim.id: reading.reason(claim) for claim in reading.missing})
             if not isinstance(outcome, Failure):
                 again += _to_ask_again(reading)
         batches = again
@@ -262,7 +261,7 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
     return Assessed(tuple(verdicts.get(c.id) or _unassessed(c, judge, why[c.id], n) for c in chunk), tuple(calls))
 
 
-def _to_ask_again(reading: assess.Reading) -> list[tuple[Claim, ...]]:
+def _to_ask_again(reading: Reading[Claim]) -> list[tuple[Claim, ...]]:
     """The claims that a reply left out, in the batches they are asked about again."""
     missing = reading.missing
     if reading.failure is None:

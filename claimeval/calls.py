@@ -39,8 +39,6 @@ class Judge(Record):
     taken; None: not asked for."""
     structured: bool = True
     """Ask the server to hold the reply to the JSON schema; replies are checked just as strictly without."""
-    thinks_aloud: bool = False
-    """The model's replies begin with a `<think>` block that is not part of the reply."""
     key_variable: str | None = None
     """The environment variable that holds the key, where it is not the provider's usual one."""
     extra: dict[str, str | int | float | bool] = Field(default_factory=dict)

@@ -368,7 +368,7 @@ class Call(Record):
     """The judge's text, untouched; None when the call failed."""
     failed_because: Reason | None = None
     message: str | None = None
-    """The provider's or parser's words on a failure."""
+    """The provider's words on a failure, or what could not be read in the reply."""
     served_model: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

@@ -1,30 +1,38 @@
-"""Text of a judge -> checked reply, by reply format. What does not fit is refused, never repaired or guessed.
+"""Text of a judge -> checked reply, by reply format. What can mean only one thing is read; the rest is refused.
 
-* `json`: the whole message is one JSON object (white space, a byte order mark and one enclosing code fence apart).
+* `json`: one JSON value of the right shape, wherever it stands in the message: an object with the list, the bare list,
+  or a single entry. Two that differ are refused.
 * `bullets`: every line begins with a bullet; the single line NONE means no claims.
 * `tags`: every claim on a line of its own, ended by SUPPORTED=1 or SUPPORTED=0.
 
-A list of verdicts is read claim by claim: a claim with a missing, doubled or unknown label has no verdict and is
-asked about again, and the others stand. A reply that cannot be trusted as a whole raises `Unparsable`.
+A list of verdicts is read claim by claim: a claim with an unknown label, or with two labels, has no verdict, and the
+others stand. A reply that cannot be trusted as a whole raises `Unparsable`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from claimeval.errors import ClaimevalError
 from claimeval.lexical.citations import without
 from claimeval.records import Label
+from claimeval.reply_values import (
+    Readings,
+    Unparsable,
+    by_id,
+    chosen,
+    find,
+    fold,
+    list_of,
+    object_with,
+    true_or_false,
+    unfenced,
+    whole_number,
+)
 from claimeval.scales import ABSTAIN, Scale
-
-
-class Unparsable(ClaimevalError):
-    """The reply is not in the agreed format; the message says how."""
 
 
 class ExtractedClaim(NamedTuple):
@@ -75,84 +83,58 @@ class Rating(NamedTuple):
 MAX_CLAIM_LENGTH = 2000
 MAX_CLAIMS = 500
 
-_FENCE = re.compile(r"```(?:json|JSON)?[ \t]*\n(.*)\n```", re.DOTALL)
-_THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*•‣–]|\(?\d{1,3}[.)])\s+")
-_TAG = "SUPPORTED="
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
 
 
-def without_thinking(text: str) -> str:
-    """The text after a leading `<think>` block, for models that are declared to write one."""
-    return _THINKING.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
+_CLAIMS = list_of("claims", "claim", texts=True)
+_VERDICTS = list_of("verdicts", "label")
+_GRADES = list_of("grades", "grade")
+_QUESTIONS = list_of("questions", "question")
 
 
-def json_object(text: str) -> dict[str, object]:
-    """The one JSON object that the text is; duplicate keys, NaN and text around it are refused."""
-    body = text.strip().removeprefix("\ufeff").strip()
-    if fence := _FENCE.fullmatch(body):
-        body = fence.group(1)
-    try:
-        value = _DECODER.decode(body)
-    except RecursionError as error:
-        raise Unparsable("the JSON is nested too deeply") from error
-    except ValueError as error:
-        raise Unparsable(f"not one JSON value: {error}") from error
-    if not isinstance(value, dict):
-        raise Unparsable(f"a JSON object was asked for, not {type(value).__name__}")
-    return value
+def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, ...]:
+    """`{"claims": [{"claim", "sentences", "quote"}]}`; an empty list is a valid reply.
 
-
-def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-
-
-def _entries(text: str, field: str) -> list[dict[str, object]]:
-    entries = json_object(text).get(field)
-    if not isinstance(entries, list):
-        raise Unparsable(f"no list {field!r}")
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise Unparsable(f"an entry of {field!r} is not an object")
-    return entries
-
-
-def claims_json(text: str) -> tuple[ExtractedClaim, ...]:
-    """`{"claims": [{"claim", "sentences", "quote"}]}`; an empty list is a valid reply."""
-    found = []
-    for entry in _entries(text, "claims"):
+    Here and below, `shown` are the texts of the request, which the judge may quote.
+    """
+    claims = []
+    for entry in find(text, _CLAIMS, shown):
         claim, sentences, quote = entry.get("claim"), entry.get("sentences", []), entry.get("quote")
-        if not isinstance(sentences, list) or not all(type(s) is int for s in sentences):
+        numbers = [whole_number(number) for number in (sentences if isinstance(sentences, list) else [sentences])]
+        if None in numbers:
             raise Unparsable("'sentences' of a claim is not a list of whole numbers")
         if quote is not None and not isinstance(quote, str):
             raise Unparsable("'quote' of a claim is not a text")
         if not isinstance(claim, str):
             raise Unparsable("'claim' is not a text")
-        found.append(ExtractedClaim(_fold(claim), tuple(sentences), quote))
-    return _plausible(found)
+        claims.append(ExtractedClaim(_spaced(claim), tuple([n for n in numbers if n is not None]), quote))
+    return _plausible(claims)
 
 
 def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
-    """One claim a line, each with a bullet; the single line NONE is a valid reply."""
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    if [line.strip(" .-*") for line in lines] == ["NONE"]:
+    """One claim a line, each with a bullet; the single line NONE is a valid reply.
+
+    An introduction that ends with a colon and a last paragraph behind a blank line do not count, nor does a fence.
+    """
+    body = unfenced(text)
+    if fold(body) == "none" or fold(_BULLET.sub("", body, count=1)) == "none":
         return ()
-    if not lines:
-        raise Unparsable("the reply is empty")
-    for line in lines:
+    lines = body.splitlines()
+    marked = [number for number, line in enumerate(lines) if _BULLET.match(line)]
+    if not marked:
+        raise Unparsable(f"no line with a bullet: {body[:80]!r}")
+    introduction, after = lines[: marked[0]], lines[marked[-1] + 1 :]
+    if "".join(introduction).rstrip().endswith((":", "：")):
+        lines = lines[marked[0] :]
+    if after and not after[0].strip():
+        lines = lines[: -len(after)]
+    claims = [line for line in lines if line.strip()]
+    for line in claims:
         if not _BULLET.match(line):
             raise Unparsable(f"a line without a bullet: {line.strip()[:80]!r}")
-    return _plausible([ExtractedClaim(_fold(_BULLET.sub("", line, count=1)), (), None) for line in lines])
+    return _plausible([ExtractedClaim(_spaced(_BULLET.sub("", line, count=1)), (), None) for line in claims])
 
 
 def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
@@ -166,131 +148,136 @@ def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
     return tuple(claims)
 
 
-def _fold(text: str) -> str:
+def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def verdicts_json(text: str, ids: Sequence[str], scale: Scale) -> dict[str, ReadVerdict]:
-    """`{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id, for the ids that got exactly one valid label.
-
-    An id that was not sent shows that the list is not about these claims and refuses the whole reply.
-    """
-    found: dict[str, ReadVerdict] = {}
-    seen: set[str] = set()
-    doubled: set[str] = set()
-    for entry in _entries(text, "verdicts"):
-        claim_id = entry.get("id")
-        if not isinstance(claim_id, str) or claim_id not in ids:
-            raise Unparsable(f"a verdict for the id {str(claim_id)[:40]!r}, which was not asked about")
-        if claim_id in seen:
-            doubled.add(claim_id)
-        seen.add(claim_id)
-        if verdict := _verdict(entry, scale):
-            found[claim_id] = verdict
-    return {claim_id: verdict for claim_id, verdict in found.items() if claim_id not in doubled}
+def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> Readings[ReadVerdict]:
+    """`{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id; a label is one of the scale's words."""
+    entries = find(text, _VERDICTS, shown)
+    return by_id(entries, ids, "a verdict", lambda entry: _verdict(entry, scale))
 
 
-def _verdict(entry: Mapping[str, object], scale: Scale) -> ReadVerdict | None:
-    word, reason, evidence = entry.get("label"), entry.get("reason"), entry.get("evidence", [])
-    if not isinstance(word, str):
-        return None
-    label = scale.label(word)
-    if label is None and word != ABSTAIN:
-        return None
-    probability = entry.get("probability")
-    return ReadVerdict(
-        label=label,
+def _verdict(entry: Mapping[str, object], scale: Scale) -> tuple[str, ReadVerdict]:
+    word = _word(entry, "label", (*scale.words, ABSTAIN))
+    reason, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
+    cited = evidence if isinstance(evidence, list) else [evidence]
+    return word, ReadVerdict(
+        label=scale.label(word),
         reason=reason if isinstance(reason, str) else None,
-        evidence=tuple([e for e in evidence if isinstance(e, str)]) if isinstance(evidence, list) else (),
+        evidence=tuple([document for document in cited if isinstance(document, str)]),
         probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
         grade=scale.grade(word),
     )
 
 
-def grades_json(text: str, ids: Sequence[str], steps: Sequence[int]) -> dict[str, ReadGrade]:
-    """`{"grades": [{"id", "grade", "reason"}]}`, by id, for the ids that got exactly one grade of the scale.
-
-    A grade that is no step of the scale, or no whole number, is none. An id that was not sent refuses the whole reply.
-    """
-    found: dict[str, ReadGrade] = {}
-    seen: set[str] = set()
-    doubled: set[str] = set()
-    for entry in _entries(text, "grades"):
-        name, grade, reason = entry.get("id"), entry.get("grade"), entry.get("reason")
-        if not isinstance(name, str) or name not in ids:
-            raise Unparsable(f"a grade for the id {str(name)[:40]!r}, which was not asked about")
-        if name in seen:
-            doubled.add(name)
-        seen.add(name)
-        if type(grade) is int and grade in steps:
-            found[name] = ReadGrade(grade, reason if isinstance(reason, str) else None)
-    return {name: said for name, said in found.items() if name not in doubled}
+def _word(entry: Mapping[str, object], field: str, words: Sequence[str]) -> str:
+    word = chosen(entry.get(field), words)
+    if word is None:
+        raise Unparsable(f"unknown {field} {_shortened(entry.get(field))}" if field in entry else f"no {field}")
+    return word
 
 
-def queries_json(text: str) -> tuple[WrittenQuery, ...]:
+def _shortened(value: object) -> str:
+    literal = repr(value)
+    return literal if len(literal) <= 60 else f"{literal[:56]}...{literal[-1]}"
+
+
+def grades_json(text: str, ids: Sequence[str], steps: Sequence[int], shown: Iterable[str] = ()) -> Readings[ReadGrade]:
+    """`{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale."""
+    entries = find(text, _GRADES, shown)
+    return by_id(entries, ids, "a grade", lambda entry: _grade(entry, steps))
+
+
+def _grade(entry: Mapping[str, object], steps: Sequence[int]) -> tuple[int, ReadGrade]:
+    grade, reason = whole_number(entry.get("grade")), entry.get("reason")
+    if grade is None:
+        shown = _shortened(entry.get("grade"))
+        raise Unparsable(f"grade {shown} is no whole number" if "grade" in entry else "no grade")
+    if grade not in steps:
+        raise Unparsable(f"grade {grade} is off the scale {steps[0]} to {steps[-1]}")
+    return grade, ReadGrade(grade, reason if isinstance(reason, str) else None)
+
+
+def queries_json(text: str, shown: Iterable[str] = ()) -> tuple[WrittenQuery, ...]:
     """`{"questions": [{"question", "answer", "passage"}]}`; an empty list is a valid reply."""
-    found = []
-    for entry in _entries(text, "questions"):
+    queries = []
+    for entry in find(text, _QUESTIONS, shown):
         texts = [entry.get(field) for field in WrittenQuery._fields]
         if not all(isinstance(value, str) and value.strip() for value in texts):
             raise Unparsable("a question without its text, answer or passage")
-        found.append(WrittenQuery(*(str(value).strip() for value in texts)))
-    return tuple(found)
+        queries.append(WrittenQuery(*(str(value).strip() for value in texts)))
+    return tuple(queries)
 
 
-def screening_json(text: str) -> Screening:
+def screening_json(text: str, shown: Iterable[str] = ()) -> Screening:
     """`{"reason", "answerable", "self_contained", "realistic"}`, each of the three true or false."""
-    said = json_object(text)
-    if missing := [name for name in SCREENED if not isinstance(said.get(name), bool)]:
-        raise Unparsable(f"{missing[0]!r} is neither true nor false")
-    reason = said.get("reason")
-    return Screening(tuple(name for name in SCREENED if not said[name]), reason if isinstance(reason, str) else None)
+    reply = find(text, object_with(*SCREENED), shown)
+    flags, reason = _flags(reply, SCREENED), reply.get("reason")
+    return Screening(tuple(name for name in SCREENED if not flags[name]), reason if isinstance(reason, str) else None)
 
 
-def rating_json(text: str, field: str, words: Sequence[str], flags: Sequence[str] = ()) -> Rating:
-    """`{"reason", FIELD, FLAG...}`: the field is one of the words exactly, every flag true or false."""
-    said = json_object(text)
-    word, reason = said.get(field), said.get("reason")
-    if not isinstance(word, str) or word not in words:
-        raise Unparsable(f"{field!r} is {str(word)[:40]!r}, not one of {', '.join(words)}")
-    if missing := [flag for flag in flags if not isinstance(said.get(flag), bool)]:
-        raise Unparsable(f"{missing[0]!r} is neither true nor false")
-    raised = tuple(flag for flag in flags if said[flag])
-    return Rating(word, raised, reason if isinstance(reason, str) else None)
+def rating_json(
+    text: str, field: str, words: Sequence[str], flags: Sequence[str] = (), shown: Iterable[str] = ()
+) -> Rating:
+    """`{"reason", FIELD, FLAG...}`: the field is one of the words, every flag true or false."""
+    reply = find(text, object_with(field, *flags), shown)
+    word = chosen(reply[field], words)
+    if word is None:
+        raise Unparsable(f"{field!r} is {_shortened(reply[field])}, not one of {', '.join(words)}")
+    raised, reason = _flags(reply, flags), reply.get("reason")
+    return Rating(word, tuple(flag for flag in flags if raised[flag]), reason if isinstance(reason, str) else None)
+
+
+def _flags(reply: Mapping[str, object], names: Sequence[str]) -> dict[str, bool]:
+    flags = {name: flag for name in names if (flag := true_or_false(reply.get(name))) is not None}
+    for name in names:
+        if name not in flags:
+            said = f" but {_shortened(reply[name])}" if name in reply else ""
+            raise Unparsable(f"{name!r} is neither true nor false{said}")
+    return flags
 
 
 FUZZY_MATCH = 90.0
 """The least `rapidfuzz.fuzz.ratio` by which a line is taken for a claim that it does not repeat exactly."""
 
 
-def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> dict[str, ReadVerdict]:
+def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Readings[ReadVerdict]:
     """Lines ended by SUPPORTED=1 or SUPPORTED=0, matched to the claims that were sent, by id.
 
     A line belongs to the claim it repeats (bullets and white space apart); a line that repeats none belongs to the
     one remaining claim that it nearly repeats, with the same numbers and negations, citations aside. Only the mark at
-    the end of the line counts. A claim with no line or several has no verdict.
+    the end of the line counts. A claim with no line, or with two different marks, has no verdict.
     """
-    by_text = {_fold(claim): claim_id for claim_id, claim in claims.items()}
-    marks: dict[str, list[str]] = {}
+    by_text = {_spaced(claim): claim_id for claim_id, claim in claims.items()}
+    marks: dict[str, dict[str, None]] = {}
     unmatched: list[tuple[str, str]] = []
     for line in text.splitlines():
-        said, tag, mark = line.rstrip().rpartition(_TAG)
-        if not tag or mark not in (*scale.words, ABSTAIN) or said[-1:].isalnum():
+        tags = list(_TAG.finditer(line))
+        if not tags:
             continue
-        claim_id = by_text.get(_fold(said)) or by_text.get(_fold(_BULLET.sub("", said, count=1)))
-        if claim_id:
-            marks.setdefault(claim_id, []).append(mark)
+        said, mark = line[: tags[-1].start()].rstrip("*_`"), line[tags[-1].end() :].strip()
+        repeated = [_spaced(said), _spaced(_BULLET.sub("", said, count=1))]
+        if claim_id := by_text.get(repeated[0]) or by_text.get(repeated[1]):
+            marks.setdefault(claim_id, {})[mark] = None
         else:
-            unmatched.append((_fold(_BULLET.sub("", said, count=1)), mark))
+            unmatched.append((repeated[1], mark))
     open_claims = {claim: claim_id for claim, claim_id in by_text.items() if claim_id not in marks}
     for said, mark in unmatched:
         if near := _one_near(said, open_claims):
-            marks.setdefault(near, []).append(mark)
-    return {
-        claim_id: ReadVerdict(scale.label(mark[0]), None, (), None, scale.grade(mark[0]))
-        for claim_id, mark in marks.items()
-        if len(mark) == 1
-    }
+            marks.setdefault(near, {})[mark] = None
+    entries: list[dict[str, object]] = [
+        {"id": claim_id, "mark": mark} for claim_id, several in marks.items() for mark in several
+    ]
+    return by_id(entries, tuple(claims), "a line", lambda entry: _marked(entry, scale))
+
+
+_TAG = re.compile(r"(?<![\w\u2010-\u2015-])SUPPORTED\s*=", re.IGNORECASE)
+
+
+def _marked(entry: Mapping[str, object], scale: Scale) -> tuple[str, ReadVerdict]:
+    word = _word(entry, "mark", (*scale.words, ABSTAIN))
+    return word, ReadVerdict(scale.label(word), None, (), None, scale.grade(word))
 
 
 def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
@@ -298,7 +285,7 @@ def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
     near = [
         claim_id
         for claim, claim_id in ((without(claim), claim_id) for claim, claim_id in claims.items())
-        if _TAG not in claim.upper()
+        if not _TAG.search(claim)
         and fuzz.ratio(said, claim, score_cutoff=FUZZY_MATCH)
         and _NUMBER.findall(said) == _NUMBER.findall(claim)
         and len(_NEGATION.findall(said)) == len(_NEGATION.findall(claim))

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "claimeval"
 LEVELS = (
     {"errors", "ir", "lexical", "statistics"},
     {"records", "calls", "scales", "relevance_scales", "answer_questions"},
-    {"metrics", "prompting", "replies", "store", "grounding", "wire", "prices", "families"},
+    {"metrics", "prompting", "replies", "reply_values", "store", "grounding", "wire", "prices", "families"},
     {"steps", "panel", "scoring", "derived", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges", "lineups", "plan"},
     {"pipeline", "assessing", "carrying", "hearing", "run", "agreement", "side_scores", "revoting"},

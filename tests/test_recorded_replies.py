@@ -8,7 +8,7 @@ import pytest
 
 from claimeval.errors import UsageError
 from claimeval.recorded_replies import FORMS, Meaning, Reader, Vocabulary, says_yes_or_no
-from claimeval.replies import Unparsable
+from claimeval.reply_values import Unparsable
 from claimeval.scales import Grades
 from tests.shared_data import shared_data
 
@@ -192,6 +192,14 @@ def test_words_of_the_user_come_first() -> None:
 def test_forms_are_tried_in_order() -> None:
     assert read("No. <answer>yes</answer>", "tag:answer", "first_word")[1] == "tag:answer"
     assert read("No. It differs.", "tag:answer", "first_word")[1] == "first_word"
+
+
+@pytest.mark.parametrize("reasoning", ["<think>Answer: Yes? Answer: No.</think>", "Answer: Yes?\n</think>"])
+@pytest.mark.parametrize(
+    ("reply", "form"), [("No.", "first_word"), ('{"a": "NO"}', "json:a"), ("not-supported", "word")]
+)
+def test_reasoning_before_a_recorded_reply_says_nothing(reasoning: str, reply: str, form: str) -> None:
+    assert read(f"{reasoning}\n\n{reply}", form)[0] == NO
 
 
 @pytest.mark.parametrize("form", ["last_word", "tag", "json:", "first_word:x"])

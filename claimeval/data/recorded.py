@@ -16,7 +16,7 @@ from claimeval.errors import DataError
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.recorded_replies import Reader, Vocabulary, says_yes_or_no
 from claimeval.records import Call, Document, Evidence, Extraction, Label, Sample, SampleResult, Verdict
-from claimeval.replies import Unparsable
+from claimeval.reply_values import Unparsable
 
 SAID = 300
 """Characters of a reply that stand as the judge's reason; the whole reply is among the calls."""

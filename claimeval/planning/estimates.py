@@ -124,7 +124,7 @@ def measured(counted: Counted) -> Range | None:
 def thinking(judge: Judge) -> Range:
     """Tokens of a reply that are spent before its words."""
     name = judge.model.partition(":")[2]
-    thinks = judge.thinks_aloud or judge.reasoning_effort is not None or name in REASONING_MODELS
+    thinks = judge.reasoning_effort is not None or name in REASONING_MODELS
     return THINKING_TOKENS if thinks else Range(0, 0)
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from claimeval.recorded_replies.statements import statements
-from claimeval.recorded_replies.vocabulary import Sign, Vocabulary, folded
-from claimeval.replies import Unparsable, json_object
+from claimeval.recorded_replies.vocabulary import Sign, Vocabulary
+from claimeval.reply_values import Unparsable, fold, json_object
 
 Find = Callable[[str, Vocabulary, str], list[Sign]]
 
@@ -71,7 +71,7 @@ def _tag(text: str, words: Vocabulary, name: str) -> list[Sign]:
     """A tagged block; the text around it, and inside other tags, need not be escaped."""
     tag = re.escape(name)
     blocks = list(re.finditer(rf"<{tag}>\s*(.*?)\s*</{tag}>", text, re.DOTALL | re.IGNORECASE))
-    if len({folded(block.group(1)) for block in blocks}) > 1:
+    if len({fold(block.group(1)) for block in blocks}) > 1:
         raise Unparsable(f"two different <{name}> blocks")
     return [words.sign(block.group(1), block.start()) for block in blocks[:1]]
 

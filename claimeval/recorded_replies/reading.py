@@ -8,7 +8,7 @@ from typing import NamedTuple
 from claimeval.errors import UsageError, unknown
 from claimeval.recorded_replies.forms import FORMS, Form
 from claimeval.recorded_replies.vocabulary import Meaning, Sign, Vocabulary
-from claimeval.replies import Unparsable
+from claimeval.reply_values import Unparsable, after_reasoning
 
 _FREE = tuple(form.find for form in FORMS.values() if form.free)
 
@@ -31,7 +31,8 @@ class Reader:
         self._words = words
 
     def read(self, text: str) -> Said:
-        """What the reply says; Unparsable where it says nothing in these forms, or two things at once."""
+        """What the reply says after its reasoning; Unparsable where it says nothing in these forms, or two things."""
+        text = after_reasoning(text)
         for spec, form, option in self._forms:
             if signs := form.find(text, self._words, option):
                 return self._agreed(text, spec, form, signs)

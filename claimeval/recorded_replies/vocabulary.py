@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from claimeval.records import Label
-from claimeval.replies import Unparsable
+from claimeval.reply_values import Unparsable, fold
 from claimeval.scales import Grades
 
 Meaning = Label | Literal["unsure"]
@@ -44,14 +44,14 @@ class Vocabulary:
         self, own: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Grades | None = None
     ) -> None:
         """`own` words come before the built-in ones; with `binary`, contradicted is simply not supported."""
-        shipped = {folded(word): meaning for meaning, words in WORDS.items() for word in words}
-        self._meanings = shipped | {folded(word): meaning for word, meaning in (own or {}).items()}
+        shipped = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
+        self._meanings = shipped | {fold(word): meaning for word, meaning in (own or {}).items()}
         self._binary = binary
         self.grades = grades
 
     def meaning(self, words: str) -> Meaning | None:
         """What a word or phrase comes to; None for any other text."""
-        found = self._meanings.get(folded(words))
+        found = self._meanings.get(fold(words))
         return "not_found" if self._binary and found == "contradicted" else found
 
     def sign(self, said: str, start: int = 0) -> Sign:
@@ -67,8 +67,3 @@ class Vocabulary:
         if grade not in self.grades.steps:
             raise Unparsable(f"grade {grade} is off the scale {self.grades.least} to {self.grades.most}")
         return Sign(self.grades.label(grade), start, grade)
-
-
-def folded(words: str) -> str:
-    """The words without case, marks around them, and differences of spelling between `_`, `-` and space."""
-    return " ".join(words.replace("_", " ").replace("-", " ").casefold().split()).strip(" .,;:!\"'*`")

@@ -17,6 +17,7 @@ from claimeval.relevance.pairs import Candidates, gradable
 from claimeval.relevance_scales import RelevanceScale
 from claimeval.steps import rate
 from claimeval.steps.call_record import call_record
+from claimeval.steps.reply_text import Reading
 
 PER_CALL = 1
 """Documents in one request unless said otherwise."""
@@ -95,22 +96,25 @@ async def _ask_judge(
     found: dict[str, Verdict] = {}
     calls: list[Call] = []
     missing = documents
-    reason: Reason = "incomplete"
+    reasons: dict[str, Reason] = {}
     for attempt in range(ATTEMPTS):
         request = rate.ask(plan.prompt, judge, question, missing, plan.scale, attempt=attempt, replicate=replicate)
         outcome = await executor.ask(request)
         if isinstance(outcome, Failure):
-            reading = rate.Reading((), missing, outcome)
+            reading = Reading((), missing, outcome)
         else:
             reading = rate.read(outcome, request, missing, plan.scale)
         ids = [document.id for document in missing]
-        calls.append(call_record("rate", request, outcome, reading.failure, "documents", claim_ids=ids))
+        record = call_record(
+            "rate", request, outcome, reading.failure, "documents", claim_ids=ids, message=reading.message
+        )
+        calls.append(record)
         found |= {verdict.claim_id: verdict for verdict in reading.verdicts}
         missing = reading.missing
-        reason = reading.failure.reason if reading.failure else "incomplete"
-        if not missing or reason not in ("incomplete", "unparsable", "truncated"):
+        reasons = {document.id: reading.reason(document) for document in missing}
+        if not set(reasons.values()) & {"incomplete", "unparsable", "truncated"}:
             break
-    holes = {document.id: _hole(document, judge, replicate, reason) for document in missing}
+    holes = {document.id: _hole(document, judge, replicate, reasons[document.id]) for document in missing}
     return _Asked(tuple((found | holes)[document.id] for document in documents), tuple(calls))
 
 

@@ -5,26 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from claimeval import replies
 from claimeval.calls import AssessTask, Completion, Failure, Judge, Request
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Claim, Document, Verdict
+from claimeval.reply_values import Unparsable
 from claimeval.scales import Scale
 from claimeval.steps import probabilities
-from claimeval.steps.reply_text import reply_text
+from claimeval.steps.reply_text import Reading, reply_text, shown
 
 CLAIMS_PER_CALL = 20
 """Claims in one request; a longer list is asked about in several."""
-
-
-class Reading(NamedTuple):
-    """What one reply says: verdicts for some of the claims, and why the rest have none."""
-
-    verdicts: tuple[Verdict, ...]
-    missing: tuple[Claim, ...]
-    failure: Failure | None
 
 
 def chunks(claims: Sequence[Claim], size: int = CLAIMS_PER_CALL) -> Iterator[tuple[Claim, ...]]:
@@ -114,21 +106,21 @@ def ask(
     )
 
 
-def read(completion: Completion, request: Request) -> Reading:
-    """The verdicts in the reply. `missing` are the claims without one; `failure` says why the reply was no use."""
+def read(completion: Completion, request: Request) -> Reading[Claim]:
+    """The verdicts in the reply. `missing` are the claims without one."""
     task = request.task
     assert isinstance(task, AssessTask)
-    text = reply_text(completion, request.judge)
+    text = reply_text(completion, request)
     if isinstance(text, Failure):
         return Reading((), task.claims, text)
     by_id = {f"c{i}": claim for i, claim in enumerate(task.claims, 1)}
     try:
         if request.reply_format == "json":
-            found = replies.verdicts_json(text, tuple(by_id), task.scale)
+            found = replies.verdicts_json(text, tuple(by_id), task.scale, shown(request))
         else:
             lines = {claim_id: line(claim) for claim_id, claim in by_id.items()}
             found = replies.verdicts_tags(text, lines, task.scale)
-    except replies.Unparsable as error:
+    except Unparsable as error:
         return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
     local = request.judge.provider == "local"
@@ -143,9 +135,9 @@ def read(completion: Completion, request: Request) -> Reading:
             replicate=request.replicate,
             probability=said.probability if local else likely.get(short),
             reason=said.reason,
-            cites=tuple([names[d] for d in dict.fromkeys(said.evidence) if d in names]),
+            cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
         )
-        for short, said in found.items()
+        for short, said in found.by_id.items()
     ]
-    missing = tuple([claim for short, claim in by_id.items() if short not in found])
-    return Reading(tuple(verdicts), missing, None)
+    missing = tuple([claim for short, claim in by_id.items() if short not in found.by_id])
+    return Reading(tuple(verdicts), missing, None, {by_id[short].id: why for short, why in found.unread.items()})

@@ -16,8 +16,12 @@ def call_record(
     part: Part,
     evidence: Evidence | None = None,
     claim_ids: Sequence[str] = (),
+    message: str | None = None,
 ) -> Call:
-    """The record of a call; `failure` is also set where a reply came and was no use."""
+    """The record of a call; `failure` is also set where a reply came and was no use.
+
+    `message` says what could not be read in a reply of which the rest counts.
+    """
     completion = outcome if isinstance(outcome, Completion) else None
     return Call(
         key=request.key,
@@ -30,7 +34,7 @@ def call_record(
         replicate=request.replicate,
         reply=completion.text if completion else None,
         failed_because=failure.reason if failure else None,
-        message=failure.message if failure else None,
+        message=failure.message if failure else message,
         served_model=completion.served_model if completion else None,
         prompt_tokens=completion.usage.prompt_tokens if completion else None,
         completion_tokens=completion.usage.completion_tokens if completion else None,

@@ -13,7 +13,8 @@ from claimeval.lexical.citations import without
 from claimeval.local.sentence_splitting import sentences as split_sentences
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Claim, Extraction, Part
-from claimeval.steps.reply_text import reply_text
+from claimeval.reply_values import Unparsable
+from claimeval.steps.reply_text import reply_text, shown
 
 _SCHEMA = json.dumps(
     {
@@ -77,12 +78,16 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     """The claims in the reply, each with its place in the text; repeated ones, citations aside, merged and counted."""
     task = request.task
     assert isinstance(task, ExtractTask)
-    text = reply_text(completion, request.judge)
+    text = reply_text(completion, request)
     if isinstance(text, Failure):
         return text
     try:
-        found = replies.claims_json(text) if request.reply_format == "json" else replies.claims_bullets(text)
-    except replies.Unparsable as error:
+        found = (
+            replies.claims_json(text, shown(request))
+            if request.reply_format == "json"
+            else replies.claims_bullets(text)
+        )
+    except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))
     claims: dict[str, Claim] = {}
     for said in found:

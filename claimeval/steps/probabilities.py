@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from claimeval.calls import AssessTask, Completion, Request
+from claimeval.reply_values import meant
 from claimeval.scales import Scale
 from claimeval.wire import Token, read_tokens
 
@@ -39,7 +40,7 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
     if not tokens or b"".join(token.content for token in tokens) != text.encode("utf-8", "replace"):
         return {}
     starts = [0, *accumulate(len(token.content) for token in tokens)]
-    places = _labels_of_json(text) if request.reply_format == "json" else _marks_of_lines(text, lines)
+    places = _labels_of_json(text, tuple(lines)) if request.reply_format == "json" else _marks_of_lines(text, lines)
     found = {}
     for claim_id, place in places:
         token = tokens[bisect_right(starts, len(text[:place].encode("utf-8", "replace"))) - 1]
@@ -49,7 +50,7 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
     return found
 
 
-def _labels_of_json(text: str) -> Iterator[tuple[str, int]]:
+def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Where the label of each entry begins, behind its quotation mark, with the entry's id."""
     tokens = list(_JSON_TOKEN.finditer(text))
     entry: dict[str, re.Match[str]] = {}
@@ -59,7 +60,9 @@ def _labels_of_json(text: str) -> Iterator[tuple[str, int]]:
         if colon.group() == ":" and before.group() in ('"id"', '"label"'):
             entry[before.group()[1:-1]] = value
             if len(entry) == 2:
-                yield entry["id"].group()[1:-1], entry["label"].start() + 1
+                claim_id = meant(entry["id"].group().strip('"'), ids)
+                if claim_id and entry["label"].group().startswith('"'):
+                    yield claim_id, entry["label"].start() + 1
                 entry = {}
 
 

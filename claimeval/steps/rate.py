@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from claimeval import replies
 from claimeval.calls import Completion, Failure, Judge, Request
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Document, Verdict
 from claimeval.relevance_scales import RelevanceScale
-from claimeval.steps.reply_text import reply_text
-
-
-class Reading(NamedTuple):
-    """What one reply says: grades for some of the documents, and why the rest have none."""
-
-    verdicts: tuple[Verdict, ...]
-    """With the id of the document as `claim_id`."""
-    missing: tuple[Document, ...]
-    failure: Failure | None
+from claimeval.reply_values import Unparsable
+from claimeval.steps.reply_text import Reading, reply_text, shown
 
 
 @lru_cache(maxsize=16)
@@ -74,15 +65,17 @@ def ask(
     )
 
 
-def read(completion: Completion, request: Request, documents: Sequence[Document], scale: RelevanceScale) -> Reading:
-    """The grades in the reply. `missing` are the documents without one; `failure` says why the reply was no use."""
-    text = reply_text(completion, request.judge)
+def read(
+    completion: Completion, request: Request, documents: Sequence[Document], scale: RelevanceScale
+) -> Reading[Document]:
+    """The grades in the reply. `missing` are the documents without one."""
+    text = reply_text(completion, request)
     if isinstance(text, Failure):
         return Reading((), tuple(documents), text)
     by_id = {f"d{i}": document for i, document in enumerate(documents, 1)}
     try:
-        found = replies.grades_json(text, tuple(by_id), scale.grades.steps)
-    except replies.Unparsable as error:
+        found = replies.grades_json(text, tuple(by_id), scale.grades.steps, shown(request))
+    except Unparsable as error:
         return Reading((), tuple(documents), Failure(reason="unparsable", message=str(error)))
     verdicts = tuple(
         Verdict(
@@ -93,6 +86,7 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
             replicate=request.replicate,
             reason=said.reason,
         )
-        for short, said in found.items()
+        for short, said in found.by_id.items()
     )
-    return Reading(verdicts, tuple(d for short, d in by_id.items() if short not in found), None)
+    missing = tuple(document for short, document in by_id.items() if short not in found.by_id)
+    return Reading(verdicts, missing, None, {by_id[short].id: why for short, why in found.unread.items()})

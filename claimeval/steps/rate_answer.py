@@ -11,7 +11,8 @@ from claimeval.calls import Completion, Failure, Judge, Request
 from claimeval.prompting import Prompt, Value, quoted
 from claimeval.records import Document, Sample
 from claimeval.replies import Rating
-from claimeval.steps.reply_text import reply_text
+from claimeval.reply_values import Unparsable
+from claimeval.steps.reply_text import reply_text, shown
 
 
 @lru_cache(maxsize=16)
@@ -57,10 +58,10 @@ def _listed(letter: str, documents: tuple[Document, ...]) -> list[Value]:
 
 def read(completion: Completion, request: Request, question: AnswerQuestion) -> Rating | Failure:
     """The word in the reply, exactly as offered, with its flags."""
-    text = reply_text(completion, request.judge)
+    text = reply_text(completion, request)
     if isinstance(text, Failure):
         return text
     try:
-        return replies.rating_json(text, question.field, question.words, question.flags)
-    except replies.Unparsable as error:
+        return replies.rating_json(text, question.field, question.words, question.flags, shown(request))
+    except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))

@@ -9,7 +9,8 @@ from claimeval.calls import Completion, Failure, Judge, Request
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Document
 from claimeval.replies import SCREENED, Screening
-from claimeval.steps.reply_text import reply_text
+from claimeval.reply_values import Unparsable
+from claimeval.steps.reply_text import reply_text, shown
 
 _FIELDS = {"reason": {"type": "string"}, **{name: {"type": "boolean"} for name in SCREENED}}
 _SCHEMA = json.dumps(
@@ -34,10 +35,10 @@ def ask(prompt: Prompt, judge: Judge, question: str, answer: str, document: Docu
 
 def read(completion: Completion, request: Request) -> Screening | Failure:
     """The opinion in the reply; all of it or none."""
-    text = reply_text(completion, request.judge)
+    text = reply_text(completion, request)
     if isinstance(text, Failure):
         return text
     try:
-        return replies.screening_json(text)
-    except replies.Unparsable as error:
+        return replies.screening_json(text, shown(request))
+    except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))

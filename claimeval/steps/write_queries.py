@@ -9,7 +9,8 @@ from claimeval.calls import Completion, Failure, Judge, Request
 from claimeval.prompting import Prompt, quoted
 from claimeval.records import Document
 from claimeval.replies import WrittenQuery
-from claimeval.steps.reply_text import reply_text
+from claimeval.reply_values import Unparsable
+from claimeval.steps.reply_text import reply_text, shown
 
 _FIELDS = {name: {"type": "string"} for name in ("question", "answer", "passage")}
 _SCHEMA = json.dumps(
@@ -49,10 +50,10 @@ def ask(prompt: Prompt, judge: Judge, document: Document, number: int, *, attemp
 
 def read(completion: Completion, request: Request) -> tuple[WrittenQuery, ...] | Failure:
     """The questions in the reply; none is a valid reply."""
-    text = reply_text(completion, request.judge)
+    text = reply_text(completion, request)
     if isinstance(text, Failure):
         return text
     try:
-        return replies.queries_json(text)
-    except replies.Unparsable as error:
+        return replies.queries_json(text, shown(request))
+    except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))

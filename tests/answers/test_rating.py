@@ -99,7 +99,7 @@ def test_each_question_shows_what_the_answer_is_held_against() -> None:
     assert "It is 63 m high." not in correct
 
 
-@pytest.mark.parametrize("reply", [says("Yes"), says("maybe"), "yes", '{"rating": true}', says("fully")])
+@pytest.mark.parametrize("reply", [says("yes and no"), says("maybe"), "yes", '{"rating": true}', says("fully")])
 def test_a_reply_in_another_form_is_asked_again_and_then_a_hole(reply: str) -> None:
     row, requests = rated(plan("faithful"), (reply, says("no")))
     assert row.scores == {"answer_faithful": 0.0}
@@ -111,8 +111,14 @@ def test_a_reply_in_another_form_is_asked_again_and_then_a_hole(reply: str) -> N
 def test_relevance_without_its_flag_is_no_rating() -> None:
     row, _ = rated(plan("relevance"), (says("fully"), says("fully", noncommittal=False)))
     assert row.scores["answer_relevance"] == 1.0
-    row, _ = rated(plan("relevance"), (says("fully"), json.dumps({"rating": "fully", "noncommittal": "no"})))
+    row, _ = rated(plan("relevance"), (says("fully"), json.dumps({"rating": "fully", "noncommittal": "a little"})))
     assert row.undefined == {"answer_relevance": "unparsable", "noncommittal": "unparsable"}
+
+
+def test_words_and_flags_are_read_in_other_spellings() -> None:
+    row, requests = rated(plan("relevance"), ('Here: {"rating": "Fully", "noncommittal": "No"}',))
+    assert row.scores == {"answer_relevance": 1.0, "noncommittal": 0.0}
+    assert len(requests) == 1
 
 
 def test_a_provider_that_fails_leaves_a_hole_and_is_not_asked_again_here() -> None:

@@ -83,7 +83,7 @@ def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.Monkey
 def test_the_output_assumed_for_an_assessment() -> None:
     # Two verdicts of 20 to 60 tokens and 10 around them; a model that thinks, 100 to 3,000 more, but never over 4,096.
     assert estimates.verdicts(judge(), 1, 2) == Range(50, 130)
-    assert estimates.verdicts(judge(thinks_aloud=True), 1, 2) == Range(150, 3130)
+    assert estimates.verdicts(judge(reasoning_effort="low"), 1, 2) == Range(150, 3130)
     assert estimates.verdicts(judge(model="openai:gpt-5-mini"), 2, 0) == Range(220, 6020)
 
 

@@ -20,6 +20,7 @@ from claimeval.relevance.pairs import Candidates
 from claimeval.relevance.running import grading_plan
 from claimeval.relevance_scales import RELEVANCE_SCALES, UMBRELA, RelevanceScale, relevance_scale
 from claimeval.steps import rate
+from claimeval.steps.reply_text import Reading
 from tests.scripted import FAILED, completion, judge
 
 DOCUMENTS = (Document(id="a", text="About A."), Document(id="b", text="About B.", title="B"))
@@ -30,7 +31,7 @@ def grades(*entries: tuple[str, object]) -> str:
     return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
 
 
-def read(text: str) -> rate.Reading:
+def read(text: str) -> Reading[Document]:
     request = rate.ask(PROMPT, judge(), "Q?", DOCUMENTS, UMBRELA)
     return rate.read(completion(text), request, DOCUMENTS, UMBRELA)
 
@@ -43,15 +44,28 @@ def test_grades_are_read_by_id_with_their_reasons() -> None:
     assert reading.failure is None
 
 
-@pytest.mark.parametrize("said", [4, -1, "2", 2.0, True, None, "relevant"])
+@pytest.mark.parametrize("said", [4, -1, 2.5, "2.5", "4", True, None, "relevant"])
 def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
     reading = read(grades(("d1", said), ("d2", 1)))
     assert [d.id for d in reading.missing] == ["a"]
     assert [v.claim_id for v in reading.verdicts] == ["b"]
+    assert reading.reason(DOCUMENTS[0]) == "unparsable"
 
 
-def test_two_grades_for_one_document_are_none() -> None:
-    assert [d.id for d in read(grades(("d1", 1), ("d1", 1), ("d2", 2))).missing] == ["a"]
+@pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
+def test_a_grade_is_read_from_its_spellings(said: object) -> None:
+    assert {v.claim_id: v.grade for v in read(grades(("D1", said), ("2", 1))).verdicts} == {"a": 2, "b": 1}
+
+
+def test_what_is_wrong_with_a_grade_is_said() -> None:
+    assert read(grades(("d1", 7), ("d2", 2.5))).message == (
+        "a: grade 7 is off the scale 0 to 3; b: grade 2.5 is no whole number"
+    )
+
+
+def test_two_grades_for_one_document_are_none_unless_they_are_the_same() -> None:
+    assert [d.id for d in read(grades(("d1", 1), ("d1", 2), ("d2", 2))).missing] == ["a"]
+    assert read(grades(("d1", 1), ("d1", 1), ("d2", 2))).missing == ()
 
 
 @pytest.mark.parametrize("text", ["3", "##final score: 3", '{"grades": 3}', grades(("d9", 1))])
@@ -108,10 +122,17 @@ def test_a_document_that_a_reply_leaves_out_is_asked_about_once_more() -> None:
 
 
 def test_a_document_left_out_twice_is_a_hole_and_not_a_zero() -> None:
-    executor = Replies(one=[grades(("d2", 2)), grades(("d1", 7))])
+    executor = Replies(one=[grades(("d2", 2)), grades()])
     first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
     assert (first.grade, first.ungraded_because) == (None, "incomplete")
     assert (second.grade, second.ungraded_because) == (2, None)
+
+
+def test_a_grade_off_the_scale_is_a_hole_that_says_so() -> None:
+    executor = Replies(one=[grades(("d1", 7), ("d2", 2)), grades(("d1", 7))])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    assert (first.grade, first.ungraded_because, second.grade) == (None, "unparsable", 2)
+    assert [call.message for call in first.calls] == ["a: grade 7 is off the scale 0 to 3"] * 2
 
 
 def test_a_provider_that_fails_is_not_asked_again_here() -> None:

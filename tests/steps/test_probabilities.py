@@ -113,7 +113,7 @@ def test_the_last_of_two_places_counts_for_a_judge_that_thinks_aloud() -> None:
     one = ("supported", {"supported": 0.9, "not": 0.1})
     thought: tuple[str, Alternatives] = ('<think>{"id": "c1", "label": "not_found"}</think>', {})
     tokens = [thought, *reply(one, ("not_found", {"not_found": 1.0}))]
-    found = verdicts(tokens, asked=request(thinks_aloud=True))
+    found = verdicts(tokens)
     assert found[0].probability == pytest.approx(0.9)
 
 

@@ -93,7 +93,7 @@ def test_the_second_look_says_what_a_question_is_not() -> None:
 
 
 def test_no_opinion_is_no_yes() -> None:
-    (query,) = written(listed(GOOD), opinion(realistic="yes"), "fine")[0].queries
+    (query,) = written(listed(GOOD), opinion(realistic="rather"), "fine")[0].queries
     assert (query.kept, query.unchecked_because) == (False, "unparsable")
 
 

@@ -96,6 +96,7 @@ function exchange(call, packed, side, number, all) {
         el("code", null, call.failed_because),
         call.message ? [": ", data(call.message)] : null,
       ),
+    !call.failed_because && call.message && el("p", { class: "failure" }, "Not read: ", data(call.message)),
     el("h3", null, "Request"),
     packed
       ? requestText(packed, call, side, claims, judge)
