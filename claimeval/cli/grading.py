@@ -17,7 +17,7 @@ from claimeval import ir, side_scores
 from claimeval.api import NO_SETTINGS
 from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
-from claimeval.cli.grading_tables import print_grading, print_validity
+from claimeval.cli.grading_tables import print_grading, print_refused, print_validity
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.cli.table import print_sides
@@ -31,8 +31,8 @@ from claimeval.execution.progress import Progress
 from claimeval.ir.tables import labels as labels_of
 from claimeval.relevance import pairs, per_sample
 from claimeval.relevance.pairs import Candidates
-from claimeval.relevance.running import QRELS, grading_plan, prospects, run
-from claimeval.relevance.validity import Validity, check_grades, share_pairs, validity
+from claimeval.relevance.running import GRADES, QRELS, grading_plan, prospects, run
+from claimeval.relevance.validity import Refused, Validity, check_grades, on_scale, share_pairs, validity
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
 from claimeval.run import RESULTS
 from claimeval.statistics.formatting import percent
@@ -125,8 +125,12 @@ def grade_and_tell(settings: Settings) -> None:
         if sides:
             print_sides(Console(highlight=False), [sides])
         print_validity(held, confusions=True)
-        if summary.complete:
+        if summary.complete and outcome.qrels:
+            named = " ".join(map(str, settings.runs)) or "YOUR.run"
             print(f"Grades: {folder / QRELS}")
+            print(f"Rank by them: claimeval rank {folder / QRELS} {named} -l {plan.scale.relevant_from}")
+        elif summary.complete:
+            say(f"no pair was graded, so there is no {QRELS}; {folder / GRADES} says why")
     code = ending_code(outcome.ending)
     lost = summary.counts.failures / summary.counts.pairs if summary.counts.pairs else 0.0
     if not code and lost > settings.max_missing:
@@ -141,15 +145,28 @@ def compare_and_tell(settings: Settings, files: tuple[Path, ...], names: Path | 
         raise UsageError("--grades is held against grades of people: name them with --qrels")
     scale = relevance_scale(settings.scale)
     human, runs = read_qrels(settings.qrels), _runs(settings.runs)
-    assessors = _assessors(files, read_names(names) if names else ())
+    assessors: dict[str, dict[str, dict[str, int]]] = {}
+    refused: dict[str, list[Refused]] = {}
+    for name, grades in _assessors(files, read_names(names) if names else ()).items():
+        assessors[name], refused[name] = on_scale(grades, scale)
+        if not assessors[name]:
+            raise DataError(
+                f"no grade of {name} is on the scale {scale.name!r} (0 to {scale.grades.most}); give another --scale"
+            )
     held = {name: _held(grades, human, scale, runs, settings) for name, grades in assessors.items()}
     written = write_assessors(assessors, settings.out) if settings.out else []
     if settings.json:
-        print(json.dumps({name: one.model_dump(mode="json") for name, one in held.items()}, indent=1))
+        shown = {
+            name: {**one.model_dump(mode="json"), "refused": [grade._asdict() for grade in refused[name]]}
+            for name, one in held.items()
+        }
+        print(json.dumps(shown, indent=1))
         return
     print_validity(held, confusions=len(held) == 1)
+    print_refused(refused, scale)
     if settings.out:
         print(f"Grades: {len(written)} files in {settings.out}")
+        print(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.relevant_from}")
 
 
 def _assessors(files: tuple[Path, ...], names: Sequence[str]) -> dict[str, ir.Qrels]:

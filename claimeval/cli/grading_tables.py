@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,8 +12,12 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.judges import short_names
 from claimeval.relevance.running import Counts, RelevanceSummary
-from claimeval.relevance.validity import Validity, Value
+from claimeval.relevance.validity import Refused, Validity, Value
+from claimeval.relevance_scales import RelevanceScale
 from claimeval.statistics.formatting import decimal, interval
+
+SHOWN = 5
+"""Refused grades that are named."""
 
 
 def print_grading(summary: RelevanceSummary, folder: Path) -> None:
@@ -81,6 +85,17 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
             console.print(
                 f"   {escape(system)}  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}"
             )
+
+
+def print_refused(refused: Mapping[str, Sequence[Refused]], scale: RelevanceScale) -> None:
+    """The grades that were left out because they are not on the scale, the first of each assessor by name."""
+    console = Console(highlight=False, emoji=False)
+    for name, grades in refused.items():
+        if grades:
+            first = ", ".join(f"{one.query} {one.document}: {one.grade}" for one in grades[:SHOWN])
+            more = f" and {len(grades) - SHOWN} more" if len(grades) > SHOWN else ""
+            said = f" {name}: {len(grades)} refused, off the scale 0 to {scale.grades.most} ({first}{more})"
+            console.print(said, markup=False, soft_wrap=True)
 
 
 def _confusion(one: Validity) -> Table:

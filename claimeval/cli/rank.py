@@ -42,7 +42,16 @@ def rank(
         int | None,
         typer.Option("--max-retrieved", "-M", help="Look at so many documents per query only.", show_default=False),
     ] = None,
-    level: Annotated[int, typer.Option("--level", "-l", help="The lowest grade that counts as relevant.")] = 1,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level",
+            "-l",
+            help="The lowest grade that counts as relevant. Default: 1; for `OUT/qrels.txt` of "
+            "`claimeval relevance` what its scale says (not with --trec).",
+            show_default=False,
+        ),
+    ] = None,
     judged_only: Annotated[bool, typer.Option("--judged-only", "-J", help="Drop unjudged documents first.")] = False,
     ties: Annotated[
         Literal["trec", "stable", "error"],
@@ -87,6 +96,7 @@ def rank(
     from claimeval import ir
     from claimeval.errors import UsageError
     from claimeval.ir import names, pairs, pictures, tables
+    from claimeval.relevance.running import relevant_from
 
     if paired and (len(runs) < 2 or trec):
         raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
@@ -94,6 +104,8 @@ def rank(
     asked = names.read(measures or ("official" if trec else ir.DEFAULT_MEASURES))
     if asked.left_out:
         _refuse_or_tell(names.complaint(asked.left_out), go_on=trec and bool(asked.measures))
+    if level is None:
+        level = 1 if trec else relevant_from(qrels) or 1
     judgments = ir.find_qrels(qrels, split) if qrels.is_dir() else qrels
     evaluations = [
         ir.evaluate(

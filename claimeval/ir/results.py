@@ -30,6 +30,10 @@ class Counts:
     """Evaluated queries for which no document is relevant."""
     without_relevant_are_zero: bool = True
     """They count as 0; otherwise their values are None and left out of the means."""
+    level: int
+    """The lowest grade that counts as relevant, for the measures that go by relevant or not."""
+    highest_grade: int
+    """Of the documents of the evaluated queries, retrieved or not."""
     graded: int
     """Documents of the evaluated queries graded above 0, retrieved or not."""
     retrieved: int
@@ -103,6 +107,8 @@ def count(ranked: Ranked, level: int) -> Counts:
     return Counts(
         queries=len(ranked.queries),
         without_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
+        level=level,
+        highest_grade=int(ranked.pool_grade.max(initial=0)),
         graded=int((ranked.pool_grade > 0).sum()),
         retrieved=int(ranked.retrieved.sum()),
         unjudged=None if ranked.judged is None else int((ranked.retrieved - ranked.judged).sum()),

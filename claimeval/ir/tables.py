@@ -53,8 +53,10 @@ def basis(evaluation: Evaluation) -> str:
 
 
 def trouble(evaluation: Evaluation) -> Iterator[str]:
-    """What was left out of the means or counts 0 in them."""
+    """What was left out of the means or counts 0 in them, and which of several grades count as relevant."""
     counts = evaluation.counts
+    if counts.highest_grade > 1 and any(measure.row.relevance == "binary" for measure in evaluation.measures):
+        yield f"grades reach {counts.highest_grade}, relevant from {counts.level} on (-l)"
     if counts.missing:
         fate = "counted as 0" if counts.missing_are_zero else "left out (-c counts them as 0)"
         yield f"{_some(counts.missing)} of the qrels not in the run, {fate}"

@@ -213,7 +213,9 @@ async def run(
     batching: Batching | None = None,
     overwrite: bool = False,
 ) -> Outcome:
-    """Grades all items and writes `grades.jsonl`, `relevance.json` and, when it is complete, `qrels.txt` to a folder.
+    """Grades all items and writes `grades.jsonl` and `relevance.json` to a folder.
+
+    When it has finished and a pair has a grade, it writes `qrels.txt` too.
 
     The same call over the same items goes on from the stored replies and writes the same files. UsageError where the
     folder holds a grading of other settings, unless it may `overwrite` it.
@@ -240,7 +242,7 @@ async def run(
             batching=batching,
         )
     part.replace(folder / GRADES)
-    if outcome.ending.complete:
+    if outcome.ending.complete and outcome.qrels:
         with (folder / QRELS).open("w", encoding="utf-8") as file:
             ir.write_qrels(outcome.qrels, file)
     shown = json.dumps(outcome.summary.model_dump(mode="json"), indent=1)
@@ -248,14 +250,26 @@ async def run(
     return outcome
 
 
-def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
+def relevant_from(qrels: Path) -> int | None:
+    """The grade from which on the scale of these qrels calls a document relevant; None unless a grading wrote them."""
+    summary = _summary(qrels.parent) if qrels.name == QRELS else None
+    return summary.scale.relevant_from if summary else None
+
+
+def _summary(folder: Path) -> RelevanceSummary | None:
     path = folder / SUMMARY
     if not path.exists():
-        return
+        return None
     try:
-        before = RelevanceSummary.model_validate_json(path.read_bytes())
+        return RelevanceSummary.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise DataError(f"{path} is not a summary of grades: {error.errors()[0]['msg']}") from error
+
+
+def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
+    before = _summary(folder)
+    if before is None:
+        return
     settings = {
         "data": (before.source, source),
         "judges": (before.judges, plan.judges),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from claimeval import ir
 from claimeval.errors import DataError
 from claimeval.records import Record
+from claimeval.relevance_scales import RelevanceScale
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
 from claimeval.statistics.estimate import Estimate
 
@@ -55,6 +56,28 @@ class Validity(Record):
     confusion: tuple[tuple[int, ...], ...]
     """`confusion[i][j]`: pairs that people grade `labels[i]` and the assessor `labels[j]`."""
     orders: tuple[Order, ...] = ()
+
+
+class Refused(NamedTuple):
+    """A grade that is not on the scale."""
+
+    query: str
+    document: str
+    grade: int
+
+
+def on_scale(grades: ir.Qrels, scale: RelevanceScale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
+    """The grades that are steps of the scale, and those that are not. DataError for what is no grade on any scale."""
+    check_grades(grades)
+    kept: dict[str, dict[str, int]] = {}
+    refused: list[Refused] = []
+    for query, row in grades.items():
+        for document, grade in row.items():
+            if grade in scale.grades.steps:
+                kept.setdefault(query, {})[document] = int(grade)
+            else:
+                refused.append(Refused(query, document, int(grade)))
+    return kept, refused
 
 
 HIGHEST = 100

@@ -82,8 +82,57 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     assert (here / "out" / "grades.jsonl").read_text() == before
 
     (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\nq2 Q0 c 1 1.0 t\n")
+    # the scale is relevant from 2, as in context_relevance: a (3) at rank 2 and nothing for q2; from 1 on c counts too
     ranked = claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr")
-    assert "0.7500" in ranked.stdout
+    assert "0.2500" in ranked.stdout
+    assert "grades reach 3, relevant from 2 on (-l)" in ranked.stdout
+    assert "Rank by them: claimeval rank out/qrels.txt YOUR.run -l 2" in again.stdout
+    assert claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr", "-l", "2").stdout == ranked.stdout
+    loose = claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr", "-l", "1").stdout
+    assert "0.7500" in loose
+    assert "relevant from 1 on" in loose
+    as_trec_eval = claimeval("rank", "out/qrels.txt", "my.run", "-m", "recip_rank", "--trec")
+    assert "0.7500" in as_trec_eval.stdout
+    assert "relevant from 1 on" in as_trec_eval.stderr
+    (here / "copy.txt").write_text((here / "out" / "qrels.txt").read_text())
+    assert "relevant from 1 on" in claimeval("rank", "copy.txt", "my.run", "-m", "mrr").stdout
+    counts = json.loads(claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr", "--json").stdout)["runs"][0]["counts"]
+    assert (counts["level"], counts["highest_grade"]) == (2, 3)
+    assert "relevant from" not in claimeval("rank", "out/qrels.txt", "my.run", "-m", "ndcg").stdout
+
+
+def test_grades_of_which_none_is_left_make_no_qrels(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
+    server = start_server(judge=answer)
+    rows = [{"id": "q", "question": "What?", "contexts": ["BROKEN one", "BROKEN two"]}]
+    data = lines(tmp_path / "broken.jsonl", rows)
+    done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
+    assert done.returncode == 0
+    assert "no pair was graded, so there is no qrels.txt" in done.stderr
+    assert "Grades:" not in done.stdout
+    assert sorted(path.name for path in (tmp_path / "here" / "out").iterdir() if path.is_file()) == [
+        "grades.jsonl",
+        "relevance.json",
+    ]
+
+
+def test_recorded_grades_off_the_scale_are_refused_counted_and_in_no_qrels(claimeval: Run, tmp_path: Path) -> None:
+    rows = [("q1", "a", 3, 3), ("q1", "b", 0, 0), ("q2", "c", 2, 10), ("q2", "d", 1, 1), ("q3", "e", 0, -1)]
+    table = [{"query_id": q, "doc_id": d, "human": people, "grades": {"m": said}} for q, d, people, said in rows]
+    judged = lines(tmp_path / "judged.jsonl", table)
+    command = ("relevance", "--qrels", judged, "--grades", judged, "--out", "out")
+    done = claimeval(*command)
+    assert done.returncode == 0, done.stderr
+    assert "m: 2 refused, off the scale 0 to 3 (q2 c: 10, q3 e: -1)" in done.stdout
+    assert "Rank by them: claimeval rank out/m.qrels YOUR.run -l 2" in done.stdout
+    assert (tmp_path / "here" / "out" / "m.qrels").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 d 1\n"
+    found = json.loads(claimeval(*command, "--json").stdout)["m"]
+    # the three grades that are left agree exactly, and the two refused are holes
+    assert (found["pairs"], found["holes"], found["exact"]["value"], found["kappa_quadratic"]["value"]) == (3, 2, 1, 1)
+    assert found["refused"][0] == {"query": "q2", "document": "c", "grade": 10}
+    none = lines(tmp_path / "none.jsonl", [{"query_id": "q1", "doc_id": "a", "grade": 7}])
+    refused = claimeval("relevance", "--qrels", judged, "--grades", none)
+    assert refused.returncode == 2
+    assert "give another --scale" in refused.stderr
 
 
 def test_context_relevance_stands_beside_the_scores_of_a_run(

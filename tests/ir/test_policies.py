@@ -33,6 +33,8 @@ def test_missing_queries_are_left_out_and_named(from_files: bool, tmp_path: Path
         missing=("q2",),
         not_judged=("q9",),
         without_relevant=("q3",),
+        level=1,
+        highest_grade=1,
         graded=1,
         retrieved=3,
         unjudged=1,
