@@ -101,7 +101,10 @@ def _draw(judged: list[Assessment], count: int, design: Design, seed: int) -> Dr
 
 
 def _uncertainty(assessment: Assessment) -> float:
-    """p (1 - p) of the probability of "supported", or of the share of the verdicts that say so."""
+    """p (1 - p) of the probability of "supported", or of the share of the verdicts that say so; 0 where there was
+    nothing to assess against."""
+    if assessment.unasked:
+        return 0.0
     known = [v.probability for v in assessment.verdicts if v.probability is not None]
     labelled = [v.label == "supported" for v in assessment.verdicts if v.label != "unassessed"]
     p = sum(known) / len(known) if known else sum(labelled) / len(labelled) if labelled else 0.5

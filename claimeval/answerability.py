@@ -16,7 +16,7 @@ from claimeval.answers.rating import RatingPlan, language_models, rating_panel
 from claimeval.calls import Judge
 from claimeval.execution import Executor
 from claimeval.families import Families
-from claimeval.records import NOT_APPLICABLE, Reason, Sample
+from claimeval.records import NOT_APPLICABLE, Reason, Sample, says_something
 from claimeval.side_judging import Work
 from claimeval.side_scores import SideRow
 
@@ -45,7 +45,7 @@ async def sort_answer(sample: Sample, plan: RatingPlan, executor: Executor) -> S
     """The scores of one sample. An empty answer declines without a call; a sample without an answer has no value."""
     if sample.answer is None:
         return _row(sample, None, "missing_input", {})
-    if not sample.answer.strip():
+    if not says_something(sample.answer):
         return _row(sample, False, None, {})
     said = await opinions(sample, plan.asked[0], plan.judges, plan.families, executor)
     vote = said.vote

@@ -83,7 +83,7 @@ class Pair(NamedTuple):
 
 def of_samples(samples: Iterable[Sample], first: int) -> Iterator[Candidates]:
     """The first contexts of each sample; `contexts[i]` is rank i+1."""
-    return (Candidates(sample.id, sample.question, sample.contexts[:first]) for sample in samples)
+    return (Candidates(sample.id, sample.question, (sample.contexts or ())[:first]) for sample in samples)
 
 
 def draw(items: Iterable[Candidates], count: int, *, first: int, seed: int, source: str) -> tuple[Drawn, list[Pair]]:

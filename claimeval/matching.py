@@ -17,7 +17,7 @@ from claimeval.relevance.grading import PER_CALL, Graded, GradingPlan, grade
 from claimeval.relevance.pairs import Candidates
 from claimeval.relevance.running import grading_plan
 from claimeval.relevance_scales import MATCH
-from claimeval.retrieval import LACKS, assigned, by_content, held_by_text, units, value_of
+from claimeval.retrieval import LACKS, NO_CONTEXTS, assigned, by_content, held_by_text, units, value_of
 from claimeval.side_judging import Work
 from claimeval.side_scores import SideRow
 
@@ -63,7 +63,7 @@ def candidates(sample: Sample, per_call: int) -> Iterator[Candidates]:
         above = by_text.index(name) if name in by_text else len(by_text)
         unsure = [
             document.model_copy(update={"id": str(rank)})
-            for rank, (document, held) in enumerate(zip(sample.contexts, by_text, strict=True), 1)
+            for rank, (document, held) in enumerate(zip(sample.contexts or (), by_text, strict=True), 1)
             if rank <= above and held.startswith("other-") and (document.text.strip() or document.title)
         ]
         for start in range(0, len(unsure), per_call):
@@ -79,8 +79,9 @@ def every_candidate(samples: Iterable[Sample], per_call: int) -> Iterator[Candid
 async def match(sample: Sample, plan: GradingPlan, measures: Sequence[ir.Measure], executor: Executor) -> SideRow:
     """The rank metrics of one sample. Where a judge's opinion on a pair is missing nothing has a value."""
     names = [measure.name for measure in measures]
-    if not sample.reference_contexts:
-        return SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, LACKS["text"]))
+    if sample.contexts is None or not sample.reference_contexts:
+        lacks = NO_CONTEXTS if sample.contexts is None else LACKS["text"]
+        return SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, lacks))
     asked: list[tuple[Graded, ...]] = await side_by_side(
         [grade(item, plan, executor) for item in candidates(sample, plan.per_call)]
     )

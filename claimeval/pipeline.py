@@ -52,7 +52,7 @@ async def evaluate(sample: Sample, plan: Plan, executor: Executor, earlier: Samp
             for claim, row in zip(extractions[of].claims, found.by_claim(extractions[of].claims), strict=True)
         ]
         for (of, against), found in zip(pairs, assessed, strict=True)
-    }
+    } | scoring.unasked(fed, sample, extractions)
     cells = tuple(
         plan.voters.vote(sample, of, evidence, claim_id, verdicts)
         for (of, _), found in zip(pairs, assessed, strict=True)

@@ -54,7 +54,7 @@ Reason = Literal[
 REASONS: dict[Reason, str] = {
     "no_claims": "the text makes no factual claim",
     "missing_input": "the sample lacks a text that the metric needs",
-    "no_evidence": "there is nothing to assess the claims against",
+    "no_evidence": "there is nothing to count",
     "unsure": "the judge abstained",
     "tie": "the judges are divided",
     "own_family": "the judge is of the family that wrote the answer",
@@ -152,8 +152,11 @@ class Sample(Record):
     question: str
     answer: str | None = None
     """The generated answer; None when there is none, empty when the system said nothing."""
-    contexts: tuple[Document, ...] = ()
-    """What was retrieved; `contexts[i]` is rank i+1. A document without words keeps its rank, and is no evidence."""
+    contexts: tuple[Document, ...] | None = None
+    """What was retrieved, empty where nothing was; None when that is not known. `contexts[i]` is rank i+1.
+
+    A document without words keeps its rank, and is no evidence.
+    """
     reference_answers: tuple[str, ...] = ()
     """Gold answers; blank texts are left out. Claims are assessed against all of them; reference claims come from all
     of them."""
@@ -292,7 +295,11 @@ class Verdict(Record):
 
 
 class Assessment(Record):
-    """One claim and its evidence: the verdicts of all judges and the label they add up to."""
+    """One claim and its evidence: the verdicts of all judges and the label they add up to.
+
+    Against a part that is there and empty (nothing was retrieved, the answer says nothing) no judge need be asked:
+    there are no verdicts, and the label is `not_found`.
+    """
 
     claim_id: str
     evidence: Evidence
@@ -308,6 +315,11 @@ class Assessment(Record):
     None where one vote without a probability is all there is."""
     entropy: float | None = None
     """Entropy of all votes in bits, 0 when all agree; None below two votes."""
+
+    @property
+    def unasked(self) -> bool:
+        """Whether there was nothing to assess the claim against, so that no judge was asked."""
+        return not self.verdicts and self.label != "unassessed"
 
 
 class Score(Record):

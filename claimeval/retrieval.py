@@ -21,7 +21,8 @@ Match = Literal["ids", "text"]
 leave it open a judge can say so: `matching.py`."""
 
 LACKS: dict[Match, str] = {"ids": "no reference_context_ids", "text": "no reference_contexts"}
-"""Why a sample has no value."""
+NO_CONTEXTS = "no contexts"
+"""Why a sample has no value: what its references lack, or that it does not say what was retrieved."""
 
 CONTAINED_FROM = 20
 """Characters from which on a retrieved text that stands inside a reference counts as that reference."""
@@ -47,9 +48,9 @@ def score(
 ) -> Iterator[SideRow]:
     """The values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
-    A sample without references has no value and says so; one that has references and retrieved nothing has 0. Every
-    reference counts as relevant with grade 1. What the regular expression `fold` matches is cut out of ids first, of
-    references too; of contexts that then are the same the best stays.
+    A sample without references or contexts has no value and says so; one whose contexts are given and empty has 0.
+    Every reference counts as relevant with grade 1. What the regular expression `fold` matches is cut out of ids first,
+    of references too; of contexts that then are the same the best stays.
     """
     if match not in get_args(Match):
         raise unknown("match", match, get_args(Match))
@@ -64,10 +65,12 @@ def score(
             run = {query: _scores(_ranked(chunk[int(query)], match, fold)) for query in judged}
             values = dict(ir.evaluate(judged, run, measures).per_query)
         for i, sample in enumerate(chunk):
-            if found := values.get(str(i)):
+            names = [measure.name for measure in measures]
+            if sample.contexts is None:
+                yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, NO_CONTEXTS))
+            elif found := values.get(str(i)):
                 yield SideRow(id=sample.id, scores=dict(found))
             else:
-                names = [measure.name for measure in measures]
                 yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, LACKS[match]))
 
 
@@ -75,7 +78,7 @@ def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
     """The names of what was retrieved, best first."""
     if match == "text":
         return by_content(sample)
-    names = [document.id for document in sample.contexts]
+    names = [document.id for document in sample.contexts or ()]
     return fold_names(names, fold) if fold else names
 
 
@@ -93,7 +96,7 @@ def held_by_text(sample: Sample) -> Held:
     more; case, white space and citations do not count."""
     references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
     folded = {name: _folded(text) for name, text in references.items()}
-    texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts, 1)}
+    texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts or (), 1)}
     return Held(
         references,
         {rank: {name for name, said in folded.items() if _holds(text, said)} for rank, text in texts.items()},

@@ -66,7 +66,7 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
     for result in results:
         part = {claim.id: claim.of for claim in result.claims}
         for a in result.assessments:
-            if a.evidence.part == ASKED:
+            if a.evidence.part == ASKED or a.unasked:
                 continue
             own = voters.own_family(result.sample, part[a.claim_id], a.evidence.part)
             left_out = own if voters.panel.leave_own_family_out else frozenset()
@@ -99,6 +99,11 @@ def revote(
         columns.setdefault((part[now.claim_id], now.evidence.part), []).append(now)
     cells = tuple(voted(result.cells))
     extractions = {extraction.of: extraction for extraction in result.extractions}
+    columns |= {
+        pair: of_nothing
+        for pair, of_nothing in scoring.unasked(metrics, result.sample, extractions).items()
+        if pair not in columns
+    }
     return result.model_copy(
         update={
             "assessments": tuple(assessment for column in columns.values() for assessment in column),

@@ -359,9 +359,10 @@ class Tallies:
                 score,
                 [a.unassessed_because for a in assessments if a.unassessed_because],
                 sum(claim.grounding == "ungrounded" for claim in claims.get(metric.claims_of, ())),
+                unasked=any(a.unasked for a in assessments),
             )
             if self._panel:
-                values = members.add(score, assessments)
+                values = members.add(score, assessments, {c.id: c.taken_by for c in claims.get(metric.claims_of, ())})
                 if "answer" in (metric.claims_of, metric.against):
                     self._preferences.add(result.sample, metric.name, values)
         if self._panel:

@@ -16,6 +16,7 @@ from claimeval.records import (
     ABSTAINED,
     NOT_APPLICABLE,
     Assessment,
+    Evidence,
     Extraction,
     Part,
     Reason,
@@ -31,21 +32,17 @@ def score(
     metric: ClaimMetric,
     extraction: Extraction | None,
     assessments: Sequence[Assessment],
-    *,
-    no_evidence: bool = False,
 ) -> Score:
     """The share of the judged claims that are supported.
 
-    None without claims (`no_claims`, or why the extraction failed), without evidence, or when no claim could be
-    judged (the most frequent reason; `not_in_cache` where a run without calls has no verdicts on it).
+    None without claims (`no_claims`, or why the extraction failed) or when no claim could be judged (the most frequent
+    reason; `not_in_cache` where a run without calls has no verdicts on it).
     """
     if extraction is None:
         return Score(metric=metric.name, undefined_because="missing_input")
     total = len(extraction.claims)
     if not total:
         return Score(metric=metric.name, undefined_because=extraction.failed_because or "no_claims")
-    if no_evidence:
-        return Score(metric=metric.name, total=total, undefined_because="no_evidence")
     labels = [a.label for a in assessments if a.label != "unassessed"]
     hits = sum(VALUES[label] == 1.0 for label in labels)
     if not labels:
@@ -53,6 +50,21 @@ def score(
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score(metric=metric.name, total=total, undefined_because=because)
     return Score(metric=metric.name, value=hits / len(labels), hits=hits, judged=len(labels), total=total)
+
+
+def unasked(
+    metrics: Sequence[ClaimMetric], sample: Sample, extractions: Mapping[Part, Extraction]
+) -> dict[tuple[Part, Part], list[Assessment]]:
+    """The assessments against parts that are there and empty: nothing supports a claim, and no judge is asked."""
+    return {
+        (metric.claims_of, metric.against): [
+            Assessment(claim_id=claim.id, evidence=Evidence(part=metric.against), verdicts=(), label="not_found")
+            for claim in extraction.claims
+        ]
+        for metric in metrics
+        if sample.documents(metric.against) == ()
+        if (extraction := extractions.get(metric.claims_of)) and extraction.claims
+    }
 
 
 def scores(
@@ -72,9 +84,7 @@ def scores(
         assessed = assessments.get((metric.claims_of, metric.against), ())
         fed = assessed or metric.lacks(sample) is None
         extraction = extractions.get(metric.claims_of) if fed else None
-        found.append(
-            score(metric, extraction, assessed, no_evidence=not assessed and not sample.documents(metric.against))
-        )
+        found.append(score(metric, extraction, assessed))
     if derived:
         columns = (assessment for column in assessments.values() for assessment in column)
         found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, cells)))
@@ -106,6 +116,8 @@ class MetricSummary(Record):
     """Claims without a label, by reason; of a derived metric, what it counts and could not be settled."""
     ungrounded: int
     """Claims that could not be tied to the text they were taken from."""
+    unasked: int = 0
+    """Samples that have 0 without a question to a judge: what their claims are held against is there and empty."""
     failure_rate: float
     """The larger of the shares of samples and of claims lost to failures (not to abstentions or inapplicability)."""
     note: str | None = None
@@ -125,16 +137,20 @@ class Tally:
         self._samples = 0
         self._missing: Counter[Reason] = Counter()
         self._unassessed: Counter[Reason] = Counter()
-        self._hits = self._judged = self._claims = self._ungrounded = 0
+        self._hits = self._judged = self._claims = self._ungrounded = self._unasked = 0
 
-    def add(self, score: Score, unassessed: Iterable[Reason], ungrounded: int) -> None:
-        """One sample: its score, the reasons of its unassessed claims, the number of its ungrounded claims."""
+    def add(self, score: Score, unassessed: Iterable[Reason], ungrounded: int, *, unasked: bool = False) -> None:
+        """One sample: its score, the reasons of its unassessed claims, the number of its ungrounded claims.
+
+        `unasked` says that its claims were held against nothing.
+        """
         self._samples += 1
         self._unassessed.update(unassessed)
         self._hits += score.hits
         self._judged += score.judged
         self._claims += score.total
         self._ungrounded += ungrounded
+        self._unasked += unasked
         if score.value is not None:
             self._values.append(score.value)
         else:
@@ -160,6 +176,7 @@ class Tally:
             supported=self._hits,
             unassessed=dict(sorted(self._unassessed.items())),
             ungrounded=self._ungrounded,
+            unasked=self._unasked,
             failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._claims)),
             note=self._note,
         )

@@ -60,7 +60,7 @@ def test_scores_come_out_as_the_rule_foretells(openai_judge: ThreadHandle) -> No
     report = ce.score(SAMPLES, judges=[spec(openai_judge)])
     assert values(report, "faithfulness") == [1.0, 0.5, None]
     assert values(report, "correctness") == [1.0, 0.5, None]
-    assert values(report, "coverage") == [1.0, 0.5, None]
+    assert values(report, "coverage") == [1.0, 0.5, 0.0]
     assert values(report, "context_recall") == [1.0, 0.5, 1.0]
     assert report.summary["faithfulness"].missing == {"no_claims": 1}
     assert report.summary["faithfulness"].mean == 0.75
@@ -115,7 +115,7 @@ def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(openai_jud
         return values(await ce.ascore(SAMPLES, judges=[spec(openai_judge)], metrics=["coverage"]), "coverage")
 
     assert asyncio.run(notebook()) == [1.0, 0.5, None]
-    assert asyncio.run(awaited()) == [1.0, 0.5, None]
+    assert asyncio.run(awaited()) == [1.0, 0.5, 0.0]
     found: list[list[float | None]] = []
     ways: list[Callable[[], None]] = [
         lambda: found.append(values(ce.score(SAMPLES, judges=[spec(openai_judge)]), "coverage"))
@@ -125,7 +125,7 @@ def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(openai_jud
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [[1.0, 0.5, None]] * 2
+    assert found == [[1.0, 0.5, 0.0]] * 2
 
 
 def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
 import claimeval as ce
+from claimeval.cli.main import app
 from claimeval.data.reading import read_samples
+from claimeval.derived import choose
 from claimeval.local.sentence_splitting import sentences
+from claimeval.plan import make_plan
+from claimeval.planning.walk import forecast
 from claimeval.records import Document, Sample
 from tests import claim_judge
 from tests.conftest import StartServer
@@ -199,3 +205,171 @@ def test_a_blank_document_keeps_its_rank_in_retrieval_by_id(tmp_path: Path) -> N
     )
     [found] = retrieval.score([sample], ir.parse("mrr"))
     assert found.scores == {"mrr": pytest.approx(1 / 3)}
+
+
+# --- A system that says nothing, retrieval that brings nothing ---
+
+GOLD = ["Mars has 2 moons. They are small."]
+"""Two claims, both of which the judge's rule supports against anything that is shown to it."""
+
+
+def test_an_empty_answer_covers_nothing_and_no_judge_is_asked(server: Server) -> None:
+    silent = row(answer="", contexts=["x"], reference_answers=GOLD)
+    found = scored(server, silent, "faithfulness,correctness,coverage,f1").results[0]
+    assert {s.metric: s.value for s in found.scores} == {
+        "faithfulness": None,
+        "correctness": None,
+        "coverage": 0.0,
+        "f1": 0.0,
+    }
+    assert {s.undefined_because for s in found.scores[:2]} == {"no_claims"}
+    assert found.score("coverage").total == 2
+    assert server.evidence == []
+
+
+def test_nuggets_of_an_empty_answer_are_0(server: Server) -> None:
+    found = scored(server, row(answer="", reference_answers=GOLD), "nuggets").results[0]
+    assert {s.value for s in found.scores if s.metric.startswith("nugget_")} == {0.0}
+    assert server.evidence == []  # what is vital is asked of the gold answer, whatever the answer
+
+
+def test_a_rival_that_crashes_does_not_look_better(server: Server) -> None:
+    """One perfect answer and one that is empty, or says the wrong thing: half of the gold is covered either way."""
+    means = []
+    for second in ("", "I do not know."):
+        rows = [row(reference_answers=["Mars has 2 moons."])]
+        rows.append(row(id="b", answer=second, reference_answers=["It is FROM_Phobos."]))
+        found = ce.score(rows, judges=[f"openai:judge-1@{server.url}"], metrics=["coverage", "f1"])
+        means.append((found.summary["coverage"].mean, found.summary["coverage"].n))
+    assert means == [(0.5, 2), (0.5, 2)]
+
+
+def test_retrieval_that_brought_nothing_supports_nothing(server: Server) -> None:
+    found = scored(server, row(contexts=[], reference_answers=GOLD), "faithfulness,context_recall")
+    assert [(s.value, s.judged, s.total) for s in found.results[0].scores] == [(0.0, 1, 1), (0.0, 2, 2)]
+    assert server.evidence == []
+    assert [found.summary[name].unasked for name in ("faithfulness", "context_recall")] == [1, 1]
+    assert found.summary["faithfulness"].bounds == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("fields", [{}, {"contexts": None}])
+def test_contexts_that_are_absent_or_null_are_missing(server: Server, fields: dict[str, Any]) -> None:
+    two = [row(**fields), row(id="b", contexts=["x"])]
+    found = ce.score(two, judges=[f"openai:judge-1@{server.url}"], metrics=["faithfulness"])
+    assert found.summary["faithfulness"].missing == {"missing_input": 1}
+
+
+def test_an_evidence_set_that_is_given_and_empty_supports_nothing(server: Server) -> None:
+    found = scored(server, row(evidence={"policy": []}), "on_policy=answer:policy")
+    assert found.summary["on_policy"].mean == 0.0
+
+
+def test_each_judge_of_a_panel_has_the_same_0_and_none_is_said_to_agree(server: Server) -> None:
+    judges = [f"openai:judge-{n}@{server.url}" for n in (1, 2)]
+    found = ce.score([row(contexts=[]), row(id="b", contexts=["x"])], judges=judges, metrics=["faithfulness"])
+    members = found.summary["faithfulness"].members
+    assert [(m.mean, m.n, m.judged) for m in members.values()] == [(0.5, 2, 2), (0.5, 2, 2)]
+    assert found.summary.panel is not None
+    assert found.summary.panel.claims == 1  # the one that they were asked about
+
+
+def test_a_judge_with_claims_of_its_own_has_0_on_these_alone(server: Server) -> None:
+    judges = [f"openai:judge-{n}@{server.url}" for n in (1, 2)]
+    found = ce.score([row(contexts=[])], judges=judges, metrics=["faithfulness"], panel={"own_claims": True})
+    assert [(m.mean, m.judged) for m in found.summary["faithfulness"].members.values()] == [(0.0, 1), (0.0, 1)]
+
+
+def test_a_vote_over_the_run_again_keeps_what_nobody_was_asked(server: Server) -> None:
+    found = scored(server, row(contexts=[]), "faithfulness", vote="dawid_skene")
+    assert found.summary["faithfulness"].mean == 0.0
+
+
+@pytest.mark.parametrize("vote", ["majority", "unanimous"])
+def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vote: str) -> None:
+    silent = row(answer="", contexts=[], reference_answers=GOLD)
+    first = ce.score([silent], judges=[f"openai:judge-1@{server.url}"], metrics=["coverage", "context_recall"])
+    first.save(tmp_path / "a")
+    sent = len(server.prompts)
+    again = ce.rejudge(tmp_path / "a", judges=[f"openai:judge-2@{server.url}"], vote=vote)
+    assert [score.value for score in again.results[0].scores] == [0.0, 0.0]
+    assert len(server.prompts) == sent
+
+
+def test_people_and_judges_are_not_compared_on_what_nobody_was_asked(server: Server, tmp_path: Path) -> None:
+    from claimeval.agreement import join
+    from claimeval.panel import Panel
+
+    found = scored(server, row(contexts=[]), "faithfulness")
+    assert join(found.results, ["a", "b"], Panel(), None).clusters == []
+
+
+def test_what_is_planned_has_no_assessment_for_empty_contexts() -> None:
+    sample = Sample(id="a", question="Q?", answer="Two.", contexts=(), reference_answers=("Two moons.",))
+    planned = make_plan(["openai:gpt-5-mini"], None, choose(["faithfulness", "context_recall"]), "atomic", "binary")
+    expected = asyncio.run(forecast([sample], planned, None))
+    assert expected.calls == (2, 2)  # the claims of answer and reference
+
+
+def test_words_of_an_answer_after_which_nothing_was_retrieved_have_k_precision_0() -> None:
+    from claimeval import lexical
+
+    names = ["k_precision", "k_precision_max", "k_precision_ignoring_question"]
+    given = lexical.measure("Two moons.", question="How many?", contexts=[], metrics=names)
+    absent = lexical.measure("Two moons.", question="How many?", metrics=names)
+    assert [given[name] for name in names] == [0.0, 0.0, 0.0]
+    assert [absent[name] for name in names] == [None, None, None]
+
+
+def test_rank_metrics_of_contexts_that_are_not_given_have_no_value() -> None:
+    from claimeval import ir, retrieval
+
+    absent = Sample(id="a", question="Q?", reference_context_ids=("x",))
+    found = list(retrieval.score([absent, absent.model_copy(update={"contexts": ()})], ir.parse("mrr")))
+    assert [row.scores["mrr"] for row in found] == [None, 0.0]
+    assert found[0].undefined == {"mrr": "no contexts"}
+
+
+def test_the_table_says_how_many_samples_had_no_documents(server: Server, tmp_path: Path) -> None:
+    path = written(tmp_path, "jsonl", row(contexts=[], answer="It is."))
+    arguments = ["score", str(path), "--judge", f"openai:judge-1@{server.url}", "--out", str(tmp_path / "run")]
+    said = CliRunner().invoke(app, [*arguments, "--metrics", "faithfulness"], env={"COLUMNS": "200"}).output
+    assert "1 sample without documents counts 0" in said
+
+
+# --- RAGChecker's results ---
+
+CHECKED = {
+    "query_id": "a",
+    "query": "How many moons?",
+    "gt_answer": "Mars has 2 moons. They are FROM_nowhere.",
+    "response": "Mars has 2 moons. They are WRONG.",
+    "retrieved_context": [],
+    "gt_answer_claims": ["Mars has 2 moons.", "They are FROM_nowhere."],
+    "response_claims": ["Mars has 2 moons.", "They are WRONG."],
+    "answer2response": ["Entailment", "Contradiction"],
+    "response2answer": ["Entailment", "Neutral"],
+    "retrieved2response": [[], []],
+    "retrieved2answer": [[], []],
+}
+
+
+def test_an_imported_row_without_documents_has_the_numbers_of_the_same_sample_scored(
+    server: Server, tmp_path: Path
+) -> None:
+    from claimeval.importing import import_judged, open_file
+
+    path = tmp_path / "checked.json"
+    path.write_text(json.dumps({"results": [CHECKED]}))
+    imported = import_judged(open_file(path), str(path), tmp_path / "run").summary
+    sample = {name: CHECKED[name] for name in ("query_id", "query", "gt_answer", "response", "retrieved_context")}
+    names = ["ragchecker", "faithfulness", "context_recall", "contradiction_rate"]
+    found = ce.score(
+        [sample], judges=[f"openai:judge-1@{server.url}"], metrics=names, panel={"per_document": True}
+    ).summary
+    ours = {name: (m.mean, m.n, m.missing) for name, m in found.metrics.items()}
+    assert ours == {name: (m.mean, m.n, m.missing) for name, m in imported.metrics.items()}
+    # of two answer claims one is right, none is in a context
+    for name, mean in {"correctness": 0.5, "hallucination": 0.5, "self_knowledge": 0.5, "context_recall": 0.0}.items():
+        assert found[name].mean == mean
+    assert (found["claim_recall"].mean, found["faithfulness_single"].mean) == (0.0, 0.0)
+    assert found["context_precision"].missing == {"no_evidence": 1}

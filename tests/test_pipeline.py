@@ -137,10 +137,17 @@ def test_missing_input_is_no_score_and_no_call() -> None:
     assert score.undefined_because == "missing_input"
 
 
-def test_no_contexts_is_no_evidence_and_no_assessment() -> None:
+@pytest.mark.parametrize("prompt", ["three_way", "binary", "partial"])
+def test_contexts_that_are_empty_support_no_claim_and_no_judge_is_asked(prompt: str) -> None:
     sample = SAMPLE.model_copy(update={"contexts": ()})
-    score = run(sample, plan("faithfulness"), Scripted([claims_reply(*ANSWER)])).score("faithfulness")
-    assert (score.value, score.undefined_because, score.total) == (None, "no_evidence", 6)
+    executor = Scripted([claims_reply(*ANSWER)])
+    score = run(sample, plan("faithfulness", assess_prompt=prompt), executor).score("faithfulness")
+    assert (score.value, score.hits, score.judged, score.total) == (0.0, 0, 6, 6)
+
+
+def test_contexts_that_are_not_given_are_missing_and_nothing_is_asked() -> None:
+    sample = SAMPLE.model_copy(update={"contexts": None})
+    assert run(sample, plan("faithfulness"), Scripted()).score("faithfulness").undefined_because == "missing_input"
 
 
 def test_a_failed_extraction_is_no_score() -> None:

@@ -61,7 +61,7 @@ def join(
     joining = _Joining(judges, panel, (*judges, PANEL) if several else tuple(judges))
     for result in results:
         if labels is None:
-            for assessment in result.assessments:
+            for assessment in (a for a in result.assessments if not a.unasked):
                 joining.add(result.sample, {}, cast(assessment.verdicts, panel), assessment)
         elif mine := by_sample.pop(result.sample.id, None):
             joining.add_labelled(result, mine, against)
@@ -85,7 +85,9 @@ class _Joining:
                 continue
             claims = set(claims_meant(result, label))
             about = [
-                a for a in result.assessments if a.claim_id in claims and a.evidence == (label.evidence or a.evidence)
+                a
+                for a in result.assessments
+                if a.claim_id in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
             ]
             pairs = {(part[a.claim_id], a.evidence.part) for a in about}
             if len(pairs) > 1 and against is None:
@@ -102,7 +104,11 @@ class _Joining:
     def _add_sample(self, result: SampleResult, label: HumanLabel, against: Part | None) -> None:
         part = {claim.id: claim.of for claim in result.claims}
         about = label.evidence.part if label.evidence else against
-        mine = [a for a in result.assessments if part[a.claim_id] == "answer" and about in (None, a.evidence.part)]
+        mine = [
+            a
+            for a in result.assessments
+            if part[a.claim_id] == "answer" and about in (None, a.evidence.part) and not a.unasked
+        ]
         if len({a.evidence for a in mine}) > 1:
             raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
         if not mine:

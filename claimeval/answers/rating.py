@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from claimeval import lineups, panel, prompting
-from claimeval.answer_questions import ANSWER_QUESTIONS, RELEVANCE, AnswerQuestion, answer_question
+from claimeval.answer_questions import ANSWER_QUESTIONS, FAITHFUL, AnswerQuestion, answer_question
 from claimeval.answers.opinions import Asked, Opinions, opinions
 from claimeval.calls import Judge
 from claimeval.errors import DataError, UsageError, unknown
@@ -18,7 +18,7 @@ from claimeval.execution.side_by_side import side_by_side
 from claimeval.families import Families
 from claimeval.planning.estimates import Range
 from claimeval.planning.questions import Prospect
-from claimeval.records import Assessment, Reason, Sample
+from claimeval.records import Assessment, Reason, Sample, says_something
 from claimeval.side_judging import Work
 from claimeval.side_scores import SideRow
 from claimeval.steps import rate_answer
@@ -130,14 +130,11 @@ def feeds(question: AnswerQuestion, sample: Sample) -> Reason | None:
     """Why a sample cannot be asked this; None where it can."""
     if sample.answer is None:
         return "missing_input"
-    if not sample.answer.strip():
-        return "no_claims"
-    if question.against is None:
-        return None
-    documents = sample.documents(question.against)
-    if documents is None:
+    if question.against is not None and sample.documents(question.against) is None:
         return "missing_input"
-    return None if any(document.text.strip() for document in documents) else "no_evidence"
+    if not says_something(sample.answer):
+        return "no_claims"
+    return None
 
 
 def askable(samples: Iterable[Sample], ask: Sequence[str] | None) -> tuple[str, ...]:
@@ -171,8 +168,8 @@ def askable(samples: Iterable[Sample], ask: Sequence[str] | None) -> tuple[str, 
 async def rate(sample: Sample, plan: RatingPlan, executor: Executor) -> SideRow:
     """The scores of one sample; a failed rating is None with its reason.
 
-    An empty answer is no answer to its question, without a call (relevance 0, noncommittal), and there is nothing in it
-    to be faithful or correct (`no_claims`).
+    An empty answer is no answer to its question, without a call (relevance 0, noncommittal, not correct), and there is
+    nothing in it to be faithful (`no_claims`).
     """
     lacks = {one.question.name: feeds(one.question, sample) for one in plan.asked}
     fed = [one for one in plan.asked if lacks[one.question.name] is None]
@@ -184,8 +181,8 @@ async def rate(sample: Sample, plan: RatingPlan, executor: Executor) -> SideRow:
         row.add(rated)
     for one in plan.asked:
         because = lacks[one.question.name]
-        if because and one.question == RELEVANCE and sample.answer is not None:
-            row.scores |= {RATED[RELEVANCE.name]: 0.0, NONCOMMITTAL: 1.0}
+        if because == "no_claims" and one.question != FAITHFUL:
+            row.scores |= {RATED[one.question.name]: 0.0} | dict.fromkeys(one.question.flags, 1.0)
         elif because:
             row.lack(metrics_of(one.question), because)
     scores = {name: row.scores[name] for name in plan.metrics}

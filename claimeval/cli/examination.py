@@ -65,7 +65,7 @@ def _fed(metric: ClaimMetric, found: Survey) -> str:
     if not found.feeds(metric.name):
         return f"[red]no[/]: {escape('; '.join(said))}"
     if "contexts" in (metric.claims_of, metric.against) and found.empty_contexts:
-        said.append(f"{found.empty_contexts} have no contexts or an empty one")
+        said.append(f"{found.empty_contexts} retrieved nothing and count 0")
     return f"[green]yes[/], but {escape('; '.join(said))}" if said else "[green]yes[/]"
 
 

@@ -48,7 +48,10 @@ def relevance_and_tell(
     counts = {"texts": 0, "texts_cut": 0, "texts_in_windows": 0}
     with ExitStack() as stack:
         counter = _Counter(
-            stack, scorer, sum(len(sample.contexts) for sample in place.samples() if sample.question.strip()), "texts"
+            stack,
+            scorer,
+            sum(len(sample.contexts or ()) for sample in place.samples() if sample.question.strip()),
+            "texts",
         )
         store = stack.enter_context(Store(cache or default_folder()))
         found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)

@@ -15,7 +15,7 @@ from claimeval.cli.panel_table import MEMBERS, members, print_orders, print_pane
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.judged import RECORDED
 from claimeval.derived import derived
-from claimeval.records import Reason
+from claimeval.records import Part, Reason
 from claimeval.report.facts import Trouble
 from claimeval.report.troubles import Worst
 from claimeval.run import Manifest, Summary, read_results
@@ -36,8 +36,9 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     for note in summary.notes:
         console.print(f"[bold yellow]Note:[/] {escape(note)}.")
     print_whole(console, _scores(summary, manifest.short_names))
+    against = {row.name: row.against for row in manifest.metrics}
     for name, metric in summary.metrics.items():
-        said = _counted(name, metric) if name in manifest.derived else _details(metric)
+        said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
         console.print(Padding(f"[dim]{escape(name)}: {said}[/]", (0, 0, 0, 1)))
     _print_missing(console, {name: summary[name].missing for name in manifest.derived})
     print_panel(console, manifest, summary)
@@ -117,12 +118,16 @@ def _print_missing(console: Console, missing: Mapping[str, Mapping[Any, int]]) -
         console.print(Padding(f"[dim]missing: {escape(said)} ({escape(', '.join(those))})[/]", (0, 0, 0, 1)))
 
 
-def _details(metric: MetricSummary) -> str:
+def _details(metric: MetricSummary, against: Part) -> str:
     parts = [f"{metric.supported} of {metric.judged} judged claims supported"]
     if metric.unassessed:
         parts.append(f"{sum(metric.unassessed.values())} more unassessed ({_reasons(metric.unassessed)})")
     if metric.ungrounded:
         parts.append(f"{metric.ungrounded} ungrounded")
+    if metric.unasked:
+        lack = "an answer" if against == "answer" else "documents"
+        one = metric.unasked == 1
+        parts.append(f"{metric.unasked} sample{'' if one else 's'} without {lack} count{'s' if one else ''} 0")
     if metric.missing:
         parts.append(f"samples without a score: {_reasons(metric.missing)}")
     if range_ := range_of_members(metric):

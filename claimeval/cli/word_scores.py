@@ -41,7 +41,7 @@ def _texts(sample: Sample) -> lexical.Texts:
     return lexical.Texts(
         answer=sample.answer,
         question=sample.question,
-        contexts=[document.text for document in sample.contexts],
+        contexts=None if (found := sample.documents("contexts")) is None else [document.text for document in found],
         references=sample.reference_answers,
         id=sample.id,
     )

@@ -63,15 +63,14 @@ def _judge(metric: dict[str, Any]) -> str:
 def _sample(row: Row) -> JudgedSample:
     found = row.fields
     expected, actual = found.get("expectedOutput"), found.get("actualOutput")
-    contexts = found.get("retrievalContext") or ()
+    contexts = found.get("retrievalContext")
     sample = Sample(
         id=str(found.get("name") or row.number),
         question=str(found["input"]),
         answer=None if actual is None else str(actual),
-        contexts=tuple(
-            Document(id=str(i), text=str(text))
-            for i, text in enumerate(contexts if isinstance(contexts, list) else (), 1)
-        ),
+        contexts=tuple(Document(id=str(i), text=str(text)) for i, text in enumerate(contexts, 1))
+        if isinstance(contexts, list)
+        else None,
         reference_answers=() if expected is None else (str(expected),),
     )
     claims: tuple[Claim, ...] = ()

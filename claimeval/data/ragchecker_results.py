@@ -68,7 +68,7 @@ def _sample(row: Row) -> JudgedSample:
     rest = {name: value for name, value in row.fields.items() if name not in own}
     sample = read_sample(row._replace(fields=rest), {})
     extractions = {part: _claims(row, part, sample) for part in CLAIMS}
-    documents = [document.id for document in sample.contexts]
+    documents = [document.id for document in sample.contexts or ()]
     return JudgedSample(
         SampleResult(
             sample=sample,

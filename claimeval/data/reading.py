@@ -88,7 +88,7 @@ def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
                 "id": _id(found.get("id", row.number), row),
                 "question": found["question"],
                 "answer": found.get("answer"),
-                "contexts": _documents(found.get("contexts", ()), row, "contexts", found.get("context_ids")),
+                "contexts": _contexts(found, row),
                 "reference_answers": _texts(found.get("reference_answers", ())),
                 "reference_contexts": _texts(found.get("reference_contexts", ())),
                 "reference_context_ids": _ids(found.get("reference_context_ids", ())),
@@ -117,6 +117,13 @@ def _texts(value: object) -> object:
 
 def _ids(value: object) -> object:
     return tuple(str(v) if isinstance(v, int) else v for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _contexts(found: Mapping[str, object], row: Row) -> tuple[Document, ...] | None:
+    """What was retrieved; None where the row does not say."""
+    if "contexts" not in found and "context_ids" not in found:
+        return None
+    return _documents(found.get("contexts", ()), row, "contexts", found.get("context_ids"))
 
 
 def _documents(value: object, row: Row, field: str, ids: object = None) -> tuple[Document, ...]:

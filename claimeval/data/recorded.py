@@ -221,7 +221,9 @@ def _as_sample(name: str, row: Row, fields: FieldMap) -> Sample:
         id=name,
         question=str(at(row, fields.question)) if fields.question else "",
         answer=None if answer is None else str(answer),
-        contexts=tuple(Document(id=str(i), text=text) for i, text in enumerate(texts(fields.contexts), 1)),
+        contexts=None
+        if not fields.contexts or at(row, fields.contexts, missing=True) is None
+        else tuple(Document(id=str(i), text=text) for i, text in enumerate(texts(fields.contexts), 1)),
         reference_answers=texts(fields.reference_answers),
         generator=None if generator is None else str(generator),
     )

@@ -34,6 +34,7 @@ class Survey(Record):
     lacks: dict[str, tuple[Lack, ...]]
     """Per metric the parts that some samples lack."""
     empty_contexts: int
+    """Samples for which nothing was retrieved, or blank texts alone."""
     empty_answers: int
     unanswered: int
     """Samples without an answer at all."""
@@ -67,17 +68,13 @@ def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
     damaged: dict[str, str] = {}
     generators: Counter[str] = Counter()
     metadata: Counter[str] = Counter()
-    with_contexts = False
-    first_id = ""
     for sample in samples:
         count += 1
-        first_id = first_id or sample.id
         if sample.id in seen:
             duplicates.append(sample.id)
             first_duplicates = first_duplicates or (seen[sample.id], count)
         seen.setdefault(sample.id, count)
-        empty_contexts += not sample.contexts or not all(d.text.strip() for d in sample.contexts)
-        with_contexts |= bool(sample.contexts)
+        empty_contexts += sample.documents("contexts") == ()
         unanswered += sample.answer is None
         empty_answers += sample.answer is not None and not sample.answer.strip()
         if len(damaged) < 100 and (excerpt := _damage(sample)):
@@ -90,10 +87,6 @@ def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
                 lacks[metric.name][part] = n + 1, first
     if not count:
         raise DataError("there are no samples")
-    if not with_contexts:
-        for metric in metrics:
-            if "contexts" in (metric.claims_of, metric.against):
-                lacks[metric.name] = {"contexts": (count, first_id)}
     return Survey(
         samples=count,
         lacks={
@@ -112,7 +105,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
 
 
 def _damage(sample: Sample) -> str | None:
-    texts = (sample.question, sample.answer or "", *(d.text for d in sample.contexts), *sample.reference_answers)
+    texts = (sample.question, sample.answer or "", *(d.text for d in sample.contexts or ()), *sample.reference_answers)
     for text in texts:
         if not text.isascii() and (match := _DAMAGE.search(text)):
             return text[max(0, match.start() - 20) : match.end() + 20]

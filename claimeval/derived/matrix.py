@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from claimeval.metrics import ClaimMetric
 from claimeval.records import Assessment, Claim, Evidence, Extraction, Label, Part, Reason, Sample
 
 Truth = bool | None
@@ -89,6 +90,11 @@ class Matrix(NamedTuple):
         rows = self.per_document("reference")
         return [some(column) for column in zip(*rows, strict=True)]
 
+    def supports_none(self, metric: ClaimMetric) -> bool:
+        """Whether a metric is 0: it has claims, and each is known to be unsupported."""
+        truths = self.labelled(metric.claims_of, metric.against)
+        return bool(truths) and not any(truth is not False for truth in truths)
+
     def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
         """Why nothing can be said where these columns are needed; None where every one of them has claims."""
         for of, against in needs:
@@ -98,8 +104,7 @@ class Matrix(NamedTuple):
             if not extraction.claims:
                 return extraction.failed_because or "no_claims"
             if (of, Evidence(part=against)) not in self.columns:
-                documents = self.sample.documents(against)
-                return "missing_input" if documents is None else "not_in_cache" if documents else "no_evidence"
+                return "missing_input" if self.sample.documents(against) is None else "not_in_cache"
         return None
 
     def why_unknown(self, needs: Iterable[tuple[Part, Part]]) -> Reason:

@@ -31,6 +31,8 @@ class Derived(NamedTuple):
     """Whether partial support counts half; that takes judges who can say it."""
     of_nothing: Reason = "no_evidence"
     """Why it is undefined where there is nothing to count."""
+    zero_with: str | None = None
+    """The metric that makes it 0 alone, where another one that it needs has no claims."""
 
     def readable(self, *, per_document: bool, three_way: bool) -> bool:
         """Whether it can be read off verdicts of judges who are asked so."""
@@ -52,7 +54,7 @@ _LABELS: dict[Label, str] = {
 DERIVED = {
     row.name: row
     for row in (
-        Derived("f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage"),
+        Derived("f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage", zero_with=_Q),
         Derived("claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True),
         Derived("context_precision", (_C,), formulas.context_precision, "contexts that have a gold claim", True),
         Derived("context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True),
@@ -224,6 +226,8 @@ def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
 
 def _score(row: Derived, matrix: Matrix) -> Score:
     if reason := matrix.lack(row.pairs):
+        if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
+            return Score(metric=row.name, value=0.0, ends=(0.0, 0.0))
         return Score(metric=row.name, undefined_because=reason)
     found = row.formula(matrix)
     if isinstance(found, Worth):

@@ -126,7 +126,7 @@ def k_precision_max(case: Case) -> float:
 
     0 for an answer without words. unitxt's metrics.rag.faithfulness.token_k_precision.
     """
-    return max(_precision(case.answer, [context]) for context in case.contexts)
+    return max((_precision(case.answer, [context]) for context in case.contexts), default=0.0)
 
 
 def k_precision_ignoring_question(case: Case) -> float:

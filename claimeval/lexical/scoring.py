@@ -26,7 +26,8 @@ class Texts(NamedTuple):
     answer: str | None
     """None if the system gave none; an empty text is an answer without words."""
     question: str | None = None
-    contexts: Sequence[str] = ()
+    contexts: Sequence[str] | None = None
+    """Empty where nothing was retrieved, which has no word of any answer; None where that is not known."""
     references: Sequence[str] = ()
     """Reference answers; an empty one says that nothing should have been answered."""
     id: str = ""
@@ -79,7 +80,7 @@ def measure(
     answer: str | None,
     *,
     question: str | None = None,
-    contexts: Sequence[str] = (),
+    contexts: Sequence[str] | None = None,
     references: Sequence[str] = (),
     metrics: Iterable[str] = METRICS,
     normalisation: str = "squad",
@@ -127,15 +128,20 @@ def _rows(samples: Iterable[Texts], metrics: dict[str, Metric], normalisation: N
         if texts.answer is None:
             yield Row(texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer"))
             continue
-        undefined = {name: reason for need, reason, names in needs if not getattr(texts, need) for name in names}
-        case = Case(texts.answer, texts.question, texts.contexts, texts.references, normalisation, bags)
+        absent = {
+            "question": not texts.question,
+            "contexts": texts.contexts is None,
+            "references": not texts.references,
+        }
+        undefined = {name: reason for need, reason, names in needs if absent[need] for name in names}
+        case = Case(texts.answer, texts.question, texts.contexts or (), texts.references, normalisation, bags)
         scores = {name: None if name in undefined else metric.measure(case) for name, metric in metrics.items()}
         yield Row(texts.id, scores, undefined)
 
 
 def _check(texts: Texts, number: int) -> None:
     single: list[object] = [text for text in (texts.answer, texts.question) if text is not None]
-    for field, several in (("contexts", texts.contexts), ("references", texts.references)):
+    for field, several in (("contexts", texts.contexts or ()), ("references", texts.references)):
         if isinstance(several, str):
             raise UsageError(
                 f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; a list of texts is needed"

@@ -193,7 +193,7 @@ def measure(
     A sample without contexts, or with a blank question, has no scores. Memory does not grow with the samples.
     """
     for block in _blocks(samples):
-        pairs = [Pair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts]
+        pairs = [Pair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts or ()]
         found = scored(pairs, scorer, store, on_scored)
         yield from (_relevance(sample, found) for sample in block)
 
@@ -203,7 +203,7 @@ def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
     size = 0
     for sample in samples:
         block.append(sample)
-        size += len(sample.contexts)
+        size += len(sample.contexts or ())
         if size >= BLOCK:
             yield block
             block, size = [], 0

@@ -30,7 +30,9 @@ class CallTally:
     def _not_needed(self, result: SampleResult) -> int:
         """Calls that the later judges would have had, each asked about all claims, less those they had."""
         part_of = {claim.id: claim.of for claim in result.claims}
-        claims: Counter[tuple[Part, Evidence]] = Counter((part_of[a.claim_id], a.evidence) for a in result.assessments)
+        claims: Counter[tuple[Part, Evidence]] = Counter(
+            (part_of[a.claim_id], a.evidence) for a in result.assessments if not a.unasked
+        )
         in_all = sum(-(-n // CLAIMS_PER_CALL) for n in claims.values()) * len(self._later) * self._repeats
         had = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
         return max(0, in_all - had)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from claimeval.panel.ballots import cast
 from claimeval.panel.settings import Panel
-from claimeval.records import Assessment, Label, Reason, Score
+from claimeval.records import Assessment, Reason, Score
 from claimeval.scoring import MetricSummary, Tally
 
 
@@ -20,15 +21,22 @@ class MemberTally:
         self._tallies = {judge: Tally() for judge in judges}
         self._repeats: dict[str, list[array[float]]] = {judge: [] for judge in judges}
 
-    def add(self, score: Score, assessments: Sequence[Assessment]) -> dict[str, float | None]:
+    def add(
+        self, score: Score, assessments: Sequence[Assessment], takers: Mapping[str, str | None] = MappingProxyType({})
+    ) -> dict[str, float | None]:
         """One sample: the panel's score and its assessments of the metric's claims; gives each judge's own value.
 
-        A judge's value is over the claims it was asked about. Where the panel's score is undefined for a reason that
+        A judge's value is over the claims it was asked about, and over those that nobody need be asked about, its own
+        where `takers` names a judge for a claim. Where the panel's score is undefined for a reason that
         lies in the sample, so are the judges'.
         """
-        labels: dict[str, Counter[Label]] = {judge: Counter() for judge in self._tallies}
+        labels: dict[str, Counter[str]] = {judge: Counter() for judge in self._tallies}
         reasons: dict[str, Counter[Reason]] = {judge: Counter() for judge in self._tallies}
         for assessment in assessments:
+            if assessment.unasked:
+                taker = takers.get(assessment.claim_id)
+                for judge in labels if taker is None else {taker} & labels.keys():
+                    labels[judge][assessment.label] += 1
             for ballot in cast(assessment.verdicts, self._panel):
                 if ballot.judge not in labels:
                     continue
@@ -72,7 +80,7 @@ class MemberTally:
         return {judge: variance_components(groups).within_share for judge, groups in self._repeats.items()}
 
 
-def _score(panels: Score, labels: Counter[Label], reasons: Counter[Reason]) -> Score | None:
+def _score(panels: Score, labels: Counter[str], reasons: Counter[Reason]) -> Score | None:
     """One judge's score of the sample; None where it was asked about none of the claims."""
     judged, hits = labels.total(), labels["supported"]
     total = judged + reasons.total()

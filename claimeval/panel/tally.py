@@ -41,7 +41,7 @@ class PanelTally:
         """Counts the verdicts of one sample in."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
-            if assessment.evidence.part == ASKED:
+            if assessment.evidence.part == ASKED or assessment.unasked:
                 continue
             ballots = {ballot.judge: ballot for ballot in cast(assessment.verdicts, self._panel)}
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]

@@ -22,7 +22,7 @@ class Candidates(NamedTuple):
 def of_samples(samples: Iterable[Sample], per_call: int) -> Iterator[Candidates]:
     """What each sample retrieved, in runs of at most `per_call` documents."""
     for sample in samples:
-        yield from _chunks(sample.id, sample.question, sample.contexts, per_call)
+        yield from _chunks(sample.id, sample.question, sample.contexts or (), per_call)
 
 
 def of_pool(

@@ -30,12 +30,20 @@ def rows(
     """A row a sample, `contexts[i]` being rank i+1.
 
     Where a document has no grade nothing has a value: the most frequent reason stands there, and the bounds between
-    which the value lies. A sample that retrieved nothing has `no_evidence`.
+    which the value lies. A sample that retrieved nothing has `no_evidence`, one that does not say what it retrieved
+    `missing_input`.
     """
     for sample in samples:
         mine, missing = grades.get(sample.id, {}), holes.get(sample.id, {})
-        given = [mine.get(document.id) for document in sample.contexts]
-        yield _row(sample.id, [None if grade is None else int(grade) for grade in given], missing, scale)
+        given = [mine.get(document.id) for document in sample.contexts or ()]
+        if sample.contexts is None:
+            yield SideRow(
+                id=sample.id,
+                scores=dict.fromkeys(units(scale)),
+                undefined=dict.fromkeys(units(scale), "missing_input"),
+            )
+        else:
+            yield _row(sample.id, [None if grade is None else int(grade) for grade in given], missing, scale)
 
 
 def _row(name: str, grades: Sequence[int | None], holes: Mapping[str, Reason], scale: RelevanceScale) -> SideRow:

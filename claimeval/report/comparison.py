@@ -184,7 +184,7 @@ def _row(metric: ClaimMetric) -> tuple[str, str, str]:
 
 def _texts(result: SampleResult) -> tuple[object, ...]:
     sample = result.sample
-    contexts = tuple((document.id, document.text) for document in sample.contexts)
+    contexts = tuple((document.id, document.text) for document in sample.contexts or ())
     return sample.question, sample.answer, contexts, sample.reference_answers, sample.evidence
 
 

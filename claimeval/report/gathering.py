@@ -163,7 +163,7 @@ class _RankTally:
         relevant = set(result.sample.reference_context_ids)
         self._any_named |= bool(named)
         self._any_relevant |= bool(relevant)
-        for rank, document in enumerate(result.sample.contexts[:RANKS], 1):
+        for rank, document in enumerate((result.sample.contexts or ())[:RANKS], 1):
             self._samples[rank] += 1
             self._cited[rank] += document.id in named
             self._relevant[rank] += document.id in relevant

@@ -36,7 +36,7 @@ def ask(
             {
                 "question": quoted(sample.question),
                 "answer": quoted(sample.answer or ""),
-                "contexts": _listed("d", sample.contexts),
+                "contexts": _listed("d", sample.documents("contexts") or ()),
                 "references": _listed("r", sample.documents("reference") or ()),
             }
         ),

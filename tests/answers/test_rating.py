@@ -166,19 +166,32 @@ def test_a_conservative_tie_is_noncommittal() -> None:
     ("sample", "undefined"),
     [
         (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).metrics, "missing_input")),
-        (SAMPLE.model_copy(update={"contexts": (), "reference_answers": ()}), None),
-        (SAMPLE.model_copy(update={"answer": " "}), {"answer_faithful": "no_claims", "answer_correct": "no_claims"}),
+        (SAMPLE.model_copy(update={"contexts": None, "reference_answers": ()}), None),
+        (SAMPLE.model_copy(update={"answer": " "}), {"answer_faithful": "no_claims"}),
     ],
 )
 def test_what_a_sample_cannot_feed_is_not_asked(sample: Sample, undefined: dict[str, str] | None) -> None:
     replies = () if undefined else ((says("fully", noncommittal=False),),)
     row, _ = rated(plan(*ALL), *replies, sample=sample)
-    assert row.undefined == (undefined or {"answer_faithful": "no_evidence", "answer_correct": "missing_input"})
+    assert row.undefined == (undefined or dict.fromkeys(("answer_faithful", "answer_correct"), "missing_input"))
 
 
-def test_an_empty_answer_is_irrelevant_and_noncommittal_without_a_call() -> None:
-    row, requests = rated(plan(*ALL), sample=SAMPLE.model_copy(update={"answer": ""}))
-    assert (row.scores["answer_relevance"], row.scores["noncommittal"], requests) == (0.0, 1.0, [])
+def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> None:
+    row, [request] = rated(plan("faithful"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()}))
+    assert row.scores == {"answer_faithful": 0.0}
+    assert "<evidence>\n</evidence>" in request.messages[-1].content
+
+
+@pytest.mark.parametrize("answer", ["", "..."])
+def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call(answer: str) -> None:
+    row, requests = rated(plan(*ALL), sample=SAMPLE.model_copy(update={"answer": answer}))
+    assert requests == []
+    assert row.scores == {
+        "answer_relevance": 0.0,
+        "noncommittal": 1.0,
+        "answer_faithful": None,
+        "answer_correct": 0.0,
+    }
 
 
 def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> None:

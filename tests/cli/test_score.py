@@ -41,7 +41,7 @@ def test_score_writes_the_run_and_prints_json_for_scripts(
     printed = json.loads(done.stdout)
     assert printed["metrics"]["faithfulness"]["mean"] == 0.75
     folder = data.parent / "here" / "run"
-    assert load_summary(folder).metrics["coverage"].mean == 0.75
+    assert load_summary(folder).metrics["coverage"].mean == 0.5  # 1, one half, and 0 of the empty answer
     assert [result.sample.id for result in read_results(folder)] == ["good", "bad", "silent"]
 
 
@@ -173,7 +173,7 @@ def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, 
         "line 5: no question",
         "1 lack reference_answers (first: good)",
         "1 ids stand more than once, first 'good' (samples 1 and 4)",
-        "1 have no contexts or an empty one",
+        "1 lack contexts (first: good)",
         "look wrongly decoded (first: 'good'",
     ):
         assert words in " ".join(done.stdout.split()), words

@@ -104,9 +104,9 @@ def test_csv_cells_may_hold_json_lists(tmp_path: Path) -> None:
     text = "\r\n".join(["id,question,answer,contexts,year", *rows, ""])
     first, second = read_samples(write(tmp_path, "data.csv", text))
     assert first.answer == "Line one\nline two"
-    assert [d.text for d in first.contexts] == ["x", "y"]
+    assert [d.text for d in first.contexts or ()] == ["x", "y"]
     assert first.metadata == {"year": "1999"}
-    assert (second.answer, [d.text for d in second.contexts]) == (None, ["[sic] z"])
+    assert (second.answer, [d.text for d in second.contexts or ()]) == (None, ["[sic] z"])
 
 
 def test_a_byte_order_mark_and_empty_lines_do_no_harm(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_parquet_reads_like_json(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     parquet.write_table(pyarrow.table({"question": ["Q?"], "answer": [None], "contexts": [["x"]]}), path)
     (sample,) = read_samples(path)
-    assert (sample.answer, sample.contexts[0].text) == (None, "x")
+    assert (sample.answer, (sample.contexts or ())[0].text) == (None, "x")
 
 
 @pytest.mark.parametrize("name", ["rag_mini.jsonl", "labelled_rag_mini.json"])

@@ -31,13 +31,13 @@ def test_lacks_are_counted_with_the_first_sample() -> None:
 
 
 def test_a_metric_that_nobody_can_feed_is_not_fed() -> None:
-    found = survey([FULL.model_copy(update={"contexts": ()})], ROWS)
+    found = survey([FULL.model_copy(update={"contexts": None})], ROWS)
     assert not found.feeds("faithfulness")
     assert found.feeds("correctness")
     assert found.lacks["faithfulness"][0].field == "contexts"
 
 
-def test_one_sample_without_contexts_among_others_is_not_a_lack() -> None:
+def test_contexts_that_are_given_and_empty_are_no_lack() -> None:
     found = survey([FULL, FULL.model_copy(update={"id": "b", "contexts": ()})], ROWS)
     assert not found.lacks["faithfulness"]
     assert found.empty_contexts == 1

@@ -21,8 +21,8 @@ SAMPLES = 10_000
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same sample under 10,000 ids, with contexts of 4,000 characters that differ."""
     sample = TOWER.model_copy(update={"id": "@ID@"})
-    context = sample.contexts[1].model_copy(update={"text": "@TEXT@"})
-    sample = sample.model_copy(update={"contexts": (sample.contexts[0], context)})
+    context = (sample.contexts or ())[1].model_copy(update={"text": "@TEXT@"})
+    sample = sample.model_copy(update={"contexts": ((sample.contexts or ())[0], context)})
     run = make(tmp_path_factory.mktemp("runs") / "run", [sample], {"strict": TOWER_SAYS}, metrics=["faithfulness"])
     line = (run / RESULTS).read_text(encoding="utf-8")
     with (run / RESULTS).open("w", encoding="utf-8") as file:

@@ -64,7 +64,7 @@ def test_a_hundred_samples_of_a_panel_stay_under_a_megabyte(tmp_path: Path) -> N
     for i in range(100):
         varied = [f"{i * n} {words[n % 50 :]}{hashlib.sha256(f'{i}-{n}'.encode()).hexdigest()} " for n in range(30)]
         contexts = tuple(
-            TOWER.contexts[0].model_copy(update={"id": f"d{n}", "text": "".join(varied[6 * n : 6 * n + 6]) * 2})
+            (TOWER.contexts or ())[0].model_copy(update={"id": f"d{n}", "text": "".join(varied[6 * n : 6 * n + 6]) * 2})
             for n in range(5)
         )
         samples.append(TOWER.model_copy(update={"id": f"s{i}", "contexts": contexts, "answer": TOWER.answer}))

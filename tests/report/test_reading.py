@@ -121,7 +121,7 @@ def test_the_reference_has_its_claims_marked_too(browser: Browser, page: Path) -
 
 def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_path: Path) -> None:
     again = Document(id="again", text="The tower opened in 1902, they say.")
-    sample = TOWER.model_copy(update={"contexts": (*TOWER.contexts, again)})
+    sample = TOWER.model_copy(update={"contexts": (*(TOWER.contexts or ()), again)})
 
     def cite(result: SampleResult) -> SampleResult:
         """The first claim also stands in the last document, the second speaks of the history."""

@@ -124,6 +124,9 @@ function claimItem(entry, side, select) {
           ? el("span", { class: "quiet small" }, ` ${percent(assessment.agreement)} of the judges`)
           : null,
       ),
+      assessment?.label === "not_found" &&
+        verdicts.length === 0 &&
+        el("p", { class: "quiet small" }, "No judge was asked: there is nothing to hold it against."),
       verdicts.map((verdict) => verdictItem(verdict, claim, side)),
       el(
         "p",

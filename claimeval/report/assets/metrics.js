@@ -66,13 +66,18 @@ function metricNumbers(summary) {
     ],
     ["judged claims", `${summary.judged} of ${summary.claims}`, "claims with a label"],
     ["ungrounded claims", String(summary.ungrounded), "claims that could not be tied to the text they were taken from"],
+    summary.unasked && [
+      "held against nothing",
+      String(summary.unasked),
+      "samples that count 0 because nothing was retrieved or answered",
+    ],
     ["lost to failures", percent(summary.failure_rate), "the larger of the shares of samples and claims"],
   ];
   return [
     el(
       "dl",
       { class: "numbers" },
-      rows.map(([name, value, meaning]) =>
+      rows.filter(Boolean).map(([name, value, meaning]) =>
         el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
       ),
     ),
