@@ -191,9 +191,9 @@ def test_nothing_unpickles_or_evaluates() -> None:
     assert not unsafe, "\n".join(unsafe)
 
 
-def test_files_are_under_four_hundred_lines() -> None:
+def test_files_are_under_five_hundred_lines() -> None:
     lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    long = [f"{module} has {length} lines" for module, length in lengths.items() if length > 400]
+    long = [f"{module} has {length} lines" for module, length in lengths.items() if length > 500]
     assert not long, "\n".join(long)
 
 
