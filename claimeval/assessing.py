@@ -258,7 +258,11 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
                 again += _to_ask_again(reading)
         batches = again
     judge, n = question.judge, question.replicate
-    return Assessed(tuple(verdicts.get(c.id) or _unassessed(c, judge, why[c.id], n) for c in chunk), tuple(calls))
+    asked = {"prompt": question.prompt.id, "settings": judge.id}
+    for claim in chunk:
+        if claim.id not in verdicts:
+            verdicts[claim.id] = _unassessed(claim, judge, why[claim.id], n).model_copy(update=asked)
+    return Assessed(tuple(verdicts[claim.id] for claim in chunk), tuple(calls))
 
 
 def _to_ask_again(reading: Reading[Claim]) -> list[tuple[Claim, ...]]:

@@ -48,6 +48,15 @@ class Judge(Record):
     def provider(self) -> str:
         return self.model.partition(":")[0]
 
+    @property
+    def id(self) -> str:
+        """Eight hexadecimal digits of the SHA-256 of all settings that can change an answer.
+
+        Judges of the same id give the same answers: the name and where the key is kept are left out.
+        """
+        settings = self.model_dump(mode="json", exclude={"name", "key_variable"})
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
 
 class Message(Record):
     role: Literal["system", "user"]
@@ -92,6 +101,11 @@ class Request(Record):
     prompt: str = ""
     """Digest of the prompt file; the messages say all of it that matters, so it is not part of the key."""
     task: ExtractTask | AssessTask | None = None
+
+    @property
+    def prompt_id(self) -> str | None:
+        """The id of the prompt; None for a request that was made without a prompt file."""
+        return self.prompt[:8] or None
 
     @cached_property
     def key(self) -> str:

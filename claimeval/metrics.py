@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable
 
 from claimeval.errors import UsageError, unknown
-from claimeval.records import ASKED, Part, Record, Sample, ambiguous
+from claimeval.records import ASKED, Part, Record, Sample
 
 
 class ClaimMetric(Record):
@@ -51,6 +51,21 @@ FIELDS: dict[Part, str] = {
     "reference_contexts": "reference_contexts",
 }
 """The field of a sample that holds each built-in part."""
+
+BUILT_IN: tuple[Part, ...] = (*FIELDS, ASKED)
+"""The parts that every sample can have; evidence sets have other names."""
+
+_AMBIGUOUS = re.compile(r"(.+)([.~])(\d+)", re.DOTALL)
+
+
+def ambiguous(name: str) -> str | None:
+    """Why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
+    if not (match := _AMBIGUOUS.fullmatch(name)):
+        return None
+    base, mark, number = match.groups()
+    what = f"document {number}" if mark == "." else f"order {number}"
+    return f"the name {name!r} reads like {what} of {base!r}; take one that does not end in {mark!r} and digits"
+
 
 METRICS = {
     row.name: row

@@ -51,6 +51,11 @@ class Plan(NamedTuple):
     def voters(self) -> Voters:
         return Voters(self.judges, self.panel, self.families)
 
+    def asks_with(self, judge: Judge) -> tuple[str, ...]:
+        """The ids of the prompts that a judge is asked with."""
+        rows = (metric for metric in self.metrics if not metric.prompt or judge.provider != "local")
+        return tuple(dict.fromkeys(self.prompt(row.claims_of, row.against).id for row in rows))
+
     def prompt(self, of: Part, against: Part) -> Prompt:
         """What judges are asked of the claims of a part against a text."""
         for metric in self.metrics if self.own_prompts else ():

@@ -71,18 +71,35 @@ def quoted(text: str) -> str:
     return _SPECIAL.sub(_escape, literal)
 
 
+class PromptRecord(Record):
+    """A prompt as it was when a run used it."""
+
+    name: str
+    step: str
+    digest: str
+    source: str
+    parameters: dict[str, str] = Field(default_factory=dict)
+    """The values of the prompt's own parameters."""
+
+    @property
+    def id(self) -> str:
+        """The first eight characters of the digest, by which verdicts, claims and calls say what was asked."""
+        return self.digest[:8]
+
+
 class Prompt:
     """A prompt that was loaded, checked and compiled; it no longer changes when the file does."""
 
     def __init__(self, name: str, step: str, source: str, parameters: Mapping[str, str] = MappingProxyType({})) -> None:
         self.step = step
         self.source = source
-        self.digest = hashlib.sha256(source.encode()).hexdigest()
         header = _header(name, source)
         self.purpose: str = header.purpose
         self.reply: ReplyFormat = header.reply
         self.scale = SCALES[header.scale] if header.scale else None
         self.parameters = _chosen(name, header.parameters, parameters)
+        self.digest = _digest(source, self.parameters)
+        """SHA-256 of the file, followed by the values of its parameters where it has some."""
         set_here = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         self.name = f"{name}[{set_here}]" if set_here else name
         if step in ("assess", "weigh") and self.scale is None:
@@ -92,6 +109,18 @@ class Prompt:
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
         self._template = _compile(name, step, source, frozenset(self.parameters))
+
+    @property
+    def id(self) -> str:
+        """As of its record."""
+        return self.digest[:8]
+
+    @property
+    def record(self) -> PromptRecord:
+        """What a run keeps of it."""
+        return PromptRecord(
+            name=self.name, step=self.step, digest=self.digest, source=self.source, parameters=self.parameters
+        )
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
         """The messages for these variables, which must be the step's; an empty block gives no message."""
@@ -107,6 +136,11 @@ class Prompt:
             if text:
                 messages.append(Message(role=role, content=text))
         return tuple(messages)
+
+
+def _digest(source: str, parameters: Mapping[str, str]) -> str:
+    said = source + (f"\0{json.dumps(parameters, sort_keys=True)}" if parameters else "")
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 class _Header(Record):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_serializer, model_validator
@@ -18,11 +17,6 @@ in `Sample.evidence`. Nothing is read out of a name; `Evidence` says which docum
 
 ASKED: Part = "asked"
 """What claims are weighed by, rather than searched for."""
-
-BUILT_IN: tuple[Part, ...] = ("answer", "reference", "contexts", "reference_contexts", ASKED)
-"""The parts that every sample can have; evidence sets have other names."""
-
-_AMBIGUOUS = re.compile(r"(.+)([.~])(\d+)", re.DOTALL)
 
 Label = Literal["supported", "contradicted", "not_found"]
 """What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
@@ -125,15 +119,6 @@ class Evidence(Record):
         if self.document is not None:
             return f"{self.part}, document {self.document}"
         return self.part if self.order is None else f"{self.part}, order {self.order}"
-
-
-def ambiguous(name: str) -> str | None:
-    """Why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
-    if not (match := _AMBIGUOUS.fullmatch(name)):
-        return None
-    base, mark, number = match.groups()
-    what = f"document {number}" if mark == "." else f"order {number}"
-    return f"the name {name!r} reads like {what} of {base!r}; take one that does not end in {mark!r} and digits"
 
 
 class Document(Record):
@@ -286,6 +271,10 @@ class Verdict(Record):
     """The judge's own words."""
     cites: tuple[str, ...] = ()
     """Ids of the documents the judge relied on."""
+    prompt: str | None = None
+    """Id of the prompt that the judge was asked with; None if nobody was asked, or elsewhere (an imported verdict)."""
+    settings: str | None = None
+    """Id of the judge's settings when it was asked; None as for the prompt."""
 
     @model_validator(mode="after")
     def _reason_goes_with_unassessed(self) -> Self:
@@ -357,6 +346,10 @@ class Extraction(Record):
     message: str | None = None
     duplicates: int = 0
     """Claims that repeated an earlier one and were merged."""
+    prompt: str | None = None
+    """Id of the prompt that asked for the claims; None if nobody was asked, or elsewhere (imported claims)."""
+    settings: str | None = None
+    """Id of the settings of who took them; None as for the prompt, and where every judge takes its own claims."""
 
 
 class Call(Record):
@@ -372,6 +365,8 @@ class Call(Record):
     evidence: Evidence | None = None
     """What they are held against; None for an extraction."""
     claim_ids: tuple[str, ...] = ()
+    prompt: str | None = None
+    """Id of the prompt; None for a call that is on record from elsewhere."""
     attempt: int = 0
     replicate: int = 0
     reused: bool = False

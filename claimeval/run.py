@@ -36,6 +36,7 @@ from claimeval.panel.preference import Kinship, Preferences
 from claimeval.panel.summary import CallCounts, PanelSummary, SameFamily
 from claimeval.panel.tally import PanelTally
 from claimeval.plan import Plan
+from claimeval.prompting import PromptRecord
 from claimeval.records import Assessment, Part, Record, SampleResult
 from claimeval.scoring import MetricSummary, Tally
 
@@ -48,17 +49,6 @@ R = TypeVar("R", bound=Record)
 _ALONE = Panel()
 
 
-class PromptRecord(Record):
-    """A prompt as it was when the run used it."""
-
-    name: str
-    step: str
-    digest: str
-    source: str
-    parameters: dict[str, str] = Field(default_factory=dict)
-    """The values of the prompt's own parameters."""
-
-
 class Manifest(Record):
     """Everything that decides a run's numbers, apart from the data and the replies."""
 
@@ -69,6 +59,9 @@ class Manifest(Record):
     judges: tuple[Judge, ...]
     extractor: Judge
     prompts: tuple[PromptRecord, ...]
+    asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By judge, the ids of the prompts that its verdicts come from; empty for a judge that was asked elsewhere, whose
+    prompts are not known."""
     panel: Panel = Panel()
     notes: tuple[str, ...] = ()
     """What must stand beside the numbers, such as "lexical support score, not an LLM judgement"."""
@@ -87,7 +80,8 @@ class Manifest(Record):
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        for field in ("metrics", "derived", "judges", "extractor", "prompts", "panel", "data", "data_digest", "limit"):
+        fields = ("metrics", "derived", "judges", "extractor", "prompts", "asked_with", "panel")
+        for field in (*fields, "data", "data_digest", "limit"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None
@@ -114,16 +108,14 @@ class Summary(Record):
 
 def manifest(plan: Plan, notes: tuple[str, ...], data: str | None, *, limit: int | None = None) -> Manifest:
     """The manifest of a plan that is about to run over a file, or over samples given in Python (`data` None)."""
-    prompts = (
-        PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
-        for p in (plan.extract_prompt, plan.assess_prompt, *plan.own_prompts.values())
-    )
+    prompts = (plan.extract_prompt, plan.assess_prompt, *plan.own_prompts.values())
     return Manifest(
         metrics=plan.metrics,
         derived=plan.derived,
         judges=plan.judges,
         extractor=plan.extractor,
-        prompts=tuple(prompts),
+        prompts=tuple(prompt.record for prompt in prompts),
+        asked_with={judge.name: plan.asks_with(judge) for judge in plan.judges},
         panel=plan.panel,
         notes=notes,
         data=data,
@@ -259,7 +251,8 @@ def _check_free(folder: Path, manifest: Manifest) -> None:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return
     if field := manifest.differs(load_manifest(folder)):
-        what = {"data_digest": "contents of its data file", "limit": "--limit"}.get(field, field)
+        words = {"data_digest": "contents of its data file", "limit": "--limit", "asked_with": "prompts of its judges"}
+        what = words.get(field, field)
         raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
 
 

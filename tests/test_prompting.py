@@ -201,7 +201,8 @@ def test_a_prompt_may_have_parameters_of_its_own(tmp_path: Path) -> None:
     lenient = prompting.load("assess", str(path), {"strictness": "lenient"})
     assert [p.render(VALUES["assess"])[1].content for p in (strict, lenient)] == ["Be strict.", "Be lenient."]
     assert lenient.name.endswith("own.j2[strictness=lenient]")
-    assert strict.digest == lenient.digest
+    assert strict.digest != lenient.digest
+    assert prompting.load("assess", str(path)).id == strict.id
 
 
 @pytest.mark.parametrize(

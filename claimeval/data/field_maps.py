@@ -16,8 +16,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from claimeval.data.rows import Row
 from claimeval.errors import DataError, UsageError
+from claimeval.metrics import ambiguous
 from claimeval.recorded_replies import Meaning
-from claimeval.records import Part, Record, ambiguous
+from claimeval.records import Part, Record
 from claimeval.scales import Grades
 
 

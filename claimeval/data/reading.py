@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from claimeval.data.rows import OnError, Row, read_rows, stop_at_error
 from claimeval.errors import DataError, UsageError, unknown
-from claimeval.records import BUILT_IN, Document, Sample, ambiguous
+from claimeval.metrics import BUILT_IN, ambiguous
+from claimeval.records import Document, Sample
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),

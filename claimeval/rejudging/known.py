@@ -11,8 +11,19 @@ from claimeval.calls import Judge
 from claimeval.metrics import ClaimMetric
 from claimeval.panel import Panel
 from claimeval.plan import Plan
-from claimeval.prompting import Prompt
-from claimeval.records import ABSTAINED, ASKED, Assessment, Evidence, Part, SampleResult, Verdict
+from claimeval.prompting import Prompt, PromptRecord
+from claimeval.records import (
+    ABSTAINED,
+    Assessment,
+    Call,
+    Evidence,
+    Extraction,
+    Part,
+    Sample,
+    SampleResult,
+    Verdict,
+    says_something,
+)
 from claimeval.run import Manifest
 from claimeval.steps.assess import CLAIMS_PER_CALL
 
@@ -36,28 +47,54 @@ class Known:
         self,
         record: Manifest | None,
         *,
+        judges: Sequence[str],
         extractor: Judge | None,
         extract_prompt: str | None,
         assess_prompt: str | None,
         defaults: tuple[str, str],
     ) -> None:
-        """`extractor` and prompts are None where they shall be the run's; `defaults` are prompts for runs without."""
+        """`judges` are those of the run that are named, all of them if none is.
+
+        `extractor` and prompts are None where they shall be the run's; `defaults` are prompts for runs without.
+        """
         self._record = record
         self.extractor = extractor
-        self.extract_prompt = _prompt("extract", extract_prompt, record, defaults[0])
-        self.assess_prompt = _prompt("assess", assess_prompt, record, defaults[1])
         self.own = {judge.name: judge for judge in record.judges} if record else {}
-        other = extractor is not None and record is not None and not _same(extractor, record.extractor)
+        self._prompts = {p.id: p for p in record.prompts} if record else {}
+        on_record = [p for p in self._prompts.values() if p.step == "extract"]
+        self.extract_prompt = _prompt("extract", extract_prompt, on_record, defaults[0])
+        asked = self.support_prompts(*(judges or self.own))
+        self.assess_prompt = _prompt("assess", assess_prompt, asked, defaults[1])
+        self.undecided = () if assess_prompt or len(asked) < 2 else tuple(p.name for p in asked)
+        """The prompts among which nothing decides, if a judge must be asked."""
+        self._names_prompt = assess_prompt is not None
+        self._settings = extractor.id if extractor else None
+        self._extract_prompt = self.extract_prompt.id if extract_prompt else None
+        self.names_claims = bool(self._settings or self._extract_prompt)
+        """Whether it is said who takes the claims, or how."""
         self.claims_hold = (
-            record is not None and not other and (not extract_prompt or _was(self.extract_prompt, record))
+            record is not None
+            and self._settings in (None, record.extractor.id)
+            and (not extract_prompt or any(p.id == self.extract_prompt.id for p in on_record))
         )
-        self.same_prompt = record is not None and (not assess_prompt or _was(self.assess_prompt, record))
 
     @property
     def extractor_on_record(self) -> Judge:
         """Who took the claims that are taken over."""
         assert self._record is not None, "claims are taken over from a run"
         return self._record.extractor
+
+    def support_prompts(self, *judges: str) -> list[PromptRecord]:
+        """The prompts by which these judges of the run said whether a text supports a claim."""
+        asked_with = self._record.asked_with if self._record else {}
+        ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
+        return [p for p in self._prompts.values() if p.id in ids and p.step == "assess"]
+
+    def same_prompt(self, judge: str) -> bool:
+        """Whether a judge of the run was asked with no other prompt than the one that is wanted."""
+        if not self._names_prompt:
+            return self._record is not None
+        return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
 
     def has(self, metrics: Sequence[ClaimMetric]) -> bool:
         """Whether the run assessed all that these metrics need."""
@@ -79,27 +116,46 @@ class Known:
 
     def parts(self, result: SampleResult) -> set[Part]:
         """The parts of a sample whose claims hold."""
-        return {e.of for e in result.extractions if not e.failed_because} if self.claims_hold else set()
+        return {e.of for e in result.extractions if not e.failed_because and self._holds(e, result.sample)}
+
+    def _holds(self, extraction: Extraction, sample: Sample) -> bool:
+        """Whether the claims of a text are those that would be taken now."""
+        if not says_something(sample.text(extraction.of) or "") and not extraction.claims:
+            return True
+        return self._settings in (None, extraction.settings) and self._extract_prompt in (None, extraction.prompt)
 
     def taken_over(self, result: SampleResult, plan: Plan, saved: Saved) -> SampleResult:
         """The sample with the claims and verdicts that hold, and the calls that they came from."""
         kept = self.parts(result) & {metric.claims_of for metric in plan.metrics}
         extractions = tuple(e for e in result.extractions if e.of in kept)
-        judges = {judge.name for judge in plan.judges if self._would_be_asked_the_same(judge, plan)}
+        judges = {judge.name: judge.id for judge in plan.judges}
         part = {claim.id: claim.of for extraction in extractions for claim in extraction.claims}
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
-        same = {pair for pair in pairs if self._asked_the_same(*pair, plan)}
+        prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
 
-        def holds(judge: str, of: Part, evidence: Evidence) -> bool:
-            wanted = pairs if judge in plan.on_record else same
-            return judge in judges and (of, evidence.part) in wanted
+        def holds(verdict: Verdict, of: Part, evidence: Evidence) -> bool:
+            pair = of, evidence.part
+            if verdict.judge in plan.on_record:
+                return pair in pairs
+            asked = verdict.settings, verdict.prompt
+            return pair in prompts and asked == (judges.get(verdict.judge), prompts[pair])
+
+        def called(call: Call) -> bool:
+            if call.evidence is None:
+                return True
+            pair = call.part, call.evidence.part
+            if call.judge in plan.on_record:
+                return pair in pairs
+            before = self.own.get(call.judge)
+            same_judge = before is not None and before.id == judges.get(call.judge)
+            return same_judge and pair in prompts and call.prompt == prompts[pair]
 
         def kept_of(found: Iterable[Assessment]) -> tuple[Assessment, ...]:
             return tuple(
                 a.model_copy(update={"verdicts": verdicts})
                 for a in found
                 if (of := part.get(a.claim_id))
-                if (verdicts := tuple(v for v in a.verdicts if holds(v.judge, of, a.evidence) and _stands(v, plan)))
+                if (verdicts := tuple(v for v in a.verdicts if holds(v, of, a.evidence) and _stands(v, plan)))
             )
 
         assessments = kept_of(result.assessments)
@@ -112,23 +168,15 @@ class Known:
             assessments=assessments,
             cells=cells,
             calls=tuple(
-                call.model_copy(update={"reused": True})
-                for call in result.calls
-                if call.part in kept and (call.evidence is None or holds(call.judge, call.part, call.evidence))
+                call.model_copy(update={"reused": True}) for call in result.calls if call.part in kept and called(call)
             ),
         )
 
-    def _asked_the_same(self, of: Part, against: Part, plan: Plan) -> bool:
-        """Whether the run asked the same of the claims of a part against a text, apart from who was asked."""
+    def _shown_the_same(self, against: Part, plan: Plan) -> bool:
+        """Whether the run showed its judges the documents of a part in the way in which they are to be shown."""
         if self._record is None:
             return False
-        if against == ASKED:
-            return _was(plan.prompt(of, against), self._record)
         return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
-
-    def _would_be_asked_the_same(self, judge: Judge, plan: Plan) -> bool:
-        before = self.own.get(judge.name)
-        return before is not None and (judge.name in plan.on_record or (self.same_prompt and _same(judge, before)))
 
 
 def _wanted(cell: Assessment, plan: Plan) -> bool:
@@ -152,22 +200,10 @@ def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part]) -> i
     return sum(-(-n // CLAIMS_PER_CALL) for n in claims.values())
 
 
-def _prompt(step: str, named: str | None, record: Manifest | None, default: str) -> Prompt:
+def _prompt(step: str, named: str | None, on_record: Sequence[PromptRecord], default: str) -> Prompt:
     """The prompt that is named, else the run's own as it was then, else the default."""
     if named:
         return prompting.load(step, named)
-    for p in record.prompts if record else ():
-        if p.step == step:
-            return Prompt(p.name, p.step, p.source, p.parameters)
+    for p in on_record:
+        return Prompt(p.name, p.step, p.source, p.parameters)
     return prompting.load(step, default)
-
-
-def _was(prompt: Prompt, record: Manifest) -> bool:
-    """Whether the run used this prompt with these parameters."""
-    return any(p.digest == prompt.digest and p.parameters == prompt.parameters for p in record.prompts)
-
-
-def _same(one: Judge, other: Judge) -> bool:
-    """Whether two judges give the same answers: all settings but the name and where the key is kept."""
-    ignored = {"name": "", "key_variable": None}
-    return one.model_copy(update=ignored) == other.model_copy(update=ignored)

@@ -19,6 +19,7 @@ from claimeval.metrics import SUPPORT, ClaimMetric
 from claimeval.panel import Panel
 from claimeval.plan import Plan, check_families, choose_metrics, own_prompts, usual_assess_prompt
 from claimeval.plan import notes as notes_of
+from claimeval.prompting import PromptRecord
 from claimeval.records import Part, Sample, SampleResult
 from claimeval.rejudging.known import Known, Saved
 from claimeval.rejudging.sources import Source
@@ -79,15 +80,21 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
     metrics = _metrics(source, wanted)
     known = Known(
         source.manifest,
+        judges=_named(source, wanted),
         extractor=judging.judge(wanted.extractor) if wanted.extractor else None,
         extract_prompt=wanted.extract_prompt,
         assess_prompt=wanted.assess_prompt,
         defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
     )
     line_up, on_record = _line_up(source, wanted, known, metrics)
+    if known.undecided and len(on_record) < len(line_up.judges):
+        raise UsageError(
+            f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
+            "which of them to ask with"
+        )
     lacking: dict[Part, int] = {}
     found: Survey | None = None
-    if metrics is None or not known.has(metrics.rows) or not known.claims_hold or len(on_record) < len(line_up.judges):
+    if metrics is None or not known.has(metrics.rows) or known.names_claims or len(on_record) < len(line_up.judges):
         found, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, known)
         metrics = choose_metrics(metrics, found)
     extractor = _extractor(source, wanted, known, line_up, lacking)
@@ -112,6 +119,12 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
         samples=found.samples if found else None,
         results=Results(source, known, plan),
     )
+
+
+def _named(source: Source, wanted: Wanted) -> list[str]:
+    """The judges of the run that are named."""
+    own = {judge.name for judge in source.manifest.judges} if source.manifest else set()
+    return [spec for spec in wanted.judges if isinstance(spec, str) and spec in own]
 
 
 def _metrics(source: Source, wanted: Wanted) -> Chosen | None:
@@ -146,18 +159,19 @@ def _look_over(source: Source, metrics: Sequence[ClaimMetric], known: Known) -> 
 
 def _line_up(source: Source, wanted: Wanted, known: Known, metrics: Chosen | None) -> tuple[LineUp, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
-    named = [spec for spec in wanted.judges if isinstance(spec, str) and spec in known.own]
+    named = _named(source, wanted)
     others = [spec for spec in wanted.judges if spec not in named]
     fresh = lineups.named(others) if others else LineUp((), None, {})
     settings = {**fresh.settings, **wanted.panel}
     names = named if wanted.judges else list(known.own)
-    unchanged = known.same_prompt and known.claims_hold and known.has(metrics.rows if metrics else ())
-    revote = not wanted.judges and unchanged and known.asked_as(wanted.panel)
+    unchanged = not known.names_claims and all(map(known.same_prompt, known.own))
+    has_all = known.has(metrics.rows if metrics else ())
+    revote = not wanted.judges and unchanged and has_all and known.asked_as(wanted.panel)
     own, on_record = [], set()
     for name in names:
         judge = known.own[name]
         if revote or wanted.offline or judge.provider == RECORDED:
-            if not known.same_prompt:
+            if not known.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
             if not known.shown_as(settings):
                 raise UsageError(f"judge {name!r} was shown the documents in another way, and cannot be asked again")
@@ -237,11 +251,41 @@ def _record(source: Source, plan: Plan, known: Known) -> Manifest:
     record = manifest(plan, notes, source.name)
     if before is None:
         return record
-    extract, assess, *own = record.prompts
-    earlier = {step: tuple(p for p in before.prompts if p.step == step) for step in ("extract", "assess", "weigh")}
-    somebody = len(plan.on_record) < len(plan.judges)
-    prompts = [extract] if plan.extracts else [*earlier["extract"]]
-    prompts += [assess, *own] if somebody else []
-    for step in ("assess", "weigh"):
-        prompts += [prompt for prompt in earlier[step] if plan.on_record and prompt not in prompts]
-    return record.model_copy(update={"prompts": tuple(prompts), "extractor": taker})
+    records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
+    own = {metric.prompt for metric in plan.metrics}
+    asked_with = {
+        name: tuple(i for i in before.asked_with.get(name, ()) if records[i].step == "assess" or records[i].name in own)
+        if name in plan.on_record
+        else ids
+        for name, ids in record.asked_with.items()
+    }
+    extract = [record.prompts[0].id] if plan.extracts else []
+    if known.claims_hold:
+        extract += [prompt.id for prompt in before.prompts if prompt.step == "extract"]
+    used = dict.fromkeys((*extract, *(i for ids in asked_with.values() for i in ids)))
+    return record.model_copy(
+        update={
+            "prompts": tuple(records[i] for i in used),
+            "asked_with": asked_with,
+            "extractor": taker,
+            "notes": (*notes, *_extractor_notes(plan, taker), *_prompt_notes(asked_with, records)),
+        }
+    )
+
+
+def _extractor_notes(plan: Plan, taker: Judge) -> tuple[str, ...]:
+    """What must stand beside the numbers where claims that the run lacks are taken by somebody else."""
+    if not plan.extracts or plan.extractor.id == taker.id:
+        return ()
+    return (f"claims that were missing were taken by {plan.extractor.name}, all others by {taker.name}",)
+
+
+def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[str, PromptRecord]) -> tuple[str, ...]:
+    """What must stand beside the numbers where the judges were not all asked with the same prompt."""
+    support = {
+        name: ", ".join(records[i].name for i in ids if records[i].step == "assess") for name, ids in asked_with.items()
+    }
+    if len(set(support.values())) < 2:
+        return ()
+    said = (f"{name} {prompts or 'elsewhere, with a prompt that is not known'}" for name, prompts in support.items())
+    return (f"the judges were asked with different prompts: {'; '.join(said)}",)

@@ -24,11 +24,11 @@ from claimeval.panel import check as check_panel
 from claimeval.panel.ballots import cast
 from claimeval.planning.estimates import Range
 from claimeval.planning.questions import Prospect
+from claimeval.prompting import PromptRecord
 from claimeval.records import Reason, Record
 from claimeval.relevance.grading import PER_CALL, Graded, GradingPlan, grade
 from claimeval.relevance.pairs import Candidates, gradable
 from claimeval.relevance_scales import RelevanceScale, relevance_scale
-from claimeval.run import PromptRecord
 from claimeval.steps import rate
 
 GRADES, QRELS, SUMMARY = "grades.jsonl", "qrels.txt", "relevance.json"
@@ -182,13 +182,7 @@ async def grade_all(
         complete=ending.complete,
         source=source,
         judges=plan.judges,
-        prompt=PromptRecord(
-            name=plan.prompt.name,
-            step=plan.prompt.step,
-            digest=plan.prompt.digest,
-            source=plan.prompt.source,
-            parameters=plan.prompt.parameters,
-        ),
+        prompt=plan.prompt.record,
         scale=plan.scale,
         panel=plan.panel,
         per_call=plan.per_call,

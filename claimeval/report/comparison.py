@@ -192,6 +192,16 @@ def _claims(result: SampleResult) -> list[tuple[str, str]]:
     return [(claim.id, claim.text) for claim in result.claims]
 
 
+def _prompts_told(manifest: Manifest) -> dict[str, str]:
+    """The prompts of a run by step; who was asked with which, where that differs from judge to judge."""
+    told: dict[str, list[str]] = {}
+    for prompt in manifest.prompts:
+        asked = [judge for judge, prompts in manifest.asked_with.items() if prompt.id in prompts]
+        some = f" to {', '.join(asked)}" if asked and len(asked) < len(manifest.judges) else ""
+        told.setdefault(f"{prompt.step} prompt", []).append(f"{prompt.name} ({prompt.id}){some}")
+    return {step: ", ".join(prompts) for step, prompts in told.items()}
+
+
 def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     """What differs between two manifests."""
 
@@ -200,7 +210,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),
             "extractor": manifest.extractor.name,
-            **{f"{prompt.step} prompt": f"{prompt.name} ({prompt.digest[:8]})" for prompt in manifest.prompts},
+            **_prompts_told(manifest),
             "metrics": ", ".join([*(metric.name for metric in manifest.metrics), *manifest.derived]),
             "documents": "one by one" if manifest.panel.per_document else "together",
         }

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from claimeval.panel.orders import OrderEffects
+from claimeval.prompting import PromptRecord
 from claimeval.records import Reason
 from claimeval.report.facts import Comparison, Facts, MetricComparison
 from claimeval.report.visible import visible
@@ -161,10 +162,17 @@ def _reasons(missing: dict[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in missing.items()) or "none"
 
 
+def _asked(facts: Facts, prompt: PromptRecord) -> str:
+    """Who was asked with a prompt, where not all judges were."""
+    asked_with = facts.manifest.asked_with
+    judges = [judge for judge, prompts in asked_with.items() if prompt.id in prompts]
+    return f" ({', '.join(map(code, judges))})" if judges and len(judges) < len(facts.manifest.judges) else ""
+
+
 def _footer(facts: Facts) -> str:
     def parts() -> Iterator[str]:
         yield f"claimeval {code(facts.manifest.versions.get('claimeval', 'unknown'))}"
         for prompt in facts.manifest.prompts:
-            yield f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}"
+            yield f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}{_asked(facts, prompt)}"
 
     return f"<sub>{', '.join(parts())}</sub>"

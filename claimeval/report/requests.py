@@ -63,13 +63,10 @@ class Rebuilder:
 
     def __init__(self, manifest: Manifest) -> None:
         self._judges = {judge.name: judge for judge in (manifest.extractor, *manifest.judges)}
-        self._prompts: dict[str, Prompt] = {}
-        self._by_name: dict[str, Prompt] = {}
+        self._prompts: dict[str | None, Prompt] = {}
         for record in manifest.prompts:
             with suppress(PromptError):  # a prompt of another version of claimeval
-                self._prompts[record.step] = Prompt(record.name, record.step, record.source, record.parameters)
-                self._by_name[record.name] = self._prompts[record.step]
-        self._own = {(m.claims_of, m.against): m.prompt for m in manifest.metrics if m.prompt}
+                self._prompts[record.id] = Prompt(record.name, record.step, record.source, record.parameters)
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
         """The request that was sent; None when what can be rebuilt has another key."""
@@ -78,8 +75,7 @@ class Rebuilder:
 
     def _ask(self, result: SampleResult, call: Call) -> Request | None:
         judge, question = self._judges.get(call.judge), result.sample.question
-        own = self._own.get((call.part, call.evidence.part)) if call.evidence else None
-        prompt = self._by_name.get(own) if own else self._prompts.get(call.step)
+        prompt = self._prompts.get(call.prompt)
         again = {"attempt": call.attempt, "replicate": call.replicate}
         if judge is None or prompt is None:
             return None

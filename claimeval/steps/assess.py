@@ -125,6 +125,7 @@ def read(completion: Completion, request: Request) -> Reading[Claim]:
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
     local = request.judge.provider == "local"
     likely = probabilities.supported(completion, request, {short: line(claim) for short, claim in by_id.items()})
+    settings = request.judge.id
     verdicts = [
         Verdict(
             claim_id=by_id[short].id,
@@ -136,6 +137,8 @@ def read(completion: Completion, request: Request) -> Reading[Claim]:
             probability=said.probability if local else likely.get(short),
             reason=said.reason,
             cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
+            prompt=request.prompt_id,
+            settings=settings,
         )
         for short, said in found.by_id.items()
     ]

@@ -30,6 +30,7 @@ def call_record(
         part=part,
         evidence=evidence,
         claim_ids=tuple(claim_ids),
+        prompt=request.prompt_id,
         attempt=request.attempt,
         replicate=request.replicate,
         reply=completion.text if completion else None,

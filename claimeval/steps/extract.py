@@ -102,7 +102,13 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
             missing_numbers=where.missing_numbers,
         )
         claims.setdefault(unicodedata.normalize("NFC", without(said.text)).casefold().rstrip(" ."), claim)
-    return Extraction(of=part, claims=tuple(claims.values()), duplicates=len(found) - len(claims))
+    return Extraction(
+        of=part,
+        claims=tuple(claims.values()),
+        duplicates=len(found) - len(claims),
+        prompt=request.prompt_id,
+        settings=request.judge.id,
+    )
 
 
 def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:
@@ -120,4 +126,5 @@ def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:
         failed_because=next(iter(failed.values())).failed_because if everybody else None,
         message="; ".join(f"{name}: {extraction.message}" for name, extraction in failed.items()) or None,
         duplicates=sum(extraction.duplicates for extraction in by_judge.values()),
+        prompt=next((extraction.prompt for extraction in by_judge.values() if extraction.prompt), None),
     )

@@ -23,9 +23,9 @@ from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.planning.estimates import Range
 from claimeval.planning.questions import Prospect
+from claimeval.prompting import PromptRecord
 from claimeval.records import Document, Record
 from claimeval.relevance.pairs import check_name
-from claimeval.run import PromptRecord
 from claimeval.steps import screen, write_queries
 from claimeval.test_sets.writing import Query, WritingPlan, Written, write
 
@@ -188,10 +188,7 @@ async def run(
         seed=seed,
         writer=plan.writer,
         checker=plan.checker,
-        prompts=tuple(
-            PromptRecord(name=p.name, step=p.step, digest=p.digest, source=p.source, parameters=p.parameters)
-            for p in (plan.write_prompt, plan.check_prompt)
-        ),
+        prompts=(plan.write_prompt.record, plan.check_prompt.record),
         per_document=plan.per_document,
         documents=len(documents),
         written=number,

@@ -48,7 +48,12 @@ function promptSettings(prompt) {
       " ",
       el("code", { class: "quiet small", title: prompt.digest }, `SHA-256 ${prompt.digest.slice(0, 12)}…`),
     ),
-    el("p", { class: "small" }, "SHA-256 of the file: ", el("code", { class: "long" }, prompt.digest)),
+    el(
+      "p",
+      { class: "small" },
+      `SHA-256 of the file${Object.keys(prompt.parameters).length ? " and its parameters" : ""}: `, 
+      el("code", { class: "long" }, prompt.digest),
+    ),
     el("pre", { class: "text", tabindex: "0" }, visible(prompt.source)),
   );
 }
@@ -58,6 +63,8 @@ function judgeSettings(judge, facts, extracts) {
   const served = Object.entries(asked?.served_models ?? {}).map(
     ([model, n]) => `${model} (${plural(n, "reply", "replies")})`,
   );
+  const { manifest } = facts;
+  const judges = manifest.judges.some((other) => other.name === judge.name);
   const { name, extra, key_variable: _, ...settings } = judge;
   const given = [...Object.entries(settings), ...Object.entries(extra ?? {})].filter(([, value]) => value !== null);
   return el(
@@ -67,9 +74,17 @@ function judgeSettings(judge, facts, extracts) {
     extracts && el("p", { class: "quiet small" }, "also takes the claims from the texts"),
     definitions([
       ...given.map(([key, value]) => [key.replaceAll("_", " "), String(value)]),
+      ...(judges ? [["asked with", promptsOf(name, manifest)]] : []),
       ["models as served", served.join(", ") || "not said"],
     ]),
   );
+}
+
+// The prompts that a judge's verdicts come from; verdicts from elsewhere have none that is known.
+function promptsOf(judge, manifest) {
+  const ids = manifest.asked_with[judge] ?? [];
+  const names = manifest.prompts.filter(({ digest }) => ids.includes(digest.slice(0, 8))).map(({ name }) => name);
+  return names.join(", ") || "asked elsewhere; its prompt is not known";
 }
 
 function definitions(entries) {
