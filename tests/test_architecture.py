@@ -16,7 +16,7 @@ LEVELS = (
     {"errors", "ir", "lexical", "statistics"},
     {"records", "calls", "scales", "relevance_scales", "answer_questions"},
     {"metrics", "prompting", "replies", "reply_values", "store", "grounding", "wire", "prices", "families"},
-    {"steps", "panel", "scoring", "derived", "backends", "local", "data", "recorded_replies"},
+    {"steps", "panel", "flips", "scoring", "derived", "backends", "local", "data", "recorded_replies"},
     {"execution", "judges", "lineups", "plan"},
     {"pipeline", "assessing", "carrying", "hearing", "run", "agreement", "side_scores", "revoting"},
     {

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from claimeval import side_scores
 from claimeval.cli.whole_tables import print_whole
-from claimeval.records import SampleResult
+from claimeval.flips import claim_pairs, counted_differently, words
 from claimeval.report import forms
 from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared_metrics
 from claimeval.report.facts import Comparison, MetricComparison
@@ -45,30 +45,20 @@ class _Watch:
         self._only: Counter[tuple[str, str]] = Counter()
 
     def look(self, pair: Pair, flipped: int) -> None:
-        for name, way in self.of_claims.items():
+        for name in self.of_claims:
             a, b = pair.a.score(name).value, pair.b.score(name).value
             if a is not None and b is not None and a != b:
                 heapq.heappush(self.moved[name], (abs(b - a), pair.a.sample.id, a, b))
                 if len(self.moved[name]) > MOVED:
                     heapq.heappop(self.moved[name])
-            mine, theirs = _supported(pair.a, way), _supported(pair.b, way)
-            for claim in mine.keys() & theirs.keys():
-                if mine[claim] != theirs[claim]:
-                    self._only[name, "a" if mine[claim] else "b"] += 1
+        for claim, before, after in claim_pairs(pair.a, pair.b):
+            for name, way in self.of_claims.items():
+                if (claim.of, before.evidence.part) == way and counted_differently(before, after, graded=False):
+                    self._only[name, "a" if before.label == "supported" else "b"] += 1
 
     def labels(self, name: str) -> Labels:
         only_a, only_b = self._only[name, "a"], self._only[name, "b"]
         return Labels(only_a, only_b, mcnemar_exact(only_a, only_b))
-
-
-def _supported(result: SampleResult, way: tuple[str, str]) -> dict[str, bool]:
-    """Whether each judged claim is supported, by its text."""
-    texts = {claim.id: claim.text for claim in result.claims if claim.of == way[0]}
-    return {
-        texts[a.claim_id]: a.label == "supported"
-        for a in result.assessments
-        if a.claim_id in texts and a.evidence.part == way[1] and a.label != "unassessed"
-    }
 
 
 def side_metrics(run_a: Path, run_b: Path) -> list[MetricComparison]:
@@ -140,11 +130,14 @@ def _tell(
             said = ", ".join(f"{escape(sample)} {decimal(a)} to {decimal(b)}" for _, sample, a, b in most)
             console.print(f"\n[bold]Moved most in {escape(name)}[/]: {said}")
     if comparison.flipped:
-        console.print(f"\n[bold]{comparison.flipped} claims flipped[/], the first {min(shown, len(comparison.flips))}:")
+        first = f", the first {min(shown, len(comparison.flips))}" if shown else ""
+        console.print(f"\n[bold]{comparison.flipped} of {comparison.compared} claims flipped[/]{first}")
     for flip in comparison.flips[:shown]:
         console.print(f"\n [bold]{escape(flip.sample_id)}[/]  against the {escape(str(flip.evidence))}")
         console.print(Padding(escape(flip.claim), (0, 0, 0, 3)))
-        console.print(f"   A {flip.a}, B {flip.b}")
+        console.print(f"   A {words(flip.a, flip.a_grade)}, B {words(flip.b, flip.b_grade)}")
+    if other := comparison.other_changes:
+        console.print(f"\nNot counted as flips: {other}", style="dim", soft_wrap=True)
 
 
 def _aligned(comparison: Comparison) -> str:

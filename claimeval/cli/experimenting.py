@@ -21,7 +21,7 @@ from claimeval.errors import UsageError
 from claimeval.execution.progress import Progress
 from claimeval.experiments import printing
 from claimeval.experiments.design import Arm, read
-from claimeval.experiments.results import ArmResult, Table, flipped, tabulate
+from claimeval.experiments.results import ArmResult, Table, flips, tabulate
 from claimeval.experiments.running import prepare, run
 from claimeval.experiments.selection import select as choose_arm
 from claimeval.plan import choose_metrics
@@ -66,7 +66,7 @@ def experiment_and_tell(
     if select:
         table = table.model_copy(update={"selection": choose_arm(design, folder)})
     others = [arm for arm in design.arms if arm.name != design.baseline]
-    printing.write(folder, table, (flip for arm in others for flip in flipped(design, folder, arm)))
+    printing.write(folder, table, (flip for arm in others for flip in flips(design, folder, arm)))
     if as_json:
         print(json.dumps({"folder": str(folder), **table.model_dump()}, indent=1))
         return
@@ -75,6 +75,8 @@ def experiment_and_tell(
     for metric in table.arms[0].metrics:
         print_whole(console, _scores(table, metric))
     print_whole(console, _costs(table))
+    for changes in printing.other_changes(table):
+        console.print(f" not counted as flips, {changes}", style="dim", markup=False, soft_wrap=True)
     if design.labels:
         print_whole(console, _people(table))
     if table.selection:

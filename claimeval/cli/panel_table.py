@@ -157,7 +157,7 @@ def print_orders(console: Console, orders: OrderEffects) -> None:
     within = f", 95 % interval {percent(orders.ci[0])} to {percent(orders.ci[1])}" if orders.ci else ""
     rate = "" if orders.rate is None else f" ({percent(orders.rate)} of a sample's claims{within})"
     console.print(
-        f"\n[bold]Order of the documents[/]: {orders.flipped} of {orders.claims} claims have another label in one of "
+        f"\n[bold]Order of the documents[/]: {orders.flipped} of {orders.claims} claims flip in one of "
         f"{orders.orders} other orders{rate}; {orders.lost} labels lose support, {orders.gained} gain it",
         soft_wrap=True,
     )

@@ -8,12 +8,13 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from claimeval.experiments.results import ArmResult, Cell, Flip, Table
+from claimeval.experiments.results import ArmFlip, ArmResult, Cell, Table
 from claimeval.experiments.selection import Selection
+from claimeval.flips import FlipCounts
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 
 
-def write(folder: Path, table: Table, flips: Iterable[Flip]) -> None:
+def write(folder: Path, table: Table, flips: Iterable[ArmFlip]) -> None:
     """Writes `experiment.json`, `experiment.csv`, `experiment.md` and `flips.jsonl` into the experiment's folder."""
     (folder / "experiment.json").write_text(json.dumps(table.model_dump(), indent=1) + "\n", encoding="utf-8")
     (folder / "experiment.csv").write_text(to_csv(table), encoding="utf-8")
@@ -63,6 +64,7 @@ def to_markdown(table: Table) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
         *(_cost_row(arm, arm.name == table.baseline) for arm in table.arms),
         "",
+        *(f"Not counted as flips, {changes}.\n" for changes in other_changes(table)),
     ]
     if any(arm.with_people for arm in table.arms):
         parts += [
@@ -76,6 +78,12 @@ def to_markdown(table: Table) -> str:
     if table.selection:
         parts += [chosen(table.selection), ""]
     return "\n".join(parts)
+
+
+def other_changes(table: Table) -> list[str]:
+    """What else became of the claims that both an arm and the baseline have, an arm a line."""
+    counts = {arm.name: FlipCounts(0, arm.flips, arm.relabeled, arm.labeled_once) for arm in table.arms}
+    return [f"{name} against {table.baseline}: {words}" for name, one in counts.items() if (words := one.others())]
 
 
 def chosen(selection: Selection) -> str:

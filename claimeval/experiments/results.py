@@ -12,8 +12,10 @@ from claimeval.execution.replies import unpack
 from claimeval.experiments.design import Arm, Design
 from claimeval.experiments.running import arm_folder
 from claimeval.experiments.selection import Selection, WithPeople, agreement
+from claimeval.flips import Flip, FlipCounts, FlipTally
 from claimeval.prices import price
-from claimeval.records import Assessment, Evidence, Record, SampleResult
+from claimeval.records import Record
+from claimeval.report.comparison import flip_tally
 from claimeval.run import Manifest, load_manifest, read_results
 from claimeval.statistics import holm, mean_interval, paired_difference
 from claimeval.store import Store
@@ -48,7 +50,11 @@ class ArmResult(Record):
     parse_failure_rate: float | None
     """Share of the replies that were not in the agreed format or cut off."""
     flips: int
-    """Claims with another label than under the baseline, of those that both arms have."""
+    """Claims that count differently than under the baseline, of those that both arms have (see `flips.py`)."""
+    relabeled: int
+    """Claims with another label than under the baseline that counts the same."""
+    labeled_once: int
+    """Claims with a label in this arm or in the baseline only."""
     calls: int
     """Questions asked, those shared with other arms included."""
     new_calls: int
@@ -63,18 +69,10 @@ class ArmResult(Record):
     """Agreement with human labels, where the experiment has some."""
 
 
-class Flip(Record):
-    """A claim that two arms judge differently."""
+class ArmFlip(Flip):
+    """A claim that flipped from the baseline (a) to an arm (b)."""
 
     arm: str
-    sample: str
-    question: str
-    claim: str
-    evidence: Evidence
-    baseline: str
-    baseline_reason: str | None
-    verdict: str
-    verdict_reason: str | None
 
 
 class Table(Record):
@@ -95,9 +93,9 @@ def tabulate(design: Design, metrics: tuple[str, ...], folder: Path, cache: Path
     rows = []
     for arm in design.arms:
         mine = gathered[arm.name]
-        flips = 0 if arm.name == design.baseline else sum(1 for _ in flipped(design, folder, arm))
+        counts = FlipCounts() if arm.name == design.baseline else _flip_counts(design, folder, arm)
         cells = {m: _cell(mine.values[m], base.values[m], mine is base, design.seed) for m in metrics}
-        row = mine.row(arm, str(arm_folder(folder, arm)), cells, flips, new.get(arm.name, 0))
+        row = mine.row(arm, str(arm_folder(folder, arm)), cells, counts, new.get(arm.name, 0))
         rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
     samples = len(next(iter(base.values.values())))
     adjusted = _adjusted(rows, metrics, design.baseline)
@@ -146,7 +144,7 @@ class _Gathered(NamedTuple):
     cost: float | None
     latencies: array[float]
 
-    def row(self, arm: Arm, run: str, cells: dict[str, Cell], flips: int, new: int) -> ArmResult:
+    def row(self, arm: Arm, run: str, cells: dict[str, Cell], counts: FlipCounts, new: int) -> ArmResult:
         return ArmResult(
             name=arm.name,
             run=run,
@@ -154,7 +152,9 @@ class _Gathered(NamedTuple):
             claims=self.claims,
             unassessed_rate=self.unassessed / self.verdicts if self.verdicts else None,
             parse_failure_rate=self.unreadable / self.replies if self.replies else None,
-            flips=flips,
+            flips=counts.flipped,
+            relabeled=counts.relabeled,
+            labeled_once=counts.labeled_once,
             calls=self.calls,
             new_calls=new,
             prompt_tokens=self.tokens[0],
@@ -206,36 +206,25 @@ def _cost(manifest: Manifest, tokens: Mapping[str, list[int]]) -> float | None:
     return dollars
 
 
-def flipped(design: Design, folder: Path, arm: Arm) -> Iterator[Flip]:
-    """The claims that an arm labels otherwise than the baseline, where both took the same claim from the sample."""
-    base = read_results(arm_folder(folder, design.arm(design.baseline)))
-    for theirs, mine in zip(base, read_results(arm_folder(folder, arm)), strict=True):
-        before = _labels(theirs)
-        for key, assessment in _labels(mine).items():
-            old = before.get(key)
-            if old is not None and old.label != assessment.label:
-                yield Flip(
-                    arm=arm.name,
-                    sample=mine.sample.id,
-                    question=mine.sample.question,
-                    claim=key[1],
-                    evidence=assessment.evidence,
-                    baseline=old.unassessed_because or old.label,
-                    baseline_reason=_reason(old),
-                    verdict=assessment.unassessed_because or assessment.label,
-                    verdict_reason=_reason(assessment),
-                )
+def flips(design: Design, folder: Path, arm: Arm) -> Iterator[ArmFlip]:
+    """The claims that flipped from the baseline to an arm."""
+    for flip in _flips(design, folder, arm, _tally(design, folder, arm)):
+        yield ArmFlip(arm=arm.name, **flip.model_dump())
 
 
-def _labels(result: SampleResult) -> dict[tuple[str, str, Evidence], Assessment]:
-    claims = {claim.id: claim for claim in result.claims}
-    return {
-        (claims[a.claim_id].of, claims[a.claim_id].text, a.evidence): a
-        for a in result.assessments
-        if a.claim_id in claims
-    }
+def _flip_counts(design: Design, folder: Path, arm: Arm) -> FlipCounts:
+    tally = _tally(design, folder, arm)
+    for _ in _flips(design, folder, arm, tally):
+        pass
+    return tally.counts()
 
 
-def _reason(assessment: Assessment) -> str | None:
-    said = (v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason)
-    return next(said, None)
+def _tally(design: Design, folder: Path, arm: Arm) -> FlipTally:
+    return flip_tally(*(load_manifest(arm_folder(folder, one)) for one in (design.arm(design.baseline), arm)))
+
+
+def _flips(design: Design, folder: Path, arm: Arm, tally: FlipTally) -> Iterator[Flip]:
+    """The flips sample by sample, counted by the tally."""
+    runs = [read_results(arm_folder(folder, one)) for one in (design.arm(design.baseline), arm)]
+    for before, after in zip(*runs, strict=True):
+        yield from tally.add(before, after)

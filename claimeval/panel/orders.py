@@ -5,7 +5,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 
+from claimeval.flips import counted_differently
 from claimeval.records import Assessment, Evidence, Record, Sample, SampleResult
 from claimeval.statistics import mean_interval
 
@@ -22,7 +24,7 @@ class Place(Record):
     compared: int
     """Those given under another order to claims that have a label under the original one too."""
     flipped: int
-    """Those of these that are not the label under the original order."""
+    """Those of these that count differently than under the original order."""
 
 
 class OrderEffects(Record):
@@ -33,7 +35,7 @@ class OrderEffects(Record):
     claims: int
     """Claims with labels under two orders at least."""
     flipped: int
-    """Those whose label is not the same under all orders."""
+    """Those that do not count the same under all orders (see `flips.py`)."""
     lost: int
     """Labels of other orders that are not "supported" where that of the original order is."""
     gained: int
@@ -75,7 +77,7 @@ class OrderTally:
 
     def _claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
         """Counts the labels of one claim under all orders; whether they differ."""
-        flipped = len({a.label for a in by_order.values()}) > 1
+        flipped = any(counted_differently(a, b, graded=True) for a, b in combinations(by_order.values(), 2))
         self._claims += 1
         self._flipped += flipped
         if 0 in by_order:
@@ -93,7 +95,7 @@ class OrderTally:
                 place["supported"] += assessment.label == "supported"
                 if number and 0 in by_order:
                     place["compared"] += 1
-                    place["flipped"] += assessment.label != by_order[0].label
+                    place["flipped"] += counted_differently(assessment, by_order[0], graded=True)
         return flipped
 
     def summary(self) -> OrderEffects:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.errors import UsageError
+from claimeval.flips import Flip, FlipTally
 from claimeval.metrics import ClaimMetric
 from claimeval.records import SampleResult
-from claimeval.report.facts import Comparison, Facts, Flip, Interval, MetricComparison
+from claimeval.report.facts import Comparison, Facts, Interval, MetricComparison
 from claimeval.report.gathering import Gathering, data_name
 from claimeval.run import RESULTS, Manifest, from_line, load_manifest, read_results
 from claimeval.statistics import holm, paired_difference
@@ -91,7 +92,8 @@ class Comparing:
         self.metrics = shared_metrics(a, b)
         names = (*(metric.name for metric in self.metrics), *(name for name in a.derived if name in b.derived))
         self._values: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in names}
-        self._shared = self._other_texts = self._other_claims = self._flipped = 0
+        self._shared = self._other_texts = self._other_claims = 0
+        self._tally = flip_tally(a, b)
         self._flips: list[Flip] = []
 
     def add(self, pair: Pair) -> int:
@@ -101,8 +103,7 @@ class Comparing:
             values.append((pair.a.score(name).value, pair.b.score(name).value))
         self._other_texts += _texts(pair.a) != _texts(pair.b)
         self._other_claims += _claims(pair.a) != _claims(pair.b)
-        found = list(flips(pair, self.metrics))
-        self._flipped += len(found)
+        found = self._tally.add(pair.a, pair.b)
         self._flips += found[: SHOWN - len(self._flips)]
         return len(found)
 
@@ -123,7 +124,7 @@ class Comparing:
             other_claims=self._other_claims,
             settings=tuple(changed_settings(self._a, self._b)),
             metrics=tuple(m.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, m in enumerate(metrics)),
-            flipped=self._flipped,
+            **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
         )
 
@@ -137,27 +138,10 @@ def shared_metrics(a: Manifest, b: Manifest) -> tuple[ClaimMetric, ...]:
     return metrics
 
 
-def flips(pair: Pair, metrics: tuple[ClaimMetric, ...]) -> Iterator[Flip]:
-    """The claims of one sample that both runs have, word for word, and label differently."""
-    claims = {claim.id: claim for claim in pair.a.claims}
-    same = {claim.id for claim in pair.b.claims if claim.id in claims and claims[claim.id].text == claim.text}
-    wanted = {(metric.claims_of, metric.against) for metric in metrics}
-    labels = {(a.claim_id, a.evidence): a.label for a in pair.b.assessments}
-    for assessment in pair.a.assessments:
-        claim = claims[assessment.claim_id]
-        label = labels.get((claim.id, assessment.evidence), "unassessed")
-        if claim.id not in same or (claim.of, assessment.evidence.part) not in wanted:
-            continue
-        if "unassessed" not in (assessment.label, label) and assessment.label != label:
-            yield Flip(
-                sample_id=pair.a.sample.id,
-                claim_id=claim.id,
-                claim=claim.text,
-                of=claim.of,
-                evidence=assessment.evidence,
-                a=assessment.label,
-                b=label,
-            )
+def flip_tally(a: Manifest, b: Manifest) -> FlipTally:
+    """Counts flips between two runs, over the claims and evidence that metrics of both score."""
+    graded = a.panel.grades is not None and a.panel.grades == b.panel.grades
+    return FlipTally({(metric.claims_of, metric.against) for metric in shared_metrics(a, b)}, graded=graded)
 
 
 def pair_up(name: str, values: list[tuple[float | None, float | None]]) -> MetricComparison:

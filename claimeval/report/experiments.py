@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from claimeval.errors import DataError
 from claimeval.experiments import printing
-from claimeval.experiments.results import Flip, Table
+from claimeval.experiments.results import ArmFlip, Table
 from claimeval.report.assets import page
 from claimeval.report.packing import as_json, block
 from claimeval.report.visible import visible
@@ -32,13 +32,14 @@ def render(file: IO[str], folder: Path) -> None:
     try:
         table = Table.model_validate(json.loads((folder / TABLE).read_text(encoding="utf-8")))
         with (folder / FLIPS).open("rb") as lines:
-            flips = [Flip.model_validate_json(line) for line in itertools.islice(lines, SHOWN)]
+            flips = [ArmFlip.model_validate_json(line) for line in itertools.islice(lines, SHOWN)]
     except (OSError, ValidationError, ValueError) as error:
         raise DataError(f"the experiment {folder} cannot be read: {str(error).splitlines()[0]}") from error
     arms = tuple(arm.model_copy(update={"run": Path(arm.run).name}) for arm in table.arms)
     content = {
         "name": folder.resolve().name,
         "table": table.model_copy(update={"data": Path(table.data).name, "arms": arms}).model_dump(mode="json"),
+        "changes": printing.other_changes(table),
         "selection": printing.chosen(table.selection) if table.selection else None,
         "flips": [flip.model_dump(mode="json") for flip in flips],
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from claimeval.flips import Flip, FlipCounts
 from claimeval.metrics import ClaimMetric
-from claimeval.records import Evidence, Part, Reason, Record
+from claimeval.records import Evidence, Reason, Record
 from claimeval.run import Manifest, Summary
 from claimeval.side_scores import SideSummary
 
@@ -120,19 +121,6 @@ class Facts(Record):
     """The worst claim of each of the worst samples, contradicted ones first."""
 
 
-class Flip(Record):
-    """One claim that two runs label differently."""
-
-    sample_id: str
-    claim_id: str
-    claim: str
-    of: Part
-    """Whose claim it is."""
-    evidence: Evidence
-    a: str
-    b: str
-
-
 class MetricComparison(Record):
     """One metric in two runs, over the samples that have a value in both. Differences are b - a."""
 
@@ -168,7 +156,15 @@ class Comparison(Record):
     settings: tuple[str, ...]
     """What the runs were asked differently, in words."""
     metrics: tuple[MetricComparison, ...]
+    compared: int
+    """Claims that both runs have and assessed against the same evidence; the four counts are those of `flips.py`."""
     flipped: int
-    """Claims that both runs labelled and labelled differently."""
+    relabeled: int
+    labeled_once: int
     flips: tuple[Flip, ...]
-    """The first of these."""
+    """The first claims that flipped."""
+
+    @property
+    def other_changes(self) -> str:
+        """The changes of claims that are no flips, in words; empty if there are none."""
+        return FlipCounts(self.compared, self.flipped, self.relabeled, self.labeled_once).others()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from claimeval.flips import words
 from claimeval.panel.orders import OrderEffects
 from claimeval.prompting import PromptRecord
 from claimeval.records import Reason
@@ -67,12 +68,13 @@ def compared(comparison: Comparison, facts: Facts) -> str:
         ),
         _list(
             (
-                f"{code(flip.sample_id)}: {code(flip.claim, WIDTH)} {flip.a.replace('_', ' ')} → "
-                f"{flip.b.replace('_', ' ')} against {code(str(flip.evidence))}"
+                f"{code(flip.sample_id)}: {code(flip.claim, WIDTH)} {words(flip.a, flip.a_grade)} → "
+                f"{words(flip.b, flip.b_grade)} against {code(str(flip.evidence))}"
                 for flip in comparison.flips[:FLIPS]
             ),
-            f"{comparison.flipped} claims flipped:",
+            f"{comparison.flipped} of {comparison.compared} claims flipped:",
         ),
+        f"Not counted as flips: {other}." if (other := comparison.other_changes) else "",
         _footer(facts),
     )
 
@@ -139,7 +141,7 @@ def _side(kind: str, name: str, found: SideMetric) -> Sequence[str]:
 
 def _orders(found: OrderEffects) -> str:
     return (
-        f"{found.flipped} of {found.claims} claims have another label in one of {found.orders} other orders of the "
+        f"{found.flipped} of {found.claims} claims flip in one of {found.orders} other orders of the "
         f"documents; {found.lost} labels lose support, {found.gained} gain it."
     )
 

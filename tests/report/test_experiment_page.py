@@ -9,7 +9,7 @@ import pytest
 
 from claimeval.errors import DataError
 from claimeval.experiments import printing
-from claimeval.experiments.results import ArmResult, Cell, Flip, Table
+from claimeval.experiments.results import ArmFlip, ArmResult, Cell, Table
 from claimeval.experiments.selection import Selection, WithPeople
 from claimeval.records import Evidence
 from claimeval.report import forms
@@ -39,6 +39,8 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
         unassessed_rate=0.01,
         parse_failure_rate=None,
         flips=2,
+        relabeled=5,
+        labeled_once=3,
         calls=90,
         new_calls=90,
         prompt_tokens=1000,
@@ -62,25 +64,11 @@ def folder(tmp_path: Path) -> Path:
         arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
         selection=held_out,
     )
-    said: dict[str, Any] = {"sample": "tower", "question": "How high?", "baseline": "not_found"}
-    said["evidence"] = Evidence(part="contexts")
+    said: dict[str, Any] = {"sample_id": "tower", "question": "How high?", "claim_id": "answer-1", "of": "answer"}
+    said |= {"evidence": Evidence(part="contexts"), "a": "not_found", "b": "supported"}
     flips = [
-        Flip(
-            arm="lenient",
-            claim="It is 90 metres high.",
-            baseline_reason="no",
-            verdict="supported",
-            verdict_reason="near",
-            **said,
-        ),
-        Flip(
-            arm=MARKUP,
-            claim=MARKUP,
-            baseline_reason=None,
-            verdict="tie",
-            verdict_reason=None,
-            **said,
-        ),
+        ArmFlip(arm="lenient", claim="It is 90 metres high.", a_explanation="no", b_explanation="near", **said),
+        ArmFlip(arm=MARKUP, claim=MARKUP, **said),
     ]
     printing.write(tmp_path, table, flips)
     return tmp_path

@@ -31,7 +31,7 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
     text = forms.text(run, "md")
     assert "| `words` | odd | 0.500 | - | 1 | none | - |" in text
     assert "| `grade` (`grade`) | odd | - | - | 0 | 1 refused | - |" in text
-    assert "0 of 3 claims have another label in one of 1 other orders" in text
+    assert "0 of 3 claims flip in one of 1 other orders" in text
 
 
 def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:

@@ -109,7 +109,12 @@ function differenceTable(metrics, reach) {
   );
 }
 
-function flipSection({ flipped, flips }) {
+function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
+  const others = [
+    labeled_once && `${plural(labeled_once, "claim")} with a label in one run only`,
+    relabeled && `${plural(relabeled, "claim")} with another label that counts the same`,
+  ].filter(Boolean);
+  const graded = (grade) => (grade === null ? "" : ` (grade ${grade})`);
   const all = el("a", { href: address(["samples"], { show: "flipped" }) }, "all samples that changed");
   const entry = (flip) => {
     const metric = report.metrics.find(
@@ -132,7 +137,7 @@ function flipSection({ flipped, flips }) {
       el(
         "p",
         { class: "quiet small" },
-        `${LABELS[flip.a].word} → ${LABELS[flip.b].word} against the `,
+        `${LABELS[flip.a].word}${graded(flip.a_grade)} → ${LABELS[flip.b].word}${graded(flip.b_grade)} against the `,
         data(partName(flip.evidence.part)),
         " · ",
         data(flip.sample_id),
@@ -142,8 +147,16 @@ function flipSection({ flipped, flips }) {
   return el(
     "section",
     { "aria-labelledby": "flips" },
-    el("h2", { id: "flips" }, `${plural(flipped, "claim")} flipped`),
-    el("p", { class: "quiet" }, "Claims that both runs have and label differently. See ", all, "."),
+    el("h2", { id: "flips" }, `${flipped} of ${plural(compared, "claim")} flipped`),
+    el(
+      "p",
+      { class: "quiet" },
+      "Claims that both runs have and that count differently in the two",
+      others.length > 0 && `; not counted as flips: ${others.join(", ")}`,
+      ". See ",
+      all,
+      ".",
+    ),
     flips.length > 0 && el("ol", { class: "worst" }, flips.map(entry)),
   );
 }

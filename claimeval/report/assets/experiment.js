@@ -1,6 +1,6 @@
 // An experiment: every arm's means and its paired difference to the baseline, what it took, the claims that flipped.
 
-const experiment = { table: null, flips: [], selection: null, arm: "", query: "" };
+const experiment = { table: null, flips: [], changes: [], selection: null, arm: "", query: "" };
 const LISTED = 60; // flipped claims drawn at once
 
 function drawExperiment() {
@@ -166,7 +166,13 @@ function flippedSection() {
     "section",
     { "aria-labelledby": "flipped" },
     el("h2", { id: "flipped" }, "Claims that flipped"),
-    el("p", { class: "quiet" }, "Claims that an arm labels otherwise than the baseline, with the reasons of both."),
+    el(
+      "p",
+      { class: "quiet" },
+      "Claims that count differently in an arm than in the baseline, with what the judges wrote in both.",
+    ),
+    experiment.changes.length > 0 &&
+      el("ul", { class: "quiet small" }, experiment.changes.map((line) => el("li", null, "Not counted as flips, ", data(line)))),
     el(
       "form",
       { class: "toolbar", role: "search", submit: (event) => event.preventDefault() },
@@ -204,7 +210,7 @@ function showFlips(changed) {
   const has = (flip) =>
     (!experiment.arm || flip.arm === experiment.arm) &&
     wanted.every((term) =>
-      [flip.sample, flip.question, flip.claim, flip.baseline_reason, flip.verdict_reason]
+      [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation]
         .join("\n")
         .toLowerCase()
         .includes(term),
@@ -216,26 +222,25 @@ function showFlips(changed) {
 }
 
 function flipEntry(flip) {
-  const said = (label) =>
-    Object.hasOwn(LABELS, label) ? chip(label) : el("span", { class: "chip is-unassessed" }, data(label));
-  const side = (name, label, reason) =>
+  const side = (name, label, grade, explanation) =>
     el(
       "p",
       { class: "small" },
       el("span", { class: "quiet" }, data(name), " "),
-      said(label),
-      reason ? [" ", data(reason)] : null,
+      chip(label),
+      grade === null ? null : ` grade ${grade}`,
+      explanation ? [" ", data(explanation)] : null,
     );
   return el(
     "li",
     null,
     el("p", null, data(flip.claim)),
-    side(experiment.table.baseline, flip.baseline, flip.baseline_reason),
-    side(flip.arm, flip.verdict, flip.verdict_reason),
+    side(experiment.table.baseline, flip.a, flip.a_grade, flip.a_explanation),
+    side(flip.arm, flip.b, flip.b_grade, flip.b_explanation),
     el(
       "p",
       { class: "quiet small" },
-      data(flip.sample),
+      data(flip.sample_id),
       " · ",
       data(flip.question),
       " · against the ",

@@ -202,7 +202,7 @@ function orderSection({ orders, claims, flipped, lost, gained, rate, ci, places 
     el(
       "p",
       null,
-      `${flipped} of ${plural(claims, "claim")} have another label in one of ${plural(orders, "other order")}${share}; `,
+      `${flipped} of ${plural(claims, "claim")} flip in one of ${plural(orders, "other order")}${share}; `,
       `${plural(lost, "label")} lose support, ${gained} gain it.`,
     ),
     places.length > 0 &&
