@@ -77,7 +77,7 @@ def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
 def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHandle) -> None:
     found = ce.grade_relevance(SAMPLES, judges=judge(server))
     assert found.qrels == {"good": {"a": 3, "b": 0}, "bad": {"c": 1, "d": 2}}
-    assert [row.scores["ap_retrieved"] for row in found.scores.rows] == [1.0, 0.5]
+    assert [row.scores["context_precision_ap"] for row in found.scores.rows] == [1.0, 0.5]
     assert found.summary.counts.graded == len(found.grades) == 4
     run = {"good": {"a": 2.0, "b": 1.0}, "bad": {"c": 2.0, "d": 1.0}}
     assert ir.evaluate(found.qrels, run, "mrr", level=2).mean["mrr"] == 0.75

@@ -43,8 +43,8 @@ def perplexity(
 ) -> None:
     """Score retrieved texts by how likely a small model finds the question after reading them. Free, no judge.
 
-    Gives the best text of a sample (`context_relevance`), the mean of the first 1, 3 and 5 retrieved (`@3`), and that
-    of the best 3 and 5 (`best_...@3`); scores and ranks of all texts are in `scores/perplexity.jsonl`. With a run
+    Gives the best text of a sample (`query_likelihood`), the mean of the first 1, 3 and 5 retrieved (`@3`), and that
+    of the best 3 and 5 (`..._best@3`); scores and ranks of all texts are in `scores/perplexity.jsonl`. With a run
     directory the scores are added to that run. Results are stored, so a second run computes nothing. Needs
     `pip install 'claimeval[local]'`.
 

@@ -132,8 +132,8 @@ def relevance(
     nothing is paid twice.
 
     Of samples it also says how relevant their contexts are: `context_relevance`, the share of relevant ones,
-    `context_grade`, their mean grade, and `ap_retrieved`, the precision in order of rank that some tools call context
-    precision. Of a run these stand beside its other scores.
+    `context_grade`, their mean grade, and `context_precision_ap`, the precision in order of rank that some tools call
+    context precision. Of a run these stand beside its other scores.
 
     Example: `claimeval relevance answers.jsonl --judge openai:gpt-5-mini --out runs/grades`
 

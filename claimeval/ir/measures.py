@@ -105,7 +105,7 @@ MEASURES: tuple[Row, ...] = (
         trec_cutoffs=_RANKS,
     ),
     Row("gm_map", binary.average_precision, ("gmap",), trec="gm_map", summary="geometric"),
-    Row("ap_retrieved", binary.ap_retrieved, ("context_precision_ap",), "optional"),
+    Row("ap_retrieved", binary.ap_retrieved, (), "optional"),
     Row("Rprec", binary.r_precision, ("r_precision",), trec="Rprec"),
     Row("bpref", binary.bpref, trec="bpref", nonrelevant=True),
     Row(

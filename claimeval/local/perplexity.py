@@ -1,9 +1,9 @@
-"""Context relevance by perplexity: how likely a model finds the question when it has read the text.
+"""Query likelihood: how likely a model finds the question when it has read a retrieved text.
 
 score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before it)): the geometric
-mean of the token probabilities under teacher forcing, in (0, 1], higher is better. Source: the metric perplexity_q of
-unitxt, whose numbers for flan-t5-small these are. The score compares texts for one question; it is not a probability
-that the text is relevant.
+mean of the token probabilities under teacher forcing, in (0, 1], higher is better. Sources: query likelihood, Ponte and
+Croft 1998; the metric perplexity_q of unitxt, whose numbers for flan-t5-small these are. It compares texts for one
+question; it is not a probability that the text is relevant.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from claimeval.store import Store
 MODEL = "google/flan-t5-small"
 TOP = (1, 3, 5)
 METRICS = (
-    "context_relevance",
-    *(f"context_relevance@{k}" for k in TOP),
-    *(f"best_context_relevance@{k}" for k in TOP[1:]),
+    "query_likelihood",
+    *(f"query_likelihood@{k}" for k in TOP),
+    *(f"query_likelihood_best@{k}" for k in TOP[1:]),
 )
 BLOCK = 4096
 """Texts that are brought into batches of like length together."""

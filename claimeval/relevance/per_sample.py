@@ -10,10 +10,11 @@ from claimeval.records import Reason, Sample
 from claimeval.relevance_scales import RelevanceScale
 from claimeval.side_scores import SideRow
 
-RELEVANT, GRADE, PRECISION = "context_relevance", "context_grade", "ap_retrieved"
+RELEVANT, GRADE, PRECISION = "context_relevance", "context_grade", "context_precision_ap"
 """`context_relevance`: the share of the retrieved documents that is relevant. `context_grade`: their mean grade.
-`ap_retrieved`: mean of P@rank over the ranks of the relevant ones, which ragas calls context precision; 0 where none
-is relevant. Missed documents are in none of them."""
+`context_precision_ap`: mean of P@rank over the ranks of the relevant ones, which ragas and DeepEval call context
+precision; 0 where none is relevant. Missed documents are in none of them. By reference contexts instead of grades it is
+`ap_retrieved` of `claimeval retrieval`."""
 
 
 def units(scale: RelevanceScale) -> dict[str, str]:
@@ -69,7 +70,7 @@ def _mean(grades: Sequence[int | None], most: int) -> tuple[float, float]:
 
 
 def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
-    """The least and the greatest `ap_retrieved` that a ranking can have whose None are relevant or not.
+    """The least and the greatest `context_precision_ap` that a ranking can have whose None are relevant or not.
 
     It is the mean of (relevant up to rank k) / k over the relevant ranks k, as `ir.ap_retrieved`, 0 without any. One
     more relevant document can raise it or lower it, so both ends are found by the number of relevant ones so far.

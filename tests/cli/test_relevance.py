@@ -68,8 +68,8 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     samples = shown["samples"]
     assert samples["context_relevance"]["mean"] == 0.5
     assert samples["context_relevance"]["bounds"] == [(0.5 + 0) / 2, (0.5 + 0.5) / 2]
-    assert samples["ap_retrieved"]["mean"] == 1.0
-    assert samples["ap_retrieved"]["bounds"] == [(1 + 0) / 2, (1 + 0.5) / 2]
+    assert samples["context_precision_ap"]["mean"] == 1.0
+    assert samples["context_precision_ap"]["bounds"] == [(1 + 0) / 2, (1 + 0.5) / 2]
     assert samples["context_grade"]["mean"] == 1.5
     assert samples["context_grade"]["missing"] == {"unparsable": 1}
 
@@ -144,12 +144,12 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     command = ("relevance", "run", "-j", f"openai:m@{server.url}", "--max-missing", "0.5")
     done = claimeval(*command)
     assert done.returncode == 0, done.stderr
-    assert "ap_retrieved" in done.stdout
+    assert "context_precision_ap" in done.stdout
     run = data.parent / "here" / "run"
     assert (run / "relevance" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
     first, second = side_scores.rows(run, "relevance")
-    assert first.scores == {"context_relevance": 0.5, "ap_retrieved": 1.0, "context_grade": 1.5}
-    assert second.undefined["ap_retrieved"] == "unparsable"
+    assert first.scores == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
+    assert second.undefined["context_precision_ap"] == "unparsable"
     assert second.bounds["context_grade"] == (0.5, 2.0)
     assert claimeval(*command, "--limit", "1").returncode == 2
 

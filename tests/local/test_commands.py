@@ -44,15 +44,15 @@ def run(*arguments: object) -> Result:
 def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) -> None:
     done = run("perplexity", data, "--model", t5, "--device", "cpu", "--window", 64, "--out", "run")
     assert done.exit_code == 0
-    for part in ("context_relevance@5", "1 no contexts", "texts: 4", "texts cut: 1", "Run: run"):
+    for part in ("query_likelihood@5", "1 no contexts", "texts: 4", "texts cut: 1", "Run: run"):
         assert part in done.output
     assert "on cpu (1 threads), float32" in done.stderr
     first, none, last = side_scores.rows(data.parent / "run", "perplexity")
     texts = first.details["texts"]
     assert isinstance(texts, list)
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
-    assert none.undefined["context_relevance"] == "no contexts"
-    assert last.scores["context_relevance"] == last.scores["context_relevance@5"]
+    assert none.undefined["query_likelihood"] == "no contexts"
+    assert last.scores["query_likelihood"] == last.scores["query_likelihood@5"]
     (summary,) = side_scores.read(data.parent / "run")
     assert summary.kind == "perplexity"
     assert summary.settings["revision"].startswith("sha256:")
@@ -64,7 +64,7 @@ def test_perplexity_for_scripts_and_with_windows(data: Path, t5: Path) -> None:
     printed = json.loads(done.stdout)
     assert printed["texts_in_windows"] == 1
     assert printed["texts_cut"] == 0
-    assert printed["metrics"]["context_relevance"]["n"] == 2
+    assert printed["metrics"]["query_likelihood"]["n"] == 2
     assert printed["run"] == "runs/samples-perplexity"
 
 

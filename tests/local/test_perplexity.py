@@ -222,12 +222,12 @@ def test_a_sample_has_the_maximum_means_of_the_first_retrieved_and_ranks() -> No
     relevance = ContextRelevance(id="a", texts=tuple(texts))
     assert relevance.scores == pytest.approx(
         {
-            "context_relevance": 0.5,
-            "context_relevance@1": 0.2,
-            "context_relevance@3": 0.4,
-            "context_relevance@5": 0.325,
-            "best_context_relevance@3": 0.4,
-            "best_context_relevance@5": 0.325,
+            "query_likelihood": 0.5,
+            "query_likelihood@1": 0.2,
+            "query_likelihood@3": 0.4,
+            "query_likelihood@5": 0.325,
+            "query_likelihood_best@3": 0.4,
+            "query_likelihood_best@5": 0.325,
         }
     )
 
@@ -238,8 +238,8 @@ def test_the_means_of_the_best_and_of_the_first_retrieved_differ_where_the_ranki
         for index, score in enumerate((0.1, 0.2, 0.3, 0.4, 0.5, 0.6), 1)
     ]
     scores = ContextRelevance(id="a", texts=tuple(texts)).scores
-    assert [scores[f"context_relevance@{k}"] for k in (1, 3, 5)] == pytest.approx([0.1, 0.2, 0.3])
-    assert [scores[f"best_context_relevance@{k}"] for k in (3, 5)] == pytest.approx([0.5, 0.4])
+    assert [scores[f"query_likelihood@{k}"] for k in (1, 3, 5)] == pytest.approx([0.1, 0.2, 0.3])
+    assert [scores[f"query_likelihood_best@{k}"] for k in (3, 5)] == pytest.approx([0.5, 0.4])
 
 
 def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) -> None:

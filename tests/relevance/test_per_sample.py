@@ -28,13 +28,13 @@ def test_shares_grades_and_precision_by_rank() -> None:
     # relevant at ranks 1 and 3: (1/1 + 2/3) / 2
     assert row(3, 1, 2).scores == {
         "context_relevance": pytest.approx(2 / 3),
-        "ap_retrieved": pytest.approx((1 + 2 / 3) / 2),
+        "context_precision_ap": pytest.approx((1 + 2 / 3) / 2),
         "context_grade": 2.0,
     }
 
 
 def test_documents_of_which_none_is_relevant_have_zero() -> None:
-    assert row(1, 0).scores == {"context_relevance": 0.0, "ap_retrieved": 0.0, "context_grade": 0.5}
+    assert row(1, 0).scores == {"context_relevance": 0.0, "context_precision_ap": 0.0, "context_grade": 0.5}
 
 
 def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> None:
@@ -44,7 +44,7 @@ def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> No
     assert found.bounds["context_relevance"] == pytest.approx((2 / 3, 1.0))
     assert found.bounds["context_grade"] == pytest.approx((5 / 3, 8 / 3))
     # not relevant: (1 + 2/3) / 2; relevant: (1 + 1 + 1) / 3
-    assert found.bounds["ap_retrieved"] == pytest.approx((5 / 6, 1.0))
+    assert found.bounds["context_precision_ap"] == pytest.approx((5 / 6, 1.0))
 
 
 def test_a_sample_that_retrieved_nothing_has_no_evidence() -> None:
