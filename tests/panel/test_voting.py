@@ -206,6 +206,7 @@ def test_nothing_is_learned_from_nothing() -> None:
         ([2, 2, 1], "mean", 2),  # 1.67
         ([0, 0, 2], "mean", 1),  # 0.67
         ([3, 3, 3, 0, 0], "mean", 2),  # 1.8
+        ([3, 3, 3, 3, 0], "mean", 2),  # 2.4
         ([1, 2], "mean", None),
         ([1, 0, 0], "mean", 0),
         ([0, 0, 3], "any", 3),

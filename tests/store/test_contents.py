@@ -165,6 +165,22 @@ def test_planted_rows_neither_run_nor_read_nor_delete(
     assert found[0] is None or isinstance(found[0], StoreError)
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["mode = 2", "mode = 4", "filename = 'some/file'", "value = 'words'", "value = 7", "mode = 2, value = 'words'"],
+)
+def test_a_row_that_is_wrong_in_one_way_is_refused_as_foreign(folder: Path, change: str) -> None:
+    """The bytes are those that were put, so that nothing but the row's form tells that another program wrote it."""
+    with Store(folder) as store:
+        store.put(key(1), b"value")
+    sql(folder, f"UPDATE Cache SET {change}")
+    with Store(folder) as store:
+        with pytest.raises(StoreError, match="holds a damaged reply"):
+            store.get(key(1))
+        with pytest.raises(StoreError, match="a row that claimeval did not write"):
+            store._cache.get(key(1))  # by which diskcache would unpickle a value or open a file
+
+
 def test_a_planted_row_that_is_replaced_takes_no_file_with_it(folder: Path, outside: Path) -> None:
     with Store(folder) as store:
         store.put(key(1), b"value")
