@@ -18,6 +18,7 @@ from claimeval.records import (
     Assessment,
     Evidence,
     Extraction,
+    Label,
     Part,
     Reason,
     Record,
@@ -33,7 +34,7 @@ def score(
     extraction: Extraction | None,
     assessments: Sequence[Assessment],
 ) -> Score:
-    """The share of the judged claims that are supported.
+    """The share of the judged claims that are supported; the mean of the judges' shares where each took its own.
 
     None without claims (`no_claims`, or why the extraction failed) or when no claim could be judged (the most frequent
     reason; `not_in_cache` where a run without calls has no verdicts on it).
@@ -43,13 +44,42 @@ def score(
     total = len(extraction.claims)
     if not total:
         return Score(metric=metric.name, undefined_because=extraction.failed_because or "no_claims")
-    labels = [a.label for a in assessments if a.label != "unassessed"]
-    hits = sum(VALUES[label] == 1.0 for label in labels)
-    if not labels:
+    if not any(a.label != "unassessed" for a in assessments):
         reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score(metric=metric.name, total=total, undefined_because=because)
-    return Score(metric=metric.name, value=hits / len(labels), hits=hits, judged=len(labels), total=total)
+    assessed = {a.claim_id: a.label for a in assessments}
+    takers: dict[str | None, list[Label]] = {claim.taken_by: [] for claim in extraction.claims}
+    claims = Counter(claim.taken_by for claim in extraction.claims)
+    for claim in extraction.claims:
+        if (label := assessed.get(claim.id, "unassessed")) != "unassessed":
+            takers[claim.taken_by].append(label)
+    parts = [
+        Score(
+            metric=metric.name,
+            value=sum(VALUES[label] == 1.0 for label in labels) / len(labels) if labels else None,
+            hits=sum(VALUES[label] == 1.0 for label in labels),
+            judged=len(labels),
+            total=claims[taker],
+        )
+        for taker, labels in takers.items()
+    ]
+    return parts[0] if len(parts) == 1 else _mean(parts)
+
+
+def _mean(parts: Sequence[Score]) -> Score:
+    """The score of several judges who took claims of their own: each counts once, however many claims it took."""
+    values = [part.value for part in parts if part.value is not None]
+    bounds = [part.bounds for part in parts if part.bounds]
+    lows, highs = zip(*bounds, strict=True)
+    return Score(
+        metric=parts[0].metric,
+        value=sum(values) / len(values),
+        hits=sum(part.hits for part in parts),
+        judged=sum(part.judged for part in parts),
+        total=sum(part.total for part in parts),
+        ends=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
+    )
 
 
 def unasked(

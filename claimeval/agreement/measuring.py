@@ -81,6 +81,8 @@ class AgreementReport(Record):
     raters: tuple[RaterReport, ...]
     pairs: tuple[PairReport, ...]
     """Judges, panel and people, any two; and any two annotators."""
+    asked_later: tuple[str, ...]
+    """Judges who, by escalation, saw disputed claims only; they are not in `alpha` and `ac1`."""
     alpha: Number | None
     """Krippendorff's alpha of the judges, where there are several."""
     ac1: Number | None
@@ -90,11 +92,14 @@ class AgreementReport(Record):
 def measure(joined: Joined, panel: Panel) -> AgreementReport:
     """The comparison of what was joined."""
     with_people = any(label is not None for label in joined.human)
-    judges = [column for name, column in joined.raters.items() if name != PANEL]
+    everyone = [name for name in joined.raters if name != PANEL]
+    names = panel.asked_about_all(everyone)
+    judges = [joined.raters[name] for name in names]
     ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
     order = _order(joined, panel)
     return AgreementReport(
         items=len(joined.clusters),
+        asked_later=() if panel.own_claims else tuple(n for n in everyone if n not in names),
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),

@@ -56,7 +56,9 @@ def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str,
     if report.pairs:
         print_whole(console, _pairs(report, names))
     if report.alpha and report.ac1:
-        console.print(f" Judges: Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
+        later = " and ".join(names.get(name, name) for name in report.asked_later)
+        of = f" (without {later}, who saw disputed claims only)" if later else ""
+        console.print(f" Judges{escape(of)}: Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
     for reason, those in _without_interval(report, names).items():
         console.print(f" [dim]No interval for {escape(', '.join(those))}: {escape(reason)}.[/]")
 

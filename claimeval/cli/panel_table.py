@@ -35,9 +35,9 @@ def print_panel(console: Console, manifest: Manifest, summary: Summary) -> None:
         console.print(f"[bold yellow]Caution:[/] {escape(caution)}", soft_wrap=True)
     if panel := summary.panel:
         console.print(f"\n[bold]Panel of {len(panel.judges)}[/]: {escape(_rules(manifest.panel, len(panel.judges)))}")
-        for line in _agreement(panel):
+        for line in _agreement(panel, names):
             console.print(Padding(escape(line), (0, 0, 0, 1)))
-        if len(panel.judges) > 1:
+        if panel.pairs:
             print_whole(console, _pairs([*panel.pairs, *panel.with_panel], names))
         for line in (*_preferences(panel), *_noise(panel, names), *_spared(summary)):
             console.print(Padding(escape(line), (0, 0, 0, 1)))
@@ -92,6 +92,8 @@ def _preferences(panel: PanelSummary) -> Iterator[str]:
 
 
 def _rules(panel: Panel, judges: int) -> str:
+    if panel.own_claims:
+        return "each judge takes its own claims and assesses them alone; a sample's score is the mean of theirs"
     ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
     if judges > 1:
@@ -100,8 +102,6 @@ def _rules(panel: Panel, judges: int) -> str:
         parts.append(f"{panel.replicates} repeats a judge")
     if panel.escalate:
         parts.append(f"the first {panel.escalate} are asked first")
-    if panel.own_claims:
-        parts.append("each judge takes its own claims")
     if panel.leave_own_family_out:
         parts.append("own family left out")
     if panel.on_same_family == "exclude":
@@ -109,14 +109,19 @@ def _rules(panel: Panel, judges: int) -> str:
     return ", ".join(parts)
 
 
-def _agreement(panel: PanelSummary) -> Iterator[str]:
-    if len(panel.judges) < 2:
+def _agreement(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
+    if len(panel.judges) < 2 or not panel.measured_on:
         return
     yield (
-        f"{panel.claims} claims: {panel.unanimous} unanimous, {panel.split} split; "
+        f"{panel.claims} claims: {panel.unanimous} with equal labels, {panel.split} with different ones; "
         f"{panel.ties} without a label by ties, {panel.no_quorum} for want of a quorum"
     )
     yield f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}"
+    if len(panel.measured_on) < len(panel.judges):
+        yield (
+            f"these are of {' and '.join(names[judge] for judge in panel.measured_on)}, who saw all claims; the others "
+            "saw only the disputed ones, which their scores and the pairs marked * are over"
+        )
 
 
 def _pairs(pairs: Sequence[Agreement], names: dict[str, str]) -> Table | str:
@@ -129,7 +134,9 @@ def _pairs(pairs: Sequence[Agreement], names: dict[str, str]) -> Table | str:
         table.add_column(name, justify="right", no_wrap=True)
     for pair in pairs:
         name = " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second))
-        table.add_row(escape(name), str(pair.claims), decimal(pair.raw), decimal(pair.kappa))
+        table.add_row(
+            escape(name + " *" * pair.disputed_only), str(pair.claims), decimal(pair.raw), decimal(pair.kappa)
+        )
     return table
 
 

@@ -27,6 +27,7 @@ class Arm(Record):
     name: str
     judges: tuple[str, ...]
     extractor: str | None = None
+    """If None, the baseline's, or its first judge."""
     extract_prompt: str = "atomic"
     assess_prompt: str | None = None
     """If None, the metrics decide, as in `claimeval score`."""

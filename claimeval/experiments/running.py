@@ -63,7 +63,20 @@ def prepare(design: Design, choose_metrics: Callable[[Chosen | None, Survey], Ch
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
     names = (*(row.name for row in metrics.rows), *(metrics.derived or ()))
-    return Prepared(design, found, names, tuple(plan(arm, metrics) for arm in design.arms))
+    return Prepared(design, found, names, _plans(design, metrics))
+
+
+def _plans(design: Design, metrics: Chosen) -> tuple[Plan, ...]:
+    """What every arm asks. Arms that name no extractor have the baseline's, so that they judge the same claims."""
+    plans = [plan(arm, metrics) for arm in design.arms]
+    shared = plans[design.arms.index(design.arm(design.baseline))].extractor
+
+    def with_extractor(own: Plan) -> Plan:
+        alike = any(judge.name == shared.name and judge != shared for judge in own.judges)
+        taker = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
+        return own._replace(extractor=taker)
+
+    return tuple(own if arm.extractor else with_extractor(own) for arm, own in zip(design.arms, plans, strict=True))
 
 
 def arm_folder(folder: Path, arm: Arm) -> Path:

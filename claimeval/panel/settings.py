@@ -49,7 +49,7 @@ class Panel(Record):
     see what the order does to the labels; the scores are those of the original order."""
     own_claims: bool = False
     """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
-    verdicts do not meet, and the panel's score is over the claims of all."""
+    verdicts do not meet, and the panel's score of a sample is the mean of theirs."""
     on_same_family: OnSameFamily = "warn"
     """What becomes of judges of the family that wrote the answer: `exclude` does not ask them about it."""
     leave_own_family_out: bool = False
@@ -64,6 +64,10 @@ class Panel(Record):
     def other_orders(self, documents: int) -> range:
         """The numbers of the other orders in which so many documents are shown; no more than they have."""
         return range(1, min(self.shuffles, factorial(documents) - 1) + 1)
+
+    def asked_about_all(self, judges: Sequence[str]) -> tuple[str, ...]:
+        """The judges who assess every claim; fewer with escalation, none where each has claims of its own."""
+        return () if self.own_claims else tuple(judges[: self.escalate])
 
     def needed(self, voters: int) -> int:
         """The quorum where so many judges may vote."""

@@ -20,6 +20,9 @@ class Agreement(Record):
     """Share of equal labels."""
     kappa: float | None
     """Cohen's kappa; None where both use only one label."""
+    disputed_only: bool = False
+    """Whether one of them, by escalation, was asked only about claims on which the first judges are not of one mind:
+    nothing to quote as reliability."""
 
 
 class Dispute(Record):
@@ -81,20 +84,23 @@ class PanelSummary(Record):
     judges: tuple[str, ...]
     claims: int
     """Claims that were put to the panel, once for each evidence they were assessed against."""
+    measured_on: tuple[str, ...]
+    """The judges who were asked about all claims; `unanimous`, `split`, `alpha` and `ac1` are theirs. With escalation
+    the first ones; none where every judge takes its own claims, and then nothing is said of agreement."""
     unanimous: int
-    """Claims with two labels or more, all equal."""
+    """Claims with two labels or more (or grades), all equal."""
     split: int
-    """Claims with two labels or more that differ."""
+    """Claims with two labels or more that differ, also where all of them count the same in a score."""
     ties: int
     """Claims without a label because the judges are divided."""
     no_quorum: int
     """Claims without a label because too few judges gave one."""
     alpha: float | None
-    """Krippendorff's alpha (nominal; ordinal for grades) over all judges, missing labels allowed."""
+    """Krippendorff's alpha (nominal over labels; ordinal over grades), missing labels allowed."""
     ac1: float | None
     """Gwet's AC1."""
     pairs: tuple[Agreement, ...]
-    """Every pair of judges."""
+    """Every pair of judges, on the claims that both labelled."""
     with_panel: tuple[Agreement, ...]
     """Every judge (first) beside the panel's own label (second)."""
     noise: dict[str, Noise]

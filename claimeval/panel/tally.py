@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -93,19 +93,22 @@ class PanelTally:
         """What the samples so far show; `noise_of_scores` is per metric and judge."""
         from claimeval.statistics import gwet_ac1, krippendorff_alpha
 
+        measured_on = self._panel.asked_about_all(self._judges)
         unanimous = split = 0
         for votes, n in self._patterns.items():
-            given = [vote for vote in votes[:-1] if vote is not None]
+            given = [vote for vote in votes[: len(measured_on)] if vote is not None]
             unanimous += n * (len(given) > 1 and len(set(given)) == 1)
             split += n * (len(set(given)) > 1)
-        ratings, counts = [votes[:-1] for votes in self._patterns], list(self._patterns.values())
+        ratings = [votes[: len(measured_on)] for votes in self._patterns] if measured_on else []
+        counts = list(self._patterns.values()) if measured_on else []
         order = self._panel.choices
         scale: Literal["ordinal", "nominal"] = "ordinal" if self._panel.grades else "nominal"
-        pairs = _Pairs(self._patterns, (*self._judges, PANEL), order)
+        pairs = _Pairs(self._patterns, (*self._judges, PANEL), order, set(self._judges) - set(measured_on))
         last = len(self._judges)
         return PanelSummary(
             judges=self._judges,
             claims=self._claims,
+            measured_on=measured_on,
             unanimous=unanimous,
             split=split,
             ties=self._ties,
@@ -114,8 +117,8 @@ class PanelTally:
             if counts
             else None,
             ac1=gwet_ac1(ratings, labels=order, counts=counts, resamples=0).value if counts else None,
-            pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)),
-            with_panel=tuple(pairs.agreement(i, last) for i in range(last)),
+            pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)) if measured_on else (),
+            with_panel=tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else (),
             noise={judge: self._noise(judge, noise_of_scores or {}) for judge in self._judges if self._repeats[judge]},
             disputed=tuple(dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))),
             self_preference=tuple(preferences),
@@ -139,8 +142,13 @@ class PanelTally:
 class _Pairs:
     """Agreement of any two raters, from the patterns of votes."""
 
-    def __init__(self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[Choice]) -> None:
+    def __init__(
+        self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[Choice], later: Collection[str]
+    ) -> None:
+        """`later` are the judges who were asked about disputed claims only."""
         import numpy as np
+
+        self._later = later
 
         place: dict[Choice | None, int] = {said: i for i, said in enumerate(order)}
         codes = [[place.get(vote, -1) for vote in votes] for votes in patterns]
@@ -166,4 +174,5 @@ class _Pairs:
             claims=claims,
             raw=sum(counts[:: size + 1]) / claims if claims else None,
             kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts, resamples=0).value,
+            disputed_only=bool({self._raters[first], self._raters[second]} & set(self._later)),
         )

@@ -25,7 +25,7 @@ from claimeval.planning import estimates
 from claimeval.planning.estimates import Counted, Range
 from claimeval.planning.workload import Line, Workload
 from claimeval.prices import Price, batch_price, price
-from claimeval.records import Claim, Document, Evidence, Part, Record, Sample, SampleResult
+from claimeval.records import Call, Claim, Document, Evidence, Part, Record, Sample, SampleResult
 from claimeval.steps import assess
 from claimeval.store import Store
 
@@ -106,8 +106,10 @@ class _Walk:
                 return batch_price(judge.model, judge.endpoint or "", prices)
             return price(judge.model, judge.endpoint, prices)
 
-        taker = plan.extractor
-        self._extraction = Workload("extract", taker, plan.extract_prompt, rate(taker))
+        self._takers = plan.judges if plan.panel.own_claims else (plan.extractor,)
+        self._extractions = {
+            taker.name: Workload("extract", taker, plan.extract_prompt, rate(taker)) for taker in self._takers
+        }
         self._assessments = {
             judge.name: Workload("assess", judge, plan.assess_prompt, rate(judge)) for judge in plan.judges
         }
@@ -118,11 +120,13 @@ class _Walk:
         """Sentences and bytes of the texts that the current sample's extractions are of, by key."""
         self._claims_per_sentence: Counter[float] = Counter()
         self._stack = AsyncExitStack()
-        self._engine: Backend | None = None
+        self._engines: dict[str, Backend] = {}
+        """By name the takers of claims that cost nothing."""
 
     async def __aenter__(self) -> Self:
-        if not provider(self._plan.extractor.model).costs:
-            self._engine = await self._stack.enter_async_context(open_backend(self._plan.extractor))
+        for taker in self._takers:
+            if not provider(taker.model).costs:
+                self._engines[taker.name] = await self._stack.enter_async_context(open_backend(taker))
         return self
 
     async def __aexit__(
@@ -133,7 +137,7 @@ class _Walk:
     async def ask(self, request: Request) -> Outcome:
         """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
         extracting = isinstance(request.task, ExtractTask)
-        workload = self._extraction if extracting else self._assessments[request.judge.name]
+        workload = (self._extractions if extracting else self._assessments)[request.judge.name]
         fresh = self._is_new(int(request.key[:16], 16))
         if isinstance(request.task, ExtractTask):
             self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
@@ -144,8 +148,8 @@ class _Walk:
             return reply
         if fresh:
             workload.ask(request)
-        if self._engine and extracting:
-            return await self._engine.complete(request, lambda _: None)
+        if extracting and (engine := self._engines.get(request.judge.name)):
+            return await engine.complete(request, lambda _: None)
         return await self._nowhere.ask(request)
 
     def _is_new(self, question: int) -> bool:
@@ -157,14 +161,13 @@ class _Walk:
     async def visit(self, sample: Sample) -> None:
         """Takes a sample through the pipeline and counts what it asks."""
         result = await evaluate(sample, self._first, self)
-        keys = {call.part: call.key for call in result.calls if call.step == "extract"}
-        for extraction in result.extractions:
-            if extraction.failed_because == OPEN:
-                key = keys[extraction.of]
-                self._expect(sample, extraction.of, key, *self._texts[key])
-            elif extraction.of in keys and not extraction.failed_because:
-                sentences, _ = self._texts[keys[extraction.of]]
-                self._claims_per_sentence[len(extraction.claims) / max(1, sentences)] += 1
+        for call in result.calls:
+            if call.step == "extract" and call.failed_because == OPEN:
+                self._expect(sample, call, *self._texts[call.key])
+            elif call.step == "extract" and not call.failed_because:
+                sentences, _ = self._texts[call.key]
+                taken = sum(c.of == call.part and c.taken_by in (None, call.judge) for c in result.claims)
+                self._claims_per_sentence[taken / max(1, sentences)] += 1
         if self._plan.panel.escalate or self._plan.panel.per_document:
             if any(call.failed_because == OPEN for call in result.calls):
                 self._allow_for(sample, result)
@@ -172,16 +175,19 @@ class _Walk:
                 await evaluate(sample, self._plan, self, earlier=result)
         self._texts.clear()
 
-    def _expect(self, sample: Sample, part: Part, extraction: str, sentences: int, size: int) -> None:
-        """Counts the assessments of a text whose claims are not known, asked for under the key `extraction`."""
+    def _expect(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
+        """Counts the assessments of a text whose claims are not known because nobody answered this call."""
+        part = extraction.part
         claim = Claim(id="", text="", of=part)
         for evidence, documents, in_any_case in self._evidence(sample, part):
             prompt = self._plan.prompt(part, evidence.part)
             frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question)
             texts = tuple((document.title, document.text) for document in documents)
             for workload, certain, n in self._asked(sample, part, evidence.part):
+                if self._plan.panel.own_claims and workload.judge.name != extraction.judge:
+                    continue
                 request = frame.model_copy(update={"judge": workload.judge})
-                asked = extraction, workload.judge.name, n, sample.question, texts, prompt.digest
+                asked = extraction.key, workload.judge.name, n, sample.question, texts, prompt.digest
                 if self._is_new(hash((self._prompts, asked))):
                     workload.expect(request, sentences, size, certain=certain and in_any_case)
 
@@ -191,7 +197,8 @@ class _Walk:
             for evidence, documents, in_any_case in self._evidence(sample, extraction.of):
                 prompt = self._plan.prompt(extraction.of, evidence.part)
                 for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
-                    for chunk in [] if certain and in_any_case else assess.chunks(extraction.claims):
+                    claims = tuple(c for c in extraction.claims if c.taken_by in (None, workload.judge.name))
+                    for chunk in [] if certain and in_any_case else assess.chunks(claims):
                         request = assess.ask(prompt, workload.judge, chunk, documents, sample.question, replicate=n)
                         workload.ask(request, certain=False)
 
@@ -225,7 +232,7 @@ class _Walk:
 
     def sum_up(self, samples: int) -> Forecast:
         """What was found, in tokens and money."""
-        workloads = [self._extraction, *self._assessments.values()]
+        workloads = [*self._extractions.values(), *self._assessments.values()]
         counted: dict[str, Counted] = {}
         for workload in workloads:
             model = workload.judge.model

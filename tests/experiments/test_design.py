@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from claimeval.derived import choose
+from claimeval.data.survey import Survey
+from claimeval.derived import Chosen, choose
 from claimeval.errors import UsageError
 from claimeval.experiments import design
+from claimeval.experiments.running import prepare
 
 PROMPT = """{# purpose: test
 reply: json
@@ -152,3 +155,43 @@ def test_what_is_wrong_with_an_arm_names_the_arm(tmp_path: Path, line: str, word
     with pytest.raises(UsageError, match="arm 'x'") as raised:
         design.plan(found.arms[0], choose(["faithfulness"]))
     assert words in str(raised.value)
+
+
+def takers(folder: Path, text: str) -> list[tuple[str, str, float | None]]:
+    """Name, model and temperature of the extractor of every arm."""
+    sample = {"id": "s", "question": "q", "answer": "a", "contexts": ["c"]}
+    (folder / "samples.jsonl").write_text(json.dumps(sample))
+
+    def chosen(asked: Chosen | None, survey: Survey) -> Chosen:
+        assert asked is not None
+        return asked
+
+    found = prepare(read(folder, "metrics: [faithfulness]\n" + dedent(text)), chosen)
+    return [(plan.extractor.name, plan.extractor.model, plan.extractor.temperature) for plan in found.plans]
+
+
+def test_arms_judge_the_claims_of_the_baselines_extractor(tmp_path: Path) -> None:
+    assert (
+        takers(tmp_path, "grid: {judges: [openai:a, openai:b, [openai:c, openai:a]]}")
+        == [("openai:a", "openai:a", 0.0)] * 3
+    )
+    other = "grid: {judges: [openai:a, openai:b]}\nbaseline: b"
+    assert takers(tmp_path, other) == [("openai:b", "openai:b", 0.0)] * 2
+
+
+def test_an_arm_may_name_an_extractor_of_its_own(tmp_path: Path) -> None:
+    by_hand = """
+        arms:
+          - {name: one, judges: openai:a}
+          - {name: two, judges: openai:b}
+          - {name: three, judges: openai:b, extractor: openai:b}
+        """
+    assert [model for _, model, _ in takers(tmp_path, by_hand)] == ["openai:a", "openai:a", "openai:b"]
+
+
+def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the_same_name(tmp_path: Path) -> None:
+    warm = "judges: openai:a\ngrid: {settings: {temperature: [0.0, 0.7]}}"
+    assert takers(tmp_path, warm) == [
+        ("openai:a", "openai:a", 0.0),
+        ("openai:a of temperature=0.0", "openai:a", 0.0),
+    ]

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from claimeval.calls import AssessTask
 from claimeval.panel import Panel
 from claimeval.pipeline import evaluate
@@ -160,7 +162,20 @@ def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
         ("two", ["answer-3"]),
     ]
     assert [a.label for a in result.assessments] == ["supported", "supported", "not_found"]
-    assert result.score("faithfulness").value == 2 / 3
+    score = result.score("faithfulness")
+    assert score.value == (2 / 2 + 0 / 1) / 2  # three says nothing
+    assert (score.hits, score.judged, score.total, score.bounds) == (2, 3, 3, (0.5, 0.5))
+
+
+def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few() -> None:
+    """One takes three claims and supports one; two takes one, supports it; three takes one and gives no verdict."""
+    executor = Scripted(
+        [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+00"), said("+"), FAILED]
+    )
+    score = run(executor, Panel(own_claims=True)).score("faithfulness")
+    assert score.value == pytest.approx((1 / 3 + 1) / 2)
+    assert score.bounds == pytest.approx(((1 / 3 + 1 + 0) / 3, (1 / 3 + 1 + 1) / 3))
+    assert (score.hits, score.judged, score.total) == (2, 4, 5)
 
 
 def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from claimeval import panel
 from claimeval.calls import Judge
+from claimeval.cli.panel_table import print_panel
 from claimeval.metrics import metric
 from claimeval.panel import Panel
 from claimeval.records import Call, Claim, Document, Evidence, Extraction, Sample, SampleResult, Score
-from claimeval.run import Summary, Tallies
+from claimeval.run import Manifest, Summary, Tallies
 from tests.panel.test_voting import verdicts
 
 METRIC = metric("faithfulness")
@@ -87,6 +90,56 @@ def test_agreement_by_hand() -> None:
     with_panel = {pair.first: pair for pair in found.with_panel}
     assert (with_panel["a"].claims, with_panel["a"].raw) == (4, 1.0)  # 0+- is not_found: 2 of 3 find no support
     assert (with_panel["c"].claims, with_panel["c"].raw) == (4, 2 / 4)
+
+
+def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -> None:
+    """a: + 0 + 0 0; b: + 0 + 0 +; c, asked only where these differ, says 0 of the last claim."""
+    settings = Panel(escalate=2)
+    escalated = summary(result("++", "00", "++", "00", "0+0", settings=settings), settings=settings).panel
+    both = summary(result("++", "00", "++", "00", "0+", judges=JUDGES[:2]), judges=JUDGES[:2]).panel
+    assert escalated is not None
+    assert both is not None
+    assert escalated.measured_on == ("a", "b")
+    assert (escalated.unanimous, escalated.split, escalated.alpha, escalated.ac1) == (4, 1, both.alpha, both.ac1)
+    # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2 / (2 * 5 * 5)
+    assert escalated.alpha == pytest.approx(1 - 9 * 2 / 50)
+    assert [(p.first, p.second, p.disputed_only) for p in (*escalated.pairs, *escalated.with_panel)] == [
+        ("a", "b", False),
+        ("a", "c", True),
+        ("b", "c", True),
+        ("a", "panel", False),
+        ("b", "panel", False),
+        ("c", "panel", True),
+    ]
+
+
+def test_nothing_is_said_of_agreement_where_every_judge_has_claims_of_its_own() -> None:
+    settings = Panel(own_claims=True)
+    found = summary(result("+", "0", settings=settings), settings=settings).panel
+    assert found is not None
+    assert (found.measured_on, found.pairs, found.with_panel) == ((), (), ())
+    assert (found.alpha, found.ac1, found.unanimous, found.split) == (None, None, 0, 0)
+
+
+def printed(settings: Panel, *rows: str) -> str:
+    """What the table says of a panel of a, b and c over one sample."""
+    manifest = Manifest.model_construct(judges=JUDGES, extractor=JUDGES[0], panel=settings)
+    console = Console(file=(out := io.StringIO()), width=200)
+    print_panel(console, manifest, summary(result(*rows, settings=settings), settings=settings))
+    return out.getvalue()
+
+
+def test_the_table_says_whose_agreement_it_is_under_escalation() -> None:
+    said = printed(Panel(escalate=2), "++", "00", "0+0")
+    assert "these are of a and b, who saw all claims; the others saw only the disputed ones" in said
+    assert "b / c *" in said
+    assert "a / b *" not in said
+
+
+def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own() -> None:
+    said = printed(Panel(own_claims=True), "+", "0")
+    assert "each judge takes its own claims" in said
+    assert all(word not in said for word in ("vote", "quorum", "alpha", "equal", "pair", "ties"))
 
 
 def test_the_most_disputed_claims_come_first() -> None:

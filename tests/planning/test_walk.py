@@ -220,3 +220,39 @@ def test_samples_are_taken_one_by_one() -> None:
             yield sample(f"{taken}")
 
     assert foresee(samples(), plan()).samples == taken == 3
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, tmp_path: Path, names: str) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai:a: {input: 1, output: 10}\nopenai:b: {input: 100, output: 1000}", encoding="utf-8")
+    asked = plan(*map(judge, names), metrics=["faithfulness"], own_claims=True)
+    found = foresee(SAMPLES[:3], asked, prices=prices)
+    paid = pay(SAMPLES[:3], asked, store)
+
+    rates = {"a": (1, 10), "b": (100, 1000)}
+    for name in names:
+        extraction, assessment = line(found, "extract", name), line(found, "assess", name)
+        assert extraction.calls == (3, 3) == (paid.calls["extract", name],) * 2
+        assert holds(assessment.calls, paid.calls["assess", name])
+        assert extraction.price is not None
+        assert (extraction.price.input, extraction.price.output) == rates[name]
+    spent = sum(
+        (paid.usage[step, name, "prompt"] * rates[name][0] + paid.usage[step, name, "output"] * rates[name][1]) / 1e6
+        for step in ("extract", "assess")
+        for name in names
+    )
+    assert spent <= found.worst
+    turned = plan(*map(judge, names[::-1]), metrics=["faithfulness"], own_claims=True)
+    again = foresee(SAMPLES[:3], turned, prices=prices)
+    assert again.cost == pytest.approx(found.cost)
+    assert again.worst == pytest.approx(found.worst)
+
+
+def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judges_alone(store: Store) -> None:
+    pay(SAMPLES[:2], plan(judge("a"), metrics=["faithfulness"]), store)
+    found = foresee(SAMPLES[:2], plan(judge("a"), judge("b"), metrics=["faithfulness"], own_claims=True), store)
+
+    assert (line(found, "extract", "a").calls, line(found, "assess", "a").calls) == ((0, 0), (0, 0))
+    assert line(found, "extract", "b").calls == (2, 2)
+    assert line(found, "assess", "b").calls[0] == 2

@@ -15,7 +15,7 @@ function drawOverview(main, run = 0) {
       facts.summary.orders && orderSection(facts.summary.orders),
       worstClaims(facts, run),
       judgeTable(facts),
-      facts.summary.panel && panelSection(facts, run),
+      facts.summary.panel?.measured_on.length > 0 && panelSection(facts, run),
       facts.sides.length > 0 && sideTable(facts.sides),
       facts.ranks.length > 0 && rankSection(facts.ranks),
     ].filter(Boolean),

@@ -4,15 +4,17 @@ function panelSection(facts, run) {
   const { panel } = facts.summary;
   const short = judgeNames(facts);
   const labelled = panel.unanimous + panel.split;
+  const later = panel.judges.length - panel.measured_on.length;
+  const whose = later ? `, of the ${panel.measured_on.length} judges who saw all claims` : "";
   const told = [
     [
       "unanimous",
       `${percent(labelled ? panel.unanimous / labelled : null)} of ${plural(labelled, "claim")}`,
-      "claims with two labels or more, all equal",
+      `claims with two labels or more, all equal${whose}`,
     ],
-    ["divided without a majority", panel.ties.toLocaleString("en"), "such claims have no label"],
+    ["ties", panel.ties.toLocaleString("en"), "such claims have no label"],
     panel.no_quorum ? ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"] : null,
-    ["Krippendorff's alpha", number(panel.alpha), "agreement beyond chance; 1 is full agreement"],
+    ["Krippendorff's alpha", number(panel.alpha), `agreement beyond chance; 1 is full agreement${whose}`],
     ["Gwet's AC1", number(panel.ac1), "the same, steadier where one label is frequent"],
   ].filter(Boolean);
   return el(
@@ -37,11 +39,11 @@ function panelSection(facts, run) {
 
 function pairTable(panel, short) {
   const name = (rater) => data(short.get(rater) ?? "the panel's label");
-  const row = ({ first, second, claims, raw, kappa }) =>
+  const row = ({ first, second, claims, raw, kappa, disputed_only }) =>
     el(
       "tr",
       null,
-      el("th", { scope: "row" }, name(first), " and ", name(second)),
+      el("th", { scope: "row" }, name(first), " and ", name(second), disputed_only && " (disputed claims)"),
       el("td", { class: "num" }, percent(raw)),
       el("td", { class: "num" }, number(kappa)),
       el("td", { class: "num" }, claims.toLocaleString("en")),
