@@ -206,7 +206,7 @@ def metric_of(run: Path, name: str | None) -> ClaimMetric:
 
 
 def _assessments(result: SampleResult, metric: ClaimMetric) -> Iterator[Assessment]:
-    of = {claim.id for claim in result.claims if claim.of == metric.claims_of}
+    of = result.counted(metric.name, metric.claims_of)
     return (a for a in result.assessments if a.evidence.part == metric.against and a.claim_id in of)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from claimeval.calls import Judge
 from claimeval.carrying import Ending
-from claimeval.data.reading import read_samples
+from claimeval.data.reading import parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.derived import choose
 from claimeval.errors import StoppedEarly, UsageError
@@ -24,7 +24,7 @@ from claimeval.metrics import SUPPORT, ClaimMetric
 from claimeval.panel import Panel
 from claimeval.plan import Plan, check_families, choose_metrics, make_plan
 from claimeval.plan import notes as notes_of
-from claimeval.records import Claim, Sample, SampleResult
+from claimeval.records import Claim, References, Sample, SampleResult
 from claimeval.revoting import rates_of, revote
 from claimeval.run import (
     Manifest,
@@ -147,6 +147,7 @@ async def ascore(
     metrics: Sequence[str | ClaimMetric] | None = None,
     extract_prompt: str = "atomic",
     assess_prompt: str | None = None,
+    references: References | None = None,
     vote: str | None = None,
     tie: str | None = None,
     panel: PanelSettings = NO_SETTINGS,
@@ -167,21 +168,22 @@ async def ascore(
     """Takes answers apart into claims, has judges assess them, and adds the verdicts up.
 
     `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. Several are a panel: `vote`
-    (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further settings
-    of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the texts, by
-    default the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or
-    `ClaimMetric`; by default the four about answers, as far as the samples can feed them. `assess_prompt` is by
-    default `three_way`, or `partial` if a metric counts partial support (`nuggets`). `concurrency` is calls in flight
-    per model, `rpm` and `tpm` are requests and tokens a minute; left out, they follow what the provider bears.
-    `timeout` is seconds for an attempt. `max_calls` and `max_cost` (US dollars) are caps for this question over these
-    samples, earlier interrupted runs included; StoppedEarly when one is reached, and a higher cap goes on from there.
-    `batch` asks through the provider's batch files (half the price, within 24 hours), except the judges named in
-    `online`; with `detach` it raises StoppedEarly once they are submitted, and the same call goes on from there.
-    `cache` is the folder of the reply store (`$CLAIMEVAL_CACHE`); with `offline` only stored replies are used.
-    UsageError, before any call, for what the caller can mend. `score` is this for code that is not asynchronous; it
-    works inside a running event loop too.
+    (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further
+    settings of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the
+    texts, by default the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...),
+    `name=claims_of:against` or `ClaimMetric`; by default the four about answers, as far as the samples can feed them.
+    `references` says whether one of several gold answers is enough (`any`, unless the samples say otherwise) or they
+    are right only `together`. `assess_prompt` is by default `three_way`, or `partial` if a metric counts partial
+    support (`nuggets`). `concurrency` is calls in flight per model, `rpm` and `tpm` are requests and tokens a minute;
+    left out, they follow what the provider bears. `timeout` is seconds for an attempt. `max_calls` and `max_cost` (US
+    dollars) are caps for this question over these samples, earlier interrupted runs included; StoppedEarly when one is
+    reached, and a higher cap goes on from there. `batch` asks through the provider's batch files (half the price,
+    within 24 hours), except the judges named in `online`; with `detach` it raises StoppedEarly once they are
+    submitted, and the same call goes on from there. `cache` is the folder of the reply store (`$CLAIMEVAL_CACHE`);
+    with `offline` only stored replies are used. UsageError, before any call, for what the caller can mend. `score` is
+    this for code that is not asynchronous; it works inside a running event loop too.
     """
-    material = as_samples(samples)
+    material = as_samples(samples, parse_references(references))
     asked = choose(metrics) if metrics else None
     found = survey(material, asked.rows if asked else SUPPORT)
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
@@ -255,12 +257,13 @@ def why_stopped(stopped: Mapping[str, str]) -> str:
     return "; ".join(f"{judge}: {message}" for judge, message in stopped.items())
 
 
-def as_samples(samples: Samples) -> list[Sample]:
-    """What was given as samples, as records."""
+def as_samples(samples: Samples, references: References | None = None) -> list[Sample]:
+    """What was given as samples, as records; `references` says of all whether one of several gold answers is enough."""
     if isinstance(samples, (str, Path)):
-        return list(read_samples(samples))
+        return list(read_samples(samples, references=references))
     records = samples.to_dict("records") if hasattr(samples, "to_dict") else samples
-    return [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(records, 1)]
+    found = [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(records, 1)]
+    return [s.model_copy(update={"references": references}) for s in found] if references else found
 
 
 def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:

@@ -244,6 +244,7 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
                 batch,
                 question.documents,
                 question.sample.question,
+                alternatives=question.sample.alternatives(question.evidence.part),
                 attempt=attempt,
                 replicate=question.replicate,
             )

@@ -78,6 +78,8 @@ class AssessTask(Record):
     documents: tuple[Document, ...]
     """The judge sees them as d1, d2, ..."""
     scale: Scale
+    alternatives: bool = False
+    """Whether each document is right by itself, so that one that supports a claim is enough."""
 
 
 class Request(Record):

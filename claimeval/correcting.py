@@ -119,7 +119,7 @@ def _items(run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: D
     for result in read_results(run):
         given, used = _given(result, metric, by_sample.get(result.sample.id, ()))
         unmatched -= used
-        of = {claim.id for claim in result.claims if claim.of == metric.claims_of}
+        of = result.counted(metric.name, metric.claims_of)
         for assessment in result.assessments:
             if (
                 assessment.claim_id in of

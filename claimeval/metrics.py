@@ -35,6 +35,12 @@ class ClaimMetric(Record):
     prompt: str | None = None
     """The name of a prompt of its own, where what is asked of a claim is not whether a text supports it."""
 
+    @property
+    def takes_best(self) -> bool:
+        """Whether the best of several alternative gold answers counts; what is said of the gold answers themselves
+        counts all of them."""
+        return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
+
     def lacks(self, sample: Sample) -> Part | None:
         """The part the sample does not have and this metric needs; None when it has both."""
         if sample.text(self.claims_of) is None:

@@ -75,14 +75,28 @@ async def _claims(sample: Sample, part: Part, plan: Plan, executor: Executor, kn
         return _Extracted(known.extractions[part], ())
     if not plan.panel.own_claims:
         return await _extract(sample, part, plan.extractor, plan.extract_prompt, executor)
-    found = await side_by_side([_extract(sample, part, j, plan.extract_prompt, executor) for j in plan.judges])
+    found: list[_Extracted] = await side_by_side(
+        [_extract(sample, part, judge, plan.extract_prompt, executor) for judge in plan.judges]
+    )
     by_judge = {judge.name: f.extraction for judge, f in zip(plan.judges, found, strict=True)}
     return _Extracted(extract.side_by_side(part, by_judge), tuple(call for f in found for call in f.calls))
 
 
 async def _extract(sample: Sample, part: Part, taker: Judge, prompt: Prompt, executor: Executor) -> _Extracted:
-    text = sample.text(part)
-    assert text is not None, "only parts that the sample has are extracted"
+    texts = sample.texts(part)
+    assert texts is not None, "only parts that the sample has are extracted"
+    found: list[_Extracted] = await side_by_side(
+        [_extract_text(sample, part, text, taker, prompt, executor) for text in texts]
+    )
+    if not sample.alternatives(part):
+        return found[0]
+    pairs = [(text, one.extraction) for text, one in zip(texts, found, strict=True)]
+    return _Extracted(extract.one_after_another(part, pairs), tuple(call for one in found for call in one.calls))
+
+
+async def _extract_text(
+    sample: Sample, part: Part, text: str, taker: Judge, prompt: Prompt, executor: Executor
+) -> _Extracted:
     if not says_something(text):
         return _Extracted(Extraction(of=part), ())
     calls: list[Call] = []

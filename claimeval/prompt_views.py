@@ -45,7 +45,8 @@ def messages(
     if not found:
         raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
     first = next(iter(assess.chunks(found)))
-    request: Request = assess.ask(prompt, _READER, first, sample.documents(metric.against) or (), sample.question)
+    documents, several = sample.documents(metric.against) or (), sample.alternatives(metric.against)
+    request: Request = assess.ask(prompt, _READER, first, documents, sample.question, alternatives=several)
     return request.messages
 
 

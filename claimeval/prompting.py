@@ -32,7 +32,7 @@ Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
 
 VARIABLES: dict[str, frozenset[str]] = {
     "extract": frozenset({"question", "part", "sentences"}),
-    "assess": frozenset({"question", "documents", "claims", "scale"}),
+    "assess": frozenset({"question", "documents", "claims", "scale", "alternatives"}),
     "weigh": frozenset({"question", "claims", "scale"}),
     "rate": frozenset({"question", "documents", "scale"}),
     "queries": frozenset({"document", "number"}),

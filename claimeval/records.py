@@ -18,6 +18,12 @@ in `Sample.evidence`. Nothing is read out of a name; `Evidence` says which docum
 ASKED: Part = "asked"
 """What claims are weighed by, rather than searched for."""
 
+References = Literal["any", "together"]
+"""Whether one of several gold answers is enough."""
+
+BETWEEN = "\n\n"
+"""What stands between the documents of a part where they are joined to one text."""
+
 Label = Literal["supported", "contradicted", "not_found"]
 """What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
 
@@ -143,8 +149,11 @@ class Sample(Record):
     A document without words keeps its rank, and is no evidence.
     """
     reference_answers: tuple[str, ...] = ()
-    """Gold answers; blank texts are left out. Claims are assessed against all of them; reference claims come from all
-    of them."""
+    """Gold answers; blank texts are left out, and those that differ from an earlier one by case, space or a final stop
+    alone."""
+    references: References | None = None
+    """`any`: each gold answer is right by itself, and the one that suits best counts; `together`: they are right only
+    together; None: nobody said, which counts as `any`."""
     reference_contexts: tuple[str, ...] = ()
     reference_context_ids: tuple[str, ...] = ()
     is_answerable: bool | None = None
@@ -158,8 +167,9 @@ class Sample(Record):
 
     @field_validator("reference_answers")
     @classmethod
-    def _blank_is_no_answer(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(text for text in given if text.strip())
+    def _each_answer_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        folded = {" ".join(text.casefold().split()).rstrip(" ."): text for text in reversed(given) if text.strip()}
+        return tuple(reversed(folded.values())) if len(folded) < len(given) else given
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """A part as evidence, or the documents at an address, in the order in which they are shown.
@@ -209,12 +219,23 @@ class Sample(Record):
             return (Document(id="question", text=self.question),)
         return self.evidence.get(part)
 
+    def alternatives(self, part: Part) -> bool:
+        """Whether a part is several texts each of which is enough: gold answers, unless they are so only together."""
+        return part == "reference" and self.references != "together" and len(self.documents(part) or ()) > 1
+
+    def texts(self, part: Part) -> tuple[str, ...] | None:
+        """The texts to take claims from, one after the other: alternatives each by itself, any other part as one."""
+        if self.alternatives(part):
+            return tuple(document.text for document in self.documents(part) or ())
+        text = self.text(part)
+        return None if text is None else (text,)
+
     def text(self, part: Part) -> str | None:
-        """The part as one text to take claims from; several documents are joined by a blank line."""
+        """The part as one text; several documents are joined by a blank line."""
         if part == "answer":
             return self.answer
         documents = self.documents(part)
-        return None if documents is None else "\n\n".join(d.text for d in documents)
+        return None if documents is None else BETWEEN.join(d.text for d in documents)
 
 
 def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
@@ -249,6 +270,8 @@ class Claim(Record):
     grounding: Grounding = "ungrounded"
     taken_by: str | None = None
     """The judge who took it and alone assesses it, where every judge takes its own claims."""
+    alternative: int | None = None
+    """Of several gold answers that are alternatives, the one it was taken from, from 1."""
     missing_numbers: tuple[str, ...] = ()
     """Numbers of the claim that stand nowhere in the source text or the question; such a claim is ungrounded."""
 
@@ -323,6 +346,8 @@ class Score(Record):
     total: int = 0
     """All claims, also the unassessed."""
     undefined_because: Reason | None = None
+    alternative: int | None = None
+    """Of several gold answers that are alternatives, the one that it is counted over, from 1."""
     ends: tuple[float, float] | None = None
     """The bounds, where they do not follow from the counts."""
 
@@ -397,6 +422,11 @@ class SampleResult(Record):
     def claims(self) -> tuple[Claim, ...]:
         """All claims of all parts."""
         return tuple(claim for extraction in self.extractions for claim in extraction.claims)
+
+    def counted(self, metric: str, of: Part) -> frozenset[str]:
+        """The ids of the claims that a metric's score is over: of alternatives those of the one that counts."""
+        number = next((score.alternative for score in self.scores if score.metric == metric), None)
+        return frozenset(c.id for c in self.claims if c.of == of and number in (None, c.alternative))
 
     def score(self, metric: str) -> Score:
         """The score of a metric by name; KeyError when it was not asked for."""

@@ -348,14 +348,16 @@ class Tallies:
             self._derived[score.metric].add(score, unknown_because(score, result), 0)
         for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
             assessments = columns.get((metric.claims_of, metric.against), [])
+            counted = result.counted(metric.name, metric.claims_of)
+            mine = {claim.id: claim for claim in claims.get(metric.claims_of, ())}
             tally.add(
                 score,
-                [a.unassessed_because for a in assessments if a.unassessed_because],
-                sum(claim.grounding == "ungrounded" for claim in claims.get(metric.claims_of, ())),
+                [a.unassessed_because for a in assessments if a.unassessed_because and a.claim_id in counted],
+                sum(mine[claim_id].grounding == "ungrounded" for claim_id in counted),
                 unasked=any(a.unasked for a in assessments),
             )
             if self._panel:
-                values = members.add(score, assessments, {c.id: c.taken_by for c in claims.get(metric.claims_of, ())})
+                values = members.add(score, assessments, mine)
                 if "answer" in (metric.claims_of, metric.against):
                     self._preferences.add(result.sample, metric.name, values)
         if self._panel:

@@ -49,22 +49,41 @@ def score(
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score(metric=metric.name, total=total, undefined_because=because)
     assessed = {a.claim_id: a.label for a in assessments}
-    takers: dict[str | None, list[Label]] = {claim.taken_by: [] for claim in extraction.claims}
-    claims = Counter(claim.taken_by for claim in extraction.claims)
+    takers: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in extraction.claims:
-        if (label := assessed.get(claim.id, "unassessed")) != "unassessed":
-            takers[claim.taken_by].append(label)
+        label = assessed.get(claim.id, "unassessed")
+        number = claim.alternative if claim.alternative and metric.takes_best else 0
+        of_taker = takers.setdefault(claim.taken_by, {}).setdefault(number, [])
+        of_taker.append(None if label == "unassessed" else label)
     parts = [
-        Score(
-            metric=metric.name,
-            value=sum(VALUES[label] == 1.0 for label in labels) / len(labels) if labels else None,
-            hits=sum(VALUES[label] == 1.0 for label in labels),
-            judged=len(labels),
-            total=claims[taker],
-        )
-        for taker, labels in takers.items()
+        best({number: _share_of(metric.name, labels) for number, labels in of_taker.items()})
+        for of_taker in takers.values()
     ]
     return parts[0] if len(parts) == 1 else _mean(parts)
+
+
+def _share_of(name: str, labels: Sequence[Label | None]) -> Score:
+    """The share of the supported among the claims that have a label; without a value where none has."""
+    judged = [label for label in labels if label]
+    hits = sum(VALUES[label] == 1.0 for label in judged)
+    value = hits / len(judged) if judged else None
+    return Score(metric=name, value=value, hits=hits, judged=len(judged), total=len(labels))
+
+
+def best(scores: Mapping[int, Score]) -> Score:
+    """The highest of the scores over alternatives, by number; of equal ones the one with more judged, then the first.
+
+    The bounds are those of the highest: what it is at least, and what it can be at most, whichever alternative has it.
+    A score under 0 is of no alternative and stays as it is.
+    """
+    if 0 in scores:
+        return scores[0]
+    known = {number: score for number, score in scores.items() if score.value is not None} or scores
+    number = min(known, key=lambda n: (-(known[n].value or 0.0), -known[n].judged, n))
+    ends = [score.bounds for score in scores.values() if score.bounds]
+    found = known[number].model_copy(update={"alternative": number})
+    together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    return found if together == found.bounds else found.model_copy(update={"ends": together})
 
 
 def _mean(parts: Sequence[Score]) -> Score:
@@ -72,12 +91,14 @@ def _mean(parts: Sequence[Score]) -> Score:
     values = [part.value for part in parts if part.value is not None]
     bounds = [part.bounds for part in parts if part.bounds]
     lows, highs = zip(*bounds, strict=True)
+    numbers = {part.alternative for part in parts}
     return Score(
         metric=parts[0].metric,
         value=sum(values) / len(values),
         hits=sum(part.hits for part in parts),
         judged=sum(part.judged for part in parts),
         total=sum(part.total for part in parts),
+        alternative=parts[0].alternative if len(numbers) == 1 else None,
         ends=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
     )
 
@@ -117,7 +138,8 @@ def scores(
         found.append(score(metric, extraction, assessed))
     if derived:
         columns = (assessment for column in assessments.values() for assessment in column)
-        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, cells)))
+        covered = next((s.alternative for s in found if s.metric == "coverage"), None)
+        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, cells)), covered)
     return tuple(found)
 
 

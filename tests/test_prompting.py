@@ -25,6 +25,7 @@ VALUES: dict[str, dict[str, Value]] = {
         "documents": [{"id": "d1", "text": quoted("EVIDENCE")}],
         "claims": [{"id": "c1", "text": quoted("CLAIM"), "line": "CLAIM"}],
         "scale": [{"word": "supported", "meaning": "it holds"}, {"word": "not_found", "meaning": "it does not"}],
+        "alternatives": 0,
     },
     "weigh": {
         "question": quoted("Who?"),

@@ -102,10 +102,13 @@ class EntailmentBackend:
         if isinstance(task, ExtractTask):
             return _reply(_claims(task, request), request, started, keep)
         try:
-            findings = await self._judge.assess(task.claims, task.documents)
+            sets = [[document] for document in task.documents] if task.alternatives else [task.documents]
+            found = [await self._judge.assess(task.claims, documents) for documents in sets]
         except RuntimeError as error:  # how torch says that memory ran out or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
-        answers = [_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in findings]
+        answers = _best(
+            [[_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in one] for one in found]
+        )
         return _reply(_written(task, request, answers), request, started, keep, where=f" on {self._judge.device}")
 
 
@@ -163,7 +166,20 @@ def _word(scale: Scale, label: str | None) -> str:
     return next((word for name, word in words.items() if name == label), ABSTAIN)
 
 
+def _best(found: Sequence[Sequence[_Answer]]) -> list[_Answer]:
+    """Of each claim the answer by that one of several alternatives which is most likely to support it."""
+    if len(found) == 1:
+        return list(found[0])
+    ranked = (
+        max(enumerate(column), key=lambda said: said[1].probability or 0.0) for column in zip(*found, strict=True)
+    )
+    return [answer._replace(documents=tuple(place for _ in answer.documents)) for place, answer in ranked]
+
+
 def _by_words(task: AssessTask) -> list[_Answer]:
+    if task.alternatives:
+        each = (task.model_copy(update={"documents": (d,), "alternatives": False}) for d in task.documents)
+        return _best([_by_words(one) for one in each])
     evidence = _evidence(tuple(document.text for document in task.documents))
     found = [lexical_support.support(claim.text, evidence) for claim in task.claims]
     return [

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
-from claimeval.data.reading import parse_fields, read_samples
+from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.derived import choose
 from claimeval.execution.batch import Batching
@@ -44,14 +44,15 @@ def forecast_and_tell(
     prices: Path | None,
     limit: int | None,
     fields: tuple[str, ...],
+    references: str | None,
     batching: Batching | None,
     as_json: bool,
 ) -> None:
     """Finds out what a run would ask and prints it; makes no call and writes nothing."""
-    names = parse_fields(list(fields))
+    names, several = parse_fields(list(fields)), parse_references(references)
 
     def samples() -> Iterator[Sample]:
-        return islice(read_samples(data, fields=names), limit)
+        return islice(read_samples(data, fields=names, references=several), limit)
 
     asked = choose(metrics) if metrics else None
     chosen = choose_metrics(asked, survey(samples(), asked.rows if asked else SUPPORT))

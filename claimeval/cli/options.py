@@ -144,6 +144,14 @@ Prices = Annotated[
     ),
 ]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds an attempt may take from sending to the last byte.")]
+References = Annotated[
+    str | None,
+    typer.Option(
+        help="`any`: one of several gold answers is enough; `together`: they are right only together. Default: what "
+        "the data say, else `any`.",
+        show_default=False,
+    ),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N samples.", show_default=False)]
 Field = Annotated[
     list[str] | None,

@@ -20,7 +20,7 @@ from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
 from claimeval.data.labels import read_labels
-from claimeval.data.reading import parse_fields, read_samples
+from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.derived import choose
 from claimeval.errors import UsageError
@@ -47,6 +47,7 @@ class Settings(NamedTuple):
     extractor: str | None = None
     extract_prompt: str = "atomic"
     assess_prompt: str | None = None
+    references: str | None = None
     panel: Mapping[str, Any] = NO_SETTINGS
     labels: Path | None = None
     out: Path | None = None
@@ -78,9 +79,11 @@ class Gate(NamedTuple):
 
 def run_and_tell(settings: Settings) -> None:
     """Runs a scoring command to its end and exits with its code."""
-    fields = parse_fields(list(settings.fields))
+    fields, references = parse_fields(list(settings.fields)), parse_references(settings.references)
 
-    samples = Anew(lambda: itertools.islice(read_samples(settings.data, fields=fields), settings.limit))
+    samples = Anew(
+        lambda: itertools.islice(read_samples(settings.data, fields=fields, references=references), settings.limit)
+    )
 
     asked = choose(settings.metrics) if settings.metrics else None
     found = survey(samples, asked.rows if asked else SUPPORT)

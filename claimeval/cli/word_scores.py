@@ -42,7 +42,9 @@ def _texts(sample: Sample) -> lexical.Texts:
         answer=sample.answer,
         question=sample.question,
         contexts=None if (found := sample.documents("contexts")) is None else [document.text for document in found],
-        references=sample.reference_answers,
+        references=["\n\n".join(sample.reference_answers)]
+        if sample.references == "together" and sample.reference_answers
+        else sample.reference_answers,
         id=sample.id,
     )
 

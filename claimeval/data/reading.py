@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast, get_args
 
 from pydantic import ValidationError
 
 from claimeval.data.rows import OnError, Row, read_rows, stop_at_error
 from claimeval.errors import DataError, UsageError, unknown
 from claimeval.metrics import BUILT_IN, ambiguous
-from claimeval.records import Document, Sample
+from claimeval.records import Document, References, Sample
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
@@ -34,12 +35,17 @@ _UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
 
 
 def read_samples(
-    path: str | Path, *, fields: Mapping[str, str] | None = None, on_error: OnError = stop_at_error
+    path: str | Path,
+    *,
+    fields: Mapping[str, str] | None = None,
+    references: References | None = None,
+    on_error: OnError = stop_at_error,
 ) -> Iterator[Sample]:
     """The samples of a file in order; JSON Lines and CSV are streamed.
 
     `fields` says under which name a field of the sample stands in the file (`{"answer": "draft"}`), before the names
-    that are understood anyway. A row without an id gets its number as id. DataError names file, line and field; a bad
+    that are understood anyway. `references` says of all samples whether one of several gold answers is enough. A row
+    without an id gets its number as id. DataError names file, line and field; a bad
     row goes to `on_error`, which may let the reading go on.
     """
     chosen = fields or {}
@@ -52,7 +58,7 @@ def read_samples(
         except DataError as error:
             on_error(error)
             continue
-        yield found
+        yield found.model_copy(update={"references": references}) if references else found
     if empty:
         raise DataError(f"{path} holds no samples")
 
@@ -61,6 +67,16 @@ def _check(fields: Mapping[str, str]) -> None:
     for name in fields:
         if name not in ALIASES:
             raise unknown("field of a sample", name, ALIASES)
+
+
+def parse_references(said: str | None) -> References | None:
+    """Whether one of several gold answers is enough, as an option says; UsageError for another word."""
+    for word in get_args(References):
+        if word == said:
+            return cast(References, word)
+    if said is not None:
+        raise unknown("way with several references", said, get_args(References))
+    return None
 
 
 def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
@@ -80,6 +96,8 @@ def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
             )
         if present:
             found[field] = rest.pop(present[0])
+    said = rest.get("references")
+    references = rest.pop("references") if isinstance(said, str) and said in get_args(References) else None
     rest = {name: value for name, value in rest.items() if value is not None}
     if "question" not in found:
         raise DataError(f"{row.place}: no question (one of {', '.join(ALIASES['question'])})")
@@ -91,6 +109,7 @@ def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
                 "answer": found.get("answer"),
                 "contexts": _contexts(found, row),
                 "reference_answers": _texts(found.get("reference_answers", ())),
+                "references": references,
                 "reference_contexts": _texts(found.get("reference_contexts", ())),
                 "reference_context_ids": _ids(found.get("reference_context_ids", ())),
                 "is_answerable": _answerable(found.get("is_answerable"), row),

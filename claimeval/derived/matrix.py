@@ -65,6 +65,17 @@ class Matrix(NamedTuple):
         extraction = self.extractions.get(of)
         return extraction.claims if extraction else ()
 
+    @property
+    def alternatives(self) -> tuple[int, ...]:
+        """The numbers of the gold answers that are alternatives and have claims."""
+        return tuple(sorted({claim.alternative for claim in self.claims("reference") if claim.alternative}))
+
+    def of_alternative(self, number: int) -> Matrix:
+        """The matrix with the claims of that gold answer alone."""
+        whole = self.extractions["reference"]
+        own = whole.model_copy(update={"claims": tuple(c for c in whole.claims if c.alternative == number)})
+        return self._replace(extractions={**self.extractions, "reference": own})
+
     def labelled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Per claim of a part whether it has that label against a text."""
         return self._labelled(of, Evidence(part=against), label)

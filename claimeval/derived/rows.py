@@ -31,6 +31,9 @@ class Derived(NamedTuple):
     """Whether partial support counts half; that takes judges who can say it."""
     of_nothing: Reason = "no_evidence"
     """Why it is undefined where there is nothing to count."""
+    best: bool = False
+    """Whether of alternative gold answers the one with the highest value counts; a row that needs coverage goes by the
+    one that is covered best, any other counts the claims of all."""
     zero_with: str | None = None
     """The metric that makes it 0 alone, where another one that it needs has no claims."""
 
@@ -55,7 +58,7 @@ DERIVED = {
     row.name: row
     for row in (
         Derived("f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage", zero_with=_Q),
-        Derived("claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True),
+        Derived("claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True, best=True),
         Derived("context_precision", (_C,), formulas.context_precision, "contexts that have a gold claim", True),
         Derived("context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True),
         Derived("faithfulness_single", (_F,), formulas.faithfulness_single, "claims that a single context has", True),
@@ -209,9 +212,22 @@ def settle(chosen: Chosen, *, per_document: bool, three_way: bool) -> tuple[str,
     return chosen.derived
 
 
-def scores(names: Sequence[str], matrix: Matrix) -> list[Score]:
-    """A score a row. Undefined where what it counts is not there, with the reason."""
-    return [_score(derived(name), matrix) for name in names]
+def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> list[Score]:
+    """A score a row. Undefined where what it counts is not there, with the reason.
+
+    Of alternative gold answers `covered` is the one whose coverage counts.
+    """
+    return [_of_alternatives(derived(name), matrix, covered) for name in names]
+
+
+def _of_alternatives(row: Derived, matrix: Matrix, covered: int | None) -> Score:
+    if covered is not None and _Q in row.needs:
+        return _score(row, matrix.of_alternative(covered)).model_copy(update={"alternative": covered})
+    if not row.best or not matrix.alternatives:
+        return _score(row, matrix)
+    found = {number: _score(row, matrix.of_alternative(number)) for number in matrix.alternatives}
+    number = max(found, key=lambda n: (-1.0 if (value := found[n].value) is None else value, -n))
+    return found[number].model_copy(update={"alternative": number})
 
 
 def unknown_because(score: Score, result: SampleResult) -> list[Reason]:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from claimeval.panel.ballots import cast
 from claimeval.panel.settings import Panel
-from claimeval.records import Assessment, Reason, Score
-from claimeval.scoring import MetricSummary, Tally
+from claimeval.records import Assessment, Claim, Reason, Score
+from claimeval.scoring import MetricSummary, Tally, best
 
 
 class MemberTally:
@@ -22,40 +22,44 @@ class MemberTally:
         self._repeats: dict[str, list[array[float]]] = {judge: [] for judge in judges}
 
     def add(
-        self, score: Score, assessments: Sequence[Assessment], takers: Mapping[str, str | None] = MappingProxyType({})
+        self, score: Score, assessments: Sequence[Assessment], claims: Mapping[str, Claim] = MappingProxyType({})
     ) -> dict[str, float | None]:
         """One sample: the panel's score and its assessments of the metric's claims; gives each judge's own value.
 
         A judge's value is over the claims it was asked about, and over those that nobody need be asked about, its own
-        where `takers` names a judge for a claim. Where the panel's score is undefined for a reason that
-        lies in the sample, so are the judges'.
+        where a judge took the claim. Of alternatives the one that suits the judge best counts. Where the panel's score
+        is undefined for a reason that lies in the sample, so are the judges'.
         """
-        labels: dict[str, Counter[str]] = {judge: Counter() for judge in self._tallies}
-        reasons: dict[str, Counter[Reason]] = {judge: Counter() for judge in self._tallies}
+        own: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
+            claim = claims.get(assessment.claim_id)
+            number = claim.alternative if claim and claim.alternative and score.alternative else 0
             if assessment.unasked:
-                taker = takers.get(assessment.claim_id)
-                for judge in labels if taker is None else {taker} & labels.keys():
-                    labels[judge][assessment.label] += 1
+                taker = claim.taken_by if claim else None
+                for judge in own if taker is None else {taker} & own.keys():
+                    own[judge].setdefault(number, _Counts()).labels[assessment.label] += 1
             for ballot in cast(assessment.verdicts, self._panel):
-                if ballot.judge not in labels:
+                if ballot.judge not in own:
                     continue
+                counts = own[ballot.judge].setdefault(number, _Counts())
                 if ballot.choice is None:
                     assert ballot.because is not None, "a ballot without a choice says why"
-                    reasons[ballot.judge][ballot.because] += 1
+                    counts.reasons[ballot.because] += 1
                 elif isinstance(ballot.choice, int):
                     assert self._panel.grades is not None, "grades are voted for on a scale of grades only"
-                    labels[ballot.judge][self._panel.grades.label(ballot.choice)] += 1
+                    counts.labels[self._panel.grades.label(ballot.choice)] += 1
                 else:
-                    labels[ballot.judge][ballot.choice] += 1
+                    counts.labels[ballot.choice] += 1
         values: dict[str, float | None] = {}
         for judge, tally in self._tallies.items():
-            own = _score(score, labels[judge], reasons[judge])
-            if own:
-                tally.add(own, reasons[judge].elements(), 0)
-            values[judge] = own.value if own else None
+            found = {number: one for number, counts in own[judge].items() if (one := _score(score, counts))}
+            mine = best(found) if found and score.alternative else found.get(0) or _score(score, _Counts())
+            if mine:
+                counts = own[judge].get(mine.alternative or 0, _Counts())
+                tally.add(mine, counts.reasons.elements(), 0)
+            values[judge] = mine.value if mine else None
         if self._panel.replicates > 1:
-            self._add_repeats(assessments)
+            self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.claim_id))])
         return values
 
     def _add_repeats(self, assessments: Sequence[Assessment]) -> None:
@@ -80,8 +84,21 @@ class MemberTally:
         return {judge: variance_components(groups).within_share for judge, groups in self._repeats.items()}
 
 
-def _score(panels: Score, labels: Counter[str], reasons: Counter[Reason]) -> Score | None:
+class _Counts:
+    """What one judge said of the claims of one text."""
+
+    def __init__(self) -> None:
+        self.labels: Counter[str] = Counter()
+        self.reasons: Counter[Reason] = Counter()
+
+
+def _counts_in(score: Score, claim: Claim | None) -> bool:
+    return claim is None or score.alternative in (None, claim.alternative)
+
+
+def _score(panels: Score, counts: _Counts) -> Score | None:
     """One judge's score of the sample; None where it was asked about none of the claims."""
+    labels, reasons = counts.labels, counts.reasons
     judged, hits = labels.total(), labels["supported"]
     total = judged + reasons.total()
     if judged:

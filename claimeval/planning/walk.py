@@ -161,12 +161,17 @@ class _Walk:
     async def visit(self, sample: Sample) -> None:
         """Takes a sample through the pipeline and counts what it asks."""
         result = await evaluate(sample, self._first, self)
+        taken_from: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
-            if call.step == "extract" and call.failed_because == OPEN:
-                self._expect(sample, call, *self._texts[call.key])
-            elif call.step == "extract" and not call.failed_because:
-                sentences, _ = self._texts[call.key]
-                taken = sum(c.of == call.part and c.taken_by in (None, call.judge) for c in result.claims)
+            if call.step == "extract":
+                taken_from.setdefault((call.part, call.judge), []).append(call)
+        for (part, judge), calls in taken_from.items():
+            texts = [self._texts[call.key] for call in calls if not call.attempt]
+            sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
+            if still_open := [call for call in calls if call.failed_because == OPEN]:
+                self._expect(sample, still_open[0], sentences, size)
+            elif not any(call.failed_because for call in calls):
+                taken = sum(c.of == part and c.taken_by in (None, judge) for c in result.claims)
                 self._claims_per_sentence[taken / max(1, sentences)] += 1
         if self._plan.panel.escalate or self._plan.panel.per_document:
             if any(call.failed_because == OPEN for call in result.calls):
@@ -181,7 +186,8 @@ class _Walk:
         claim = Claim(id="", text="", of=part)
         for evidence, documents, in_any_case in self._evidence(sample, part):
             prompt = self._plan.prompt(part, evidence.part)
-            frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question)
+            several = sample.alternatives(evidence.part)
+            frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question, alternatives=several)
             texts = tuple((document.title, document.text) for document in documents)
             for workload, certain, n in self._asked(sample, part, evidence.part):
                 if self._plan.panel.own_claims and workload.judge.name != extraction.judge:
@@ -199,7 +205,15 @@ class _Walk:
                 for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
                     claims = tuple(c for c in extraction.claims if c.taken_by in (None, workload.judge.name))
                     for chunk in [] if certain and in_any_case else assess.chunks(claims):
-                        request = assess.ask(prompt, workload.judge, chunk, documents, sample.question, replicate=n)
+                        request = assess.ask(
+                            prompt,
+                            workload.judge,
+                            chunk,
+                            documents,
+                            sample.question,
+                            alternatives=sample.alternatives(evidence.part),
+                            replicate=n,
+                        )
                         workload.ask(request, certain=False)
 
     def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Evidence, tuple[Document, ...], bool]]:

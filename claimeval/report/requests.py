@@ -80,13 +80,16 @@ class Rebuilder:
         if judge is None or prompt is None:
             return None
         if call.step == "extract":
-            text = result.sample.text(call.part)
-            return None if text is None else extract.ask(prompt, judge, call.part, text, question, **again)
+            texts = result.sample.texts(call.part) or ()
+            asked = [extract.ask(prompt, judge, call.part, text, question, **again) for text in texts]
+            return next((request for request in asked if request.key == call.key), None)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.evidence) if call.evidence else None
         if not documents or not claims.keys() >= set(call.claim_ids):
             return None
-        return assess.ask(prompt, judge, [claims[i] for i in call.claim_ids], documents, question, **again)
+        several = call.evidence is not None and result.sample.alternatives(call.evidence.part)
+        about = [claims[i] for i in call.claim_ids]
+        return assess.ask(prompt, judge, about, documents, question, alternatives=several, **again)
 
 
 def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> Packed:

@@ -76,10 +76,14 @@ def ask(
     documents: Sequence[Document],
     question: str,
     *,
+    alternatives: bool = False,
     attempt: int = 0,
     replicate: int = 0,
 ) -> Request:
-    """The request for verdicts on `claims`, which the judge sees as c1, c2, ... beside documents d1, d2, ..."""
+    """The request for verdicts on `claims`, which the judge sees as c1, c2, ... beside documents d1, d2, ...
+
+    `alternatives` says that each document is right by itself, so that one that supports a claim is enough.
+    """
     texts = [quoted(claim.text) for claim in claims]
     messages = prompt.render(
         {
@@ -90,6 +94,7 @@ def ask(
             ],
             "claims": [{"id": f"c{i}", "text": text, "line": _bare(text)} for i, text in enumerate(texts, 1)],
             "scale": _scale_shown(prompt),
+            "alternatives": int(alternatives),
         }
     )
     return Request(
@@ -102,7 +107,9 @@ def ask(
         attempt=attempt,
         top_logprobs=judge.top_logprobs,
         prompt=prompt.digest,
-        task=AssessTask(claims=tuple(claims), documents=tuple(documents), scale=_scale(prompt)),
+        task=AssessTask(
+            claims=tuple(claims), documents=tuple(documents), scale=_scale(prompt), alternatives=alternatives
+        ),
     )
 
 

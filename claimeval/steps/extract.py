@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from claimeval import replies
 from claimeval.calls import Completion, ExtractTask, Failure, Judge, Request
@@ -12,7 +12,7 @@ from claimeval.grounding import place
 from claimeval.lexical.citations import without
 from claimeval.local.sentence_splitting import sentences as split_sentences
 from claimeval.prompting import Prompt, quoted
-from claimeval.records import Claim, Extraction, Part
+from claimeval.records import BETWEEN, Claim, Extraction, Part
 from claimeval.reply_values import Unparsable
 from claimeval.steps.reply_text import reply_text, shown
 
@@ -109,6 +109,31 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
         prompt=request.prompt_id,
         settings=request.judge.id,
     )
+
+
+def one_after_another(part: Part, found: Sequence[tuple[str, Extraction]]) -> Extraction:
+    """The claims of texts that are alternatives, each marked with its text; a failure if one failed, for the best of
+    them is not known then.
+
+    Sentences and places are counted through, as in the texts joined to one.
+    """
+    claims: list[Claim] = []
+    start = sentences = 0
+    for number, (text, extraction) in enumerate(found, 1):
+        for claim in extraction.claims:
+            update = {
+                "id": f"{part}-{len(claims) + 1}",
+                "alternative": number,
+                "sentence_ids": tuple(sentences + i for i in claim.sentence_ids),
+                "span": claim.span and (claim.span[0] + start, claim.span[1] + start),
+            }
+            claims.append(claim.model_copy(update=update))
+        start += len(text) + len(BETWEEN)
+        sentences += len(split_sentences(text))
+    failed = next((extraction for _, extraction in found if extraction.failed_because), None)
+    if failed:
+        return failed
+    return Extraction(of=part, claims=tuple(claims), duplicates=sum(extraction.duplicates for _, extraction in found))
 
 
 def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:

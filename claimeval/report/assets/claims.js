@@ -79,6 +79,14 @@ function noClaims({ result, metric }) {
   ];
 }
 
+// Which of several gold answers a claim is of, and whether the score is counted over that one.
+function alternativeNote(claim, side) {
+  const score = side.result.scores.find((s) => s.metric === side.metric.name);
+  const counts = score?.alternative ?? null;
+  const said = counts === null ? "" : counts === claim.alternative ? ", which counts" : `; gold answer ${counts} counts`;
+  return `Of gold answer ${claim.alternative}${said}.`;
+}
+
 function claimItem(entry, side, select) {
   const { claim, number, label, because, assessment } = entry;
   const verdicts = assessment?.verdicts ?? [];
@@ -127,6 +135,7 @@ function claimItem(entry, side, select) {
       assessment?.label === "not_found" &&
         verdicts.length === 0 &&
         el("p", { class: "quiet small" }, "No judge was asked: there is nothing to hold it against."),
+      claim.alternative && el("p", { class: "quiet small" }, alternativeNote(claim, side)),
       verdicts.map((verdict) => verdictItem(verdict, claim, side)),
       el(
         "p",
