@@ -57,7 +57,7 @@ class Kappa(NamedTuple):
         return f"{numbers} | {self.labelled:.1%}"
 
 
-def against_people(said: Sequence[Choice | None], human: Sequence[Choice | None], clusters: Sequence[str]) -> Kappa:
+def against_people(said: Sequence[Choice | None], human: Sequence[Choice | None], clusters: Sequence[int]) -> Kappa:
     """Kappa with people over the four grades; its interval resamples queries."""
     squared = cohen_kappa(said, human, weights="quadratic", labels=range(4), clusters=clusters, resamples=0)
     share = sum(choice is not None for choice in said) / len(said)

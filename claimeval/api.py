@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from claimeval.calls import Judge
 from claimeval.carrying import Ending
+from claimeval.clustering import check_cluster
 from claimeval.data.reading import parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.derived import choose
@@ -26,16 +27,7 @@ from claimeval.plan import Plan, check_families, choose_metrics, make_plan
 from claimeval.plan import notes as notes_of
 from claimeval.records import Claim, References, Sample, SampleResult
 from claimeval.revoting import rates_of, revote
-from claimeval.run import (
-    Manifest,
-    RunWriter,
-    Summary,
-    Tallies,
-    load_manifest,
-    load_summary,
-    manifest,
-    read_results,
-)
+from claimeval.run import Manifest, RunWriter, Summary, Tallies, load_manifest, load_summary, manifest, read_results
 from claimeval.store import default_folder
 
 if TYPE_CHECKING:
@@ -151,6 +143,7 @@ async def ascore(
     vote: str | None = None,
     tie: str | None = None,
     panel: PanelSettings = NO_SETTINGS,
+    cluster: str | None = None,
     concurrency: int | None = None,
     rpm: int | None = None,
     tpm: int | None = None,
@@ -187,8 +180,11 @@ async def ascore(
     asked = choose(metrics) if metrics else None
     found = survey(material, asked.rows if asked else SUPPORT)
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
-    plan = make_plan(judges, extractor, choose_metrics(asked, found), extract_prompt, assess_prompt, said)
+    plan = make_plan(
+        judges, extractor, choose_metrics(asked, found), extract_prompt, assess_prompt, said, cluster=cluster
+    )
     check_families(plan, found.generators)
+    check_cluster(cluster, material)
     notes = notes_of(plan)
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
@@ -235,7 +231,7 @@ def voted_again(
 ) -> tuple[list[SampleResult], Summary]:
     """The results with the votes that needed all of them, and what they add up to."""
     rates = rates_of(results, plan.voters)
-    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived)
+    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived, plan.cluster)
     revoted = [revote(result, plan.voters, plan.metrics, rates, plan.derived) for result in results]
     for result in revoted:
         tallies.add(result)

@@ -10,14 +10,16 @@ from claimeval.report.comparison import compare as compare_folders
 from claimeval.report.facts import Comparison
 
 
-def compare(a: Report | str | Path, b: Report | str | Path) -> Comparison:
+def compare(a: Report | str | Path, b: Report | str | Path, *, cluster: str | None = None) -> Comparison:
     """What b differs by from a: paired differences b - a with intervals and tests, and the claims that flipped.
 
-    Reports or run directories; samples are aligned by id. DataError for a directory without a finished run, UsageError
+    Reports or run directories; samples are aligned by id. Intervals and tests draw whole questions, or samples with
+    the same value of the field `cluster`. DataError for a directory without a finished run, UsageError
     where the two share no metric or no sample.
     """
     with TemporaryDirectory() as folder:
-        return compare_folders(_folder(a, Path(folder) / "a"), _folder(b, Path(folder) / "b")).comparison
+        folders = _folder(a, Path(folder) / "a"), _folder(b, Path(folder) / "b")
+        return compare_folders(*folders, cluster=cluster).comparison
 
 
 def _folder(run: Report | str | Path, place: Path) -> Path:

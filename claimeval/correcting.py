@@ -1,6 +1,7 @@
 """A run's score corrected by human labels of some of its claims: raw, corrected and human-only side by side.
 
-The unit is the claim and the cluster the sample, so what is corrected is the micro score (supported / judged claims).
+The unit is the claim and the cluster the question with all its samples; what is corrected is the micro score
+(supported / judged claims).
 Claims that `annotating` drew keep their probabilities; other labels are taken for a random sample of the claims.
 """
 
@@ -12,11 +13,12 @@ from typing import Literal, NamedTuple
 
 from claimeval.agreement.joining import claims_meant
 from claimeval.annotating import Drawn, drawn, metric_of
+from claimeval.clustering import cluster_of
 from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
 from claimeval.metrics import ClaimMetric
 from claimeval.records import Record, SampleResult
-from claimeval.run import read_results
+from claimeval.run import cluster_field, read_results
 from claimeval.statistics import Correction, Estimate, active_estimate, prediction_powered, rogan_gladen
 
 Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
@@ -55,13 +57,15 @@ class Corrected(Record):
 class _Items(NamedTuple):
     judge: list[bool]
     human: list[bool | None]
-    samples: list[str]
+    clusters: list[int]
     labels: list[str]
     probabilities: list[float]
     unmatched: int
 
 
-def correct(run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int) -> Corrected:
+def correct(
+    run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int, cluster: str | None = None
+) -> Corrected:
     """The metric (the run's first unless said) corrected by the labels.
 
     `auto` takes the method that fits how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the
@@ -71,7 +75,7 @@ def correct(run: Path, metric: str | None, labels: Iterable[HumanLabel], method:
     row = metric_of(run, metric)
     draw = drawn(run, row.name)
     chosen = method if method != "auto" else _fitting(draw)
-    items = _items(run, row, labels, draw)
+    items = _items(run, row, labels, draw, cluster_field(run, cluster))
     if not any(label is not None for label in items.human):
         raise UsageError(f"none of the labels is about a judged claim of {row.name} ({items.unmatched} labels read)")
     found = _correction(items, chosen, draw, seed)
@@ -98,16 +102,18 @@ def _correction(items: _Items, method: Method, draw: Drawn | None, seed: int) ->
     judge = [float(supported) for supported in items.judge]
     human = [None if label is None else float(label) for label in items.human]
     if method == "rogan-gladen":
-        return rogan_gladen(items.judge, items.human, clusters=items.samples, seed=seed)
+        return rogan_gladen(items.judge, items.human, clusters=items.clusters, seed=seed)
     if method == "active":
         if draw is None or draw.design != "uncertainty":
             raise UsageError("the active estimate needs claims drawn with `claimeval annotate --design uncertainty`")
-        return active_estimate(judge, human, items.probabilities, clusters=items.samples, seed=seed)
+        return active_estimate(judge, human, items.probabilities, clusters=items.clusters, seed=seed)
     strata = items.labels if method == "stratified" else None
-    return prediction_powered(judge, human, strata=strata, clusters=items.samples, seed=seed)
+    return prediction_powered(judge, human, strata=strata, clusters=items.clusters, seed=seed)
 
 
-def _items(run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: Drawn | None) -> _Items:
+def _items(
+    run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: Drawn | None, cluster: str | None
+) -> _Items:
     by_sample: dict[str, list[HumanLabel]] = {}
     for label in labels:
         by_sample.setdefault(label.sample, []).append(label)
@@ -128,7 +134,7 @@ def _items(run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: D
             ):
                 items.judge.append(assessment.label == "supported")
                 items.human.append(given.get(assessment.claim_id))
-                items.samples.append(result.sample.id)
+                items.clusters.append(cluster_of(result.sample, cluster))
                 items.labels.append(assessment.label)
                 items.probabilities.append(done * known.get((result.sample.id, assessment.claim_id), 1.0))
     return items._replace(unmatched=unmatched)

@@ -84,7 +84,7 @@ async def carry_out(
     left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for. With
     `batching` the samples are gone over several times, and must be the same each time.
     """
-    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived)
+    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived, plan.cluster)
 
     async def work(item: Sample | SampleResult, executor: Executor) -> SampleResult:
         if isinstance(item, SampleResult):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self, TextIO
 
 from claimeval import panel as panels
 from claimeval import side_scores
+from claimeval.clustering import check_cluster
 from claimeval.data.field_maps import FieldMap
 from claimeval.data.judged import Judged, JudgedSample, Unread, recorded_judge
 from claimeval.data.labels import HumanLabel, read_labels
@@ -80,7 +81,13 @@ def open_file(path: Path, mapping: FieldMap | None = None) -> Judged:
 
 
 def import_judged(
-    judged: Judged, data: str, folder: Path, said: Mapping[str, Any] | None = None, *, overwrite: bool = False
+    judged: Judged,
+    data: str,
+    folder: Path,
+    said: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = False,
+    cluster: str | None = None,
 ) -> Imported:
     """Writes the run directory; `said` are settings of the panel that were given. Needs memory for a sample at a time.
 
@@ -97,8 +104,10 @@ def import_judged(
         prompts=(),
         panel=panel,
         data=data,
+        cluster=cluster,
         versions=versions(),
     )
+    check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     writer = RunWriter(folder, record, overwrite=overwrite)
     tallies = Tallies.of(record)
     readings = {judge.name: _Reading() for judge in judged.judges}
@@ -116,7 +125,7 @@ def import_judged(
         summary, record = settle(writer, record, families, _labels(folder), complete=True)
     writer.finish(summary)
     if judged.kind in READERS:
-        _keep_scores(judged, folder)
+        _keep_scores(judged, folder, cluster)
     found = {name: reading.record() for name, reading in readings.items() if judged.kind not in READERS}
     return Imported(summary, record, found, labels)
 
@@ -198,7 +207,7 @@ class _Lines:
             self._file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
 
 
-def _keep_scores(judged: Judged, folder: Path) -> None:
+def _keep_scores(judged: Judged, folder: Path, cluster: str | None) -> None:
     """The other tool's own scores, as it recorded them."""
     ranges: dict[str, tuple[float, float]] = {}
     for sample in judged.samples():
@@ -216,4 +225,7 @@ def _keep_scores(judged: Judged, folder: Path) -> None:
         )
         for sample in judged.samples()
     )
-    side_scores.write(folder, judged.kind, rows, units, {"recorded by": judged.kind})
+    samples = (sample.result.sample for sample in judged.samples())
+    side_scores.write(
+        folder, judged.kind, side_scores.clustered(rows, samples, cluster), units, {"recorded by": judged.kind}, cluster
+    )

@@ -40,6 +40,8 @@ class Plan(NamedTuple):
     """By metric, the prompts of rows that ask something else than whether a text supports a claim."""
     joint: bool = True
     """Whether claims that no single document supports are assessed against all of them together."""
+    cluster: str | None = None
+    """The field by which samples belong together in intervals; None for their question."""
 
     @property
     def asked(self) -> tuple[Judge, ...]:
@@ -111,6 +113,7 @@ def make_plan(
     panel: Mapping[str, Any] = MappingProxyType({}),
     *,
     with_labels: bool = False,
+    cluster: str | None = None,
 ) -> Plan:
     """Everything that is asked of every sample, checked; UsageError before any call can be made.
 
@@ -138,6 +141,7 @@ def make_plan(
         assess_prompt=prompt,
         panel=settings,
         families=Families(settings.families),
+        cluster=cluster,
     )
 
 

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import platform
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +23,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from claimeval.calls import Judge
+from claimeval.clustering import check_cluster, cluster_of
 from claimeval.derived import unknown_because
 from claimeval.errors import DataError, StoppedEarly, UsageError
 from claimeval.families import Families
@@ -71,6 +73,8 @@ class Manifest(Record):
     """SHA-256 of that file's bytes."""
     limit: int | None = None
     """How many of its samples were taken; None for all."""
+    cluster: str | None = None
+    """The field by which samples belong together in intervals; None for their question."""
     versions: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -81,7 +85,7 @@ class Manifest(Record):
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
         fields = ("metrics", "derived", "judges", "extractor", "prompts", "asked_with", "panel")
-        for field in (*fields, "data", "data_digest", "limit"):
+        for field in (*fields, "data", "data_digest", "limit", "cluster"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None
@@ -92,6 +96,8 @@ class Summary(Record):
 
     complete: bool
     samples: int
+    clusters: int
+    """Questions that these are about, or what `--cluster` names."""
     metrics: dict[str, MetricSummary]
     notes: tuple[str, ...] = ()
     panel: PanelSummary | None = None
@@ -121,6 +127,7 @@ def manifest(plan: Plan, notes: tuple[str, ...], data: str | None, *, limit: int
         data=data,
         data_digest=_digest(Path(data)) if data and Path(data).is_file() else None,
         limit=limit,
+        cluster=plan.cluster,
         versions=versions(),
     )
 
@@ -303,6 +310,17 @@ def read_results(folder: Path) -> Iterator[SampleResult]:
                 raise DataError(f"{path}, line {number}: not a result: {str(error).splitlines()[0]}") from error
 
 
+def cluster_field(folder: Path, given: str | None) -> str | None:
+    """By which field the samples of a run belong together: the given one, or the run's own; None for the question.
+
+    UsageError where no sample has the given one.
+    """
+    if given is None:
+        return load_manifest(folder).cluster
+    check_cluster(given, (result.sample for result in read_results(folder)))
+    return given
+
+
 class Tallies:
     """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
 
@@ -314,12 +332,14 @@ class Tallies:
         extractor: Judge | None = None,
         panel: Panel = _ALONE,
         derived: Sequence[str] = (),
+        cluster: str | None = None,
     ) -> None:
         models = {judge.name: judge.model for judge in judges}
         several = len(models) > 1 or panel.replicates > 1
         families = Families(panel.families)
         self._notes = notes
-        self._samples = 0
+        self._cluster = cluster
+        self._clusters = array("q")
         note = "; ".join(notes) or None
         self._rows = [(metric, Tally(note)) for metric in metrics]
         self._derived = {name: Tally(note) for name in derived}
@@ -336,16 +356,25 @@ class Tallies:
     @classmethod
     def of(cls, record: Manifest) -> Tallies:
         """For the results of a run."""
-        return cls(record.metrics, record.notes, record.judges, record.extractor, record.panel, record.derived)
+        return cls(
+            record.metrics,
+            record.notes,
+            record.judges,
+            record.extractor,
+            record.panel,
+            record.derived,
+            record.cluster,
+        )
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
-        self._samples += 1
+        cluster = cluster_of(result.sample, self._cluster)
+        self._clusters.append(cluster)
         claims = {extraction.of: extraction.claims for extraction in result.extractions}
         columns = _columns(result)
         rows = len(self._rows)
         for score in result.scores[rows:]:
-            self._derived[score.metric].add(score, unknown_because(score, result), 0)
+            self._derived[score.metric].add(score, unknown_because(score, result), 0, cluster)
         for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
             assessments = columns.get((metric.claims_of, metric.against), [])
             counted = result.counted(metric.name, metric.claims_of)
@@ -354,18 +383,19 @@ class Tallies:
                 score,
                 [a.unassessed_because for a in assessments if a.unassessed_because and a.claim_id in counted],
                 sum(mine[claim_id].grounding == "ungrounded" for claim_id in counted),
+                cluster,
                 unasked=any(a.unasked for a in assessments),
             )
             if self._panel:
-                values = members.add(score, assessments, mine)
+                values = members.add(score, assessments, cluster, mine)
                 if "answer" in (metric.claims_of, metric.against):
-                    self._preferences.add(result.sample, metric.name, values)
+                    self._preferences.add(result.sample, metric.name, values, cluster)
         if self._panel:
             self._panel.add(result)
         self._kinship.add(result.sample)
         self._calls.add(result)
         if self._orders:
-            self._orders.add(result)
+            self._orders.add(result, cluster)
 
     def summary(self, *, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
         """What the samples so far come to; `rates` are what the vote rests on, where it does."""
@@ -373,7 +403,8 @@ class Tallies:
         noise = {metric.name: members.noise() for (metric, _), members in rows}
         return Summary(
             complete=complete,
-            samples=self._samples,
+            samples=len(self._clusters),
+            clusters=len(set(self._clusters)),
             metrics={
                 metric.name: tally.summary().model_copy(update={"members": members.summary()})
                 for (metric, tally), members in rows

@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -27,6 +28,7 @@ from claimeval.records import (
 )
 from claimeval.scales import VALUES
 from claimeval.statistics import mean_interval
+from claimeval.statistics.formatting import interval
 
 
 def score(
@@ -143,15 +145,43 @@ def scores(
     return tuple(found)
 
 
+ABSTAINING = 0.1
+"""The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
+
+Shown = Literal["ci", "bounds"]
+
+
+def shown(abstained: int, asked: int, bounds: tuple[float, float] | None) -> Shown:
+    """What tables print beside a mean; `abstained` of the claims or samples `asked` about are unsure or tied."""
+    return "bounds" if bounds and abstained > ABSTAINING * asked else "ci"
+
+
+class Beside(Protocol):
+    """What has a mean and something beside it."""
+
+    @property
+    def ends(self) -> tuple[float, float] | None: ...
+
+    @property
+    def shown(self) -> Shown: ...
+
+
+def ends_in_words(found: Beside, mark: str = " (bounds)") -> str:
+    """The interval beside a mean, or, marked, the bounds that stand in its place."""
+    return interval(found.ends) + (mark if found.shown == "bounds" else "")
+
+
 class MetricSummary(Record):
     """One metric over all samples of a run."""
 
     mean: float | None
     """Macro mean: the mean of the samples' values; None when no sample has one."""
     ci: tuple[float, float] | None
-    """95 % interval of the mean, samples being the resampled unit."""
+    """95 % interval of the mean; whole questions are resampled, or what `--cluster` names."""
     n: int
     """Samples with a value."""
+    clusters: int
+    """Questions (or what `--cluster` names) that these are about."""
     missing: dict[Reason, int]
     """Samples without a value, by reason."""
     micro: float | None
@@ -161,6 +191,8 @@ class MetricSummary(Record):
 
     Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
     """
+    shown: Shown
+    """Which of `ci` and `bounds` tables print: the bounds where judges abstained on more than a tenth of the claims."""
     claims: int
     judged: int
     supported: int
@@ -177,13 +209,28 @@ class MetricSummary(Record):
     members: dict[str, MetricSummary] = Field(default_factory=dict)
     """What each judge of a panel alone makes of it, over the claims it was asked about."""
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of what is shown beside the mean."""
+        return self.bounds if self.shown == "bounds" else self.ci
+
+    @property
+    def abstained(self) -> int:
+        """Claims on which judges or the panel abstained."""
+        return abstentions(self.unassessed)
+
+
+def abstentions(reasons: Mapping[Any, int]) -> int:
+    """How many of these are honest abstentions."""
+    return sum(n for reason, n in reasons.items() if reason in ABSTAINED)
+
 
 class Tally:
     """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
 
     def __init__(self, note: str | None = None) -> None:
         self._note = note
-        self._values = array("d")
+        self._values, self._clusters = array("d"), array("q")
         self._low = self._high = 0.0
         self._bounded = 0
         self._samples = 0
@@ -191,8 +238,10 @@ class Tally:
         self._unassessed: Counter[Reason] = Counter()
         self._hits = self._judged = self._claims = self._ungrounded = self._unasked = 0
 
-    def add(self, score: Score, unassessed: Iterable[Reason], ungrounded: int, *, unasked: bool = False) -> None:
-        """One sample: its score, the reasons of its unassessed claims, the number of its ungrounded claims.
+    def add(
+        self, score: Score, unassessed: Iterable[Reason], ungrounded: int, cluster: int, *, unasked: bool = False
+    ) -> None:
+        """One sample: its score, the reasons of its unassessed claims, its ungrounded claims, what it belongs to.
 
         `unasked` says that its claims were held against nothing.
         """
@@ -205,6 +254,7 @@ class Tally:
         self._unasked += unasked
         if score.value is not None:
             self._values.append(score.value)
+            self._clusters.append(cluster)
         else:
             assert score.undefined_because is not None
             self._missing[score.undefined_because] += 1
@@ -214,15 +264,18 @@ class Tally:
 
     def summary(self) -> MetricSummary:
         """What the samples added so far come to."""
-        estimate = mean_interval(self._values)
+        estimate = mean_interval(self._values, clusters=self._clusters)
         ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+        bounds = (self._low / self._bounded, self._high / self._bounded) if self._bounded else None
         return MetricSummary(
             mean=estimate.value,
             ci=ci,
             n=len(self._values),
+            clusters=estimate.clusters,
             missing=dict(sorted(self._missing.items())),
             micro=self._hits / self._judged if self._judged else None,
-            bounds=(self._low / self._bounded, self._high / self._bounded) if self._bounded else None,
+            bounds=bounds,
+            shown=shown(abstentions(self._unassessed), self._claims, bounds),
             claims=self._claims,
             judged=self._judged,
             supported=self._hits,

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval import side_scores
+from claimeval.clustering import cluster_of
 from claimeval.errors import DataError, UsageError, unknown
 from claimeval.records import Record
 from claimeval.report.comparison import changed_settings
-from claimeval.run import Manifest, load_manifest, load_summary, read_results
+from claimeval.run import Manifest, cluster_field, load_manifest, load_summary, read_results
+from claimeval.scoring import MetricSummary, Shown
+from claimeval.side_scores import SideMetric
 from claimeval.statistics import holm, paired_difference
 
 MOVED = 5
@@ -26,10 +29,20 @@ class Point(Record):
     mean: float | None
     ci: tuple[float, float] | None
     """95 % interval of the mean."""
+    bounds: tuple[float, float] | None
     n: int
     """Samples with a value."""
+    clusters: int
+    """Questions (or what `--cluster` names) that these are about."""
     missing: dict[str, int]
     """Samples without one, by reason."""
+    shown: Shown
+    """Which of interval and bounds the table prints: the bounds where judges abstained on more than a tenth."""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of what is shown beside the mean."""
+        return self.bounds if self.shown == "bounds" else self.ci
 
 
 class Moved(Record):
@@ -45,6 +58,8 @@ class Change(Record):
 
     shared: int
     """Samples with a value in both."""
+    clusters: int
+    """Questions that these are about; the test flips whole ones."""
     dropped: int
     """Samples of both runs that lack a value in one."""
     only_before: int
@@ -86,19 +101,23 @@ class _Run(NamedTuple):
     points: Mapping[str, Point]
     values: Mapping[str, Mapping[str, float | None]]
     """Metric to sample to value."""
+    clusters: Mapping[str, int]
+    """What each sample belongs to."""
 
 
-def track(runs: Sequence[str | Path], metrics: Sequence[str] = ()) -> Tracked:
+def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: str | None = None) -> Tracked:
     """Lays the runs side by side in the order given, the oldest first; side scores are metrics too.
 
-    Without `metrics` all that every run has. UsageError where a run lacks one, where a name means different things in
-    two runs, and for fewer than two runs.
+    Tests draw whole questions, or samples with the same value of the field `cluster`, by default what the first run's
+    intervals did. Without `metrics` all that every run has. UsageError where a run lacks one, where a name means
+    different things in two runs, and for fewer than two runs.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
     names = _names(folders)
-    read = [_read(folder, name) for folder, name in zip(folders, names, strict=True)]
+    field = cluster_field(folders[0], cluster)
+    read = [_read(folder, name, field) for folder, name in zip(folders, names, strict=True)]
     shared = [metric for metric in read[0].points if all(metric in run.points for run in read)]
     for metric in metrics:
         if metric not in shared:
@@ -108,7 +127,7 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = ()) -> Tracked:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
     _check_meaning(read, chosen)
     steps = list(itertools.pairwise(read))
-    changes = {metric: [_change(a.values[metric], b.values[metric]) for a, b in steps] for metric in chosen}
+    changes = {metric: [_change(a, b, metric) for a, b in steps] for metric in chosen}
     tested = [change.p_value for found in changes.values() for change in found if change.p_value is not None]
     adjusted = iter(holm(tested))
     return Tracked(
@@ -136,31 +155,39 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
-def _read(folder: Path, name: str) -> _Run:
+def _read(folder: Path, name: str, cluster: str | None) -> _Run:
     manifest, summary = load_manifest(folder), load_summary(folder)
-    points = {
-        metric: Point(
-            run=name, mean=found.mean, ci=found.ci, n=found.n, missing={str(why): n for why, n in found.missing.items()}
-        )
-        for metric, found in summary.metrics.items()
-    }
+    points = {metric: _point(name, found) for metric, found in summary.metrics.items()}
     values: dict[str, dict[str, float | None]] = {metric: {} for metric in points}
+    clusters: dict[str, int] = {}
     for result in read_results(folder):
         if any(result.sample.id in column for column in values.values()):
             raise DataError(f"{folder}: the id {result.sample.id!r} stands for more than one sample")
+        clusters[result.sample.id] = cluster_of(result.sample, cluster)
         for score in result.scores:
             values[score.metric][result.sample.id] = score.value
     for side in side_scores.read(folder):
         fresh = {metric: found for metric, found in side.metrics.items() if metric not in points}
-        points |= {
-            metric: Point(run=name, mean=found.mean, ci=found.ci, n=found.n, missing=found.missing)
-            for metric, found in fresh.items()
-        }
+        points |= {metric: _point(name, found) for metric, found in fresh.items()}
         values |= {metric: {} for metric in fresh}
         for row in side_scores.rows(folder, side.kind):
+            clusters.setdefault(row.id, side_scores.cluster_of_row(row))
             for metric in fresh.keys() & row.scores.keys():
                 values[metric][row.id] = row.scores[metric]
-    return _Run(name, folder, manifest, points, values)
+    return _Run(name, folder, manifest, points, values, clusters)
+
+
+def _point(run: str, found: MetricSummary | SideMetric) -> Point:
+    return Point(
+        run=run,
+        mean=found.mean,
+        ci=found.ci,
+        bounds=found.bounds,
+        shown=found.shown,
+        n=found.n,
+        clusters=found.clusters,
+        missing={str(why): n for why, n in found.missing.items()},
+    )
 
 
 def _check_meaning(runs: Sequence[_Run], metrics: Sequence[str]) -> None:
@@ -171,18 +198,24 @@ def _check_meaning(runs: Sequence[_Run], metrics: Sequence[str]) -> None:
             raise UsageError(f"{metric} means different things in these runs: {ways}")
 
 
-def _change(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> Change:
+def _change(a: _Run, b: _Run, metric: str) -> Change:
+    before, after = a.values[metric], b.values[metric]
     both = [sample for sample in before if sample in after]
     if not both:
         raise UsageError("two neighbouring runs have no sample id in common; give runs of the same test set")
-    found = paired_difference([after[sample] for sample in both], [before[sample] for sample in both])
+    found = paired_difference(
+        [after[sample] for sample in both],
+        [before[sample] for sample in both],
+        clusters=[a.clusters[sample] for sample in both],
+    )
     moved = [
-        Moved(sample=sample, before=a, after=b)
+        Moved(sample=sample, before=old, after=new)
         for sample in both
-        if (a := before[sample]) is not None and (b := after[sample]) is not None and a != b
+        if (old := before[sample]) is not None and (new := after[sample]) is not None and old != new
     ]
     return Change(
         shared=found.n,
+        clusters=found.clusters,
         dropped=found.dropped,
         only_before=len(before) - len(both),
         only_after=len(after) - len(both),

@@ -68,10 +68,10 @@ def test_one_judges_label_stands_as_it_is() -> None:
 
 def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Tally:
     tally = Tally()
-    for value, hits, judged, total, reason in scores:
+    for number, (value, hits, judged, total, reason) in enumerate(scores):
         unassessed: list[Reason] = ["incomplete"] * (total - judged)
         found = Score(metric="m", value=value, hits=hits, judged=judged, total=total, undefined_because=reason)
-        tally.add(found, unassessed, ungrounded=0)
+        tally.add(found, unassessed, ungrounded=0, cluster=number)
     return tally
 
 
@@ -105,6 +105,6 @@ def test_a_failed_extraction_may_be_anything_between_no_and_all() -> None:
 
 def test_abstentions_are_no_failures() -> None:
     tally = Tally()
-    tally.add(Score(metric="m", total=2, undefined_because="unsure"), ["unsure", "unsure"], ungrounded=1)
+    tally.add(Score(metric="m", total=2, undefined_because="unsure"), ["unsure", "unsure"], ungrounded=1, cluster=0)
     found = tally.summary()
     assert (found.failure_rate, found.ungrounded) == (0.0, 1)

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from claimeval.clustering import cluster_of
 from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
 from claimeval.grounding import verbatim
@@ -29,8 +30,8 @@ ONE = "one"
 class Joined:
     """What is compared, a column a rater; None where a rater has no label."""
 
-    clusters: list[str] = field(default_factory=list)
-    """The question of each item: its samples, which may be answers of several systems, belong together."""
+    clusters: list[int] = field(default_factory=list)
+    """What each item belongs to, as `clustering.cluster_of` says: its question, or what `cluster` names."""
     human: list[Choice | None] = field(default_factory=list)
     """The label that most annotators gave; None without one, or where they are evenly divided."""
     raters: dict[str, list[Choice | None]] = field(default_factory=dict)
@@ -48,6 +49,7 @@ def join(
     panel: Panel,
     labels: Iterable[HumanLabel] | None,
     against: Part | None = None,
+    cluster: str | None = None,
 ) -> Joined:
     """Every claim that has a human label with what the judges say of it; without `labels`, every claim.
 
@@ -58,7 +60,7 @@ def join(
     for label in labels or ():
         by_sample[label.sample].append(label)
     several = len(judges) > 1 or panel.replicates > 1
-    joining = _Joining(judges, panel, (*judges, PANEL) if several else tuple(judges))
+    joining = _Joining(judges, panel, (*judges, PANEL) if several else tuple(judges), cluster)
     for result in results:
         if labels is None:
             for assessment in (a for a in result.assessments if not a.unasked):
@@ -70,9 +72,10 @@ def join(
 
 
 class _Joining:
-    def __init__(self, judges: Sequence[str], panel: Panel, raters: Sequence[str]) -> None:
+    def __init__(self, judges: Sequence[str], panel: Panel, raters: Sequence[str], cluster: str | None) -> None:
         self._judges = judges
         self._panel = panel
+        self._cluster = cluster
         self.joined = Joined(raters={r: [] for r in raters}, probabilities={r: [] for r in raters})
 
     def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
@@ -144,7 +147,7 @@ class _Joining:
         for name, column in joined.annotators.items():
             column.append(people.get(name))
         joined.human.append(_most([choice for choice in people.values() if choice is not None]))
-        joined.clusters.append(sample.question or sample.id)
+        joined.clusters.append(cluster_of(sample, self._cluster))
 
     def _choice(self, label: HumanLabel) -> Choice | None:
         """The label on the run's own scale."""

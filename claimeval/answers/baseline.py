@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from claimeval.records import Record, SampleResult, Score
-from claimeval.side_scores import SideRow
+from claimeval.side_scores import SideRow, cluster_of_row
 from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
 from claimeval.statistics.estimate import Estimate
 
@@ -15,7 +15,7 @@ PAIRS = MappingProxyType({"answer_faithful": "faithfulness", "answer_correct": "
 
 
 class Share(Record):
-    """A share or an agreement with its 95 % interval over samples; None where undefined."""
+    """A share or an agreement with its 95 % interval over questions; None where undefined."""
 
     value: float | None
     low: float | None
@@ -66,7 +66,7 @@ def baselines(results: Iterable[SampleResult], rows: Iterable[SideRow]) -> tuple
         scores = {score.metric: score for score in result.scores}
         for rating, metric in PAIRS.items():
             if rating in row.scores and metric in scores:
-                found.setdefault(rating, _Pairs()).add(row.id, row.scores[rating], scores[metric])
+                found.setdefault(rating, _Pairs()).add(row, row.scores[rating], scores[metric])
     return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
 
 
@@ -74,29 +74,32 @@ class _Pairs:
     def __init__(self) -> None:
         self._whole: list[bool | None] = []
         self._claims: list[bool | None] = []
+        self._clusters: list[int] = []
         self._apart: list[Apart] = []
 
-    def add(self, name: str, value: float | None, score: Score) -> None:
+    def add(self, row: SideRow, value: float | None, score: Score) -> None:
         whole, claims = None if value is None else value == 1.0, every_claim(score)
         self._whole.append(whole)
         self._claims.append(claims)
+        self._clusters.append(cluster_of_row(row))
         if whole is not None and claims is not None and whole != claims:
-            self._apart.append(Apart(id=name, whole=whole, supported=score.hits, judged=score.judged))
+            self._apart.append(Apart(id=row.id, whole=whole, supported=score.hits, judged=score.judged))
 
     def baseline(self, rating: str, metric: str) -> Baseline:
         return Baseline(
             rating=rating,
             metric=metric,
-            whole=_passing(self._whole),
-            claims=_passing(self._claims),
-            agreement=_share(raw_agreement(self._whole, self._claims)),
-            kappa=_share(cohen_kappa(self._whole, self._claims, labels=(False, True))),
+            whole=_passing(self._whole, self._clusters),
+            claims=_passing(self._claims, self._clusters),
+            agreement=_share(raw_agreement(self._whole, self._claims, clusters=self._clusters)),
+            kappa=_share(cohen_kappa(self._whole, self._claims, labels=(False, True), clusters=self._clusters)),
             apart=tuple(self._apart),
         )
 
 
-def _passing(said: Iterable[bool | None]) -> Share:
-    return _share(mean_interval([float(one) for one in said if one is not None], support=(0.0, 1.0)))
+def _passing(said: Sequence[bool | None], clusters: Sequence[int]) -> Share:
+    known = [(float(one), cluster) for one, cluster in zip(said, clusters, strict=True) if one is not None]
+    return _share(mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known]))
 
 
 def _share(found: Estimate) -> Share:

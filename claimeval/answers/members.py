@@ -13,7 +13,7 @@ from claimeval.panel.ballots import cast
 from claimeval.panel.preference import Kinship
 from claimeval.panel.summary import SameFamily
 from claimeval.records import Reason, Record, Sample, Verdict
-from claimeval.side_scores import SideRow
+from claimeval.side_scores import SideRow, cluster_of_row
 from claimeval.statistics import krippendorff_alpha
 
 
@@ -38,16 +38,18 @@ def members(rows: Iterable[SideRow], plan: RatingPlan) -> dict[str, Members]:
     """Per question what each judge said, from what the rows keep of it."""
     every = list(rows)
     return {
-        one.question.name: _members([row.details.get(one.question.name) for row in every], one) for one in plan.asked
+        one.question.name: _members([(row.details.get(one.question.name), cluster_of_row(row)) for row in every], one)
+        for one in plan.asked
     }
 
 
-def _members(said: Iterable[object], asked: Asked) -> Members:
+def _members(said: Iterable[tuple[object, int]], asked: Asked) -> Members:
     question = asked.question
     words: dict[str, Counter[str]] = {}
     holes: dict[str, Counter[Reason]] = {}
     ratings: list[dict[str, int]] = []
-    for opinions in said:
+    clusters: list[int] = []
+    for opinions, cluster in said:
         if not isinstance(opinions, list):
             continue
         given = {}
@@ -59,11 +61,12 @@ def _members(said: Iterable[object], asked: Asked) -> Members:
             elif ballot.because:
                 gaps[ballot.because] += 1
         ratings.append(given)
+        clusters.append(cluster)
     judges = {
         name: Member(words={word: counts[word] for word in question.words}, holes=dict(holes[name].most_common()))
         for name, counts in words.items()
     }
-    return Members(judges=judges, alpha=_alpha(ratings, asked, list(judges)))
+    return Members(judges=judges, alpha=_alpha(ratings, asked, list(judges), clusters))
 
 
 def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
@@ -77,13 +80,14 @@ def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
     return Verdict(claim_id="answer", judge=name, label=asked.question.grades.label(grade), grade=grade)
 
 
-def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: list[str]) -> Share | None:
+def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: list[str], clusters: list[int]) -> Share | None:
     if len(judges) < 2:
         return None
     found = krippendorff_alpha(
         [[given.get(name) for name in judges] for given in ratings],
         scale="ordinal" if len(asked.question.words) > 2 else "nominal",
         labels=asked.question.grades.steps,
+        clusters=clusters,
     )
     return Share(value=found.value, low=found.low, high=found.high, n=found.n)
 

@@ -38,6 +38,8 @@ class How(TypedDict, total=False):
     offline: bool
     """Stored replies only."""
     progress: Callable[[Progress], None]
+    cluster: str
+    """Intervals draw samples with the same value of this field together; those with the same question unless said."""
 
 
 class Means(TypedDict):

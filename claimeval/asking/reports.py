@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval import side_scores
 from claimeval.api import Report, Samples, as_samples, ended
 from claimeval.asking.how import How, means
+from claimeval.clustering import check_cluster
 from claimeval.errors import UsageError
 from claimeval.records import Sample, SampleResult
 from claimeval.run import RESULTS, read_results
@@ -43,7 +44,9 @@ class SideReport(NamedTuple):
     def save(self, folder: str | Path) -> None:
         """Writes `scores/KIND.jsonl` and `.json` into a folder, as a rule that of a run over the same samples."""
         units = {name: metric.unit for name, metric in self.summary.metrics.items()}
-        side_scores.write(Path(folder), self.summary.kind, self.rows, units, self.summary.settings)
+        side_scores.write(
+            Path(folder), self.summary.kind, self.rows, units, self.summary.settings, self.summary.cluster
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a sample, indexed by sample id: per score its value (NaN where undefined) and `SCORE_because`."""
@@ -74,17 +77,26 @@ async def judged(
     how: How,
 ) -> SideReport:
     """The scores that a work gives the samples; raises where it stopped early."""
+    check_cluster(how.get("cluster"), samples)
     rows, ending = await score_each(samples, work, **means(how, len(samples)))
     ended(ending)
-    return reported(tuple(rows), kind, units, settings)
+    return reported(rows, samples, kind, units, settings, how.get("cluster"))
 
 
-def reported(rows: tuple[SideRow, ...], kind: str, units: Mapping[str, str], settings: Mapping[str, str]) -> SideReport:
-    """The rows with what they add up to."""
+def reported(
+    found: Iterable[SideRow],
+    samples: Sequence[Sample],
+    kind: str,
+    units: Mapping[str, str],
+    settings: Mapping[str, str],
+    cluster: str | None,
+) -> SideReport:
+    """The rows of all samples with what they add up to."""
+    rows = tuple(side_scores.clustered(found, samples, cluster))
     sums = side_scores.Sums(units)
     for row in rows:
         sums.add(row)
-    return SideReport(rows, sums.summary(kind, settings))
+    return SideReport(rows, sums.summary(kind, settings, cluster))
 
 
 def material(samples: Given) -> Material:

@@ -56,8 +56,9 @@ async def agrade_relevance(
     grades: list[Graded] = []
     outcome = await grade_all(items, plan, grades.extend, source="samples", **carried)
     ended(outcome.ending)
-    rows = tuple(per_sample.rows(asked, outcome.qrels, outcome.holes, plan.scale))
-    scores = reported(rows, "relevance", per_sample.units(plan.scale), outcome.summary.settings)
+    rows = per_sample.rows(asked, outcome.qrels, outcome.holes, plan.scale)
+    units, cluster = per_sample.units(plan.scale), how.get("cluster")
+    scores = reported(rows, asked, "relevance", units, outcome.summary.settings, cluster)
     return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
 
 
@@ -89,8 +90,9 @@ async def ascore_retrieval(
     if match != "judge":
         if judges:
             raise UsageError(f"match={match!r} asks nobody; leave judges out, or say match='judge'")
-        rows = tuple(retrieval.score(shown, asked, match, fold=fold))
-        return reported(rows, "retrieval", units, {"match": match, **({"fold": fold} if fold else {})})
+        rows = retrieval.score(shown, asked, match, fold=fold)
+        settings = {"match": match, **({"fold": fold} if fold else {})}
+        return reported(rows, shown, "retrieval", units, settings, how.get("cluster"))
     if fold:
         raise UsageError("contexts are folded by their ids, as with match='ids'; leave fold out")
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}

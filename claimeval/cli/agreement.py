@@ -30,6 +30,7 @@ def agreement(
             show_default=False,
         ),
     ] = None,
+    cluster: o.Cluster = None,
     json: o.Json = False,
 ) -> None:
     """Hold judges and panel to human labels, with intervals that resample whole questions. Makes no call.
@@ -41,4 +42,4 @@ def agreement(
     """
     from claimeval.cli.agreement_table import measure_and_tell
 
-    measure_and_tell(run, labels, against, as_json=json)
+    measure_and_tell(run, labels, against, cluster, as_json=json)

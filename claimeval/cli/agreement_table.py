@@ -12,9 +12,10 @@ from rich.table import Table
 
 from claimeval.agreement import AgreementReport, Number, RaterReport, join, measure
 from claimeval.cli.whole_tables import print_whole
+from claimeval.clustering import clusters_named
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.importing import LABELS
-from claimeval.run import load_manifest, read_results
+from claimeval.run import cluster_field, load_manifest, read_results
 from claimeval.statistics.bootstrap import UNASKED
 from claimeval.statistics.formatting import decimal, interval
 
@@ -26,15 +27,19 @@ TABLES = 4
 """Raters whose mistaken labels are printed."""
 
 
-def measure_and_tell(run: Path, labels: Path | None, against: str | None, *, as_json: bool) -> None:
+def measure_and_tell(
+    run: Path, labels: Path | None, against: str | None, cluster: str | None = None, *, as_json: bool
+) -> None:
     """Measures and prints."""
     manifest = load_manifest(run)
     judges = tuple(judge.name for judge in manifest.judges)
-    report = measure(join(read_results(run), judges, manifest.panel, _labels(run, labels), against), manifest.panel)
+    field = cluster_field(run, cluster)
+    joined = join(read_results(run), judges, manifest.panel, _labels(run, labels), against, field)
+    report = measure(joined, manifest.panel)
     if as_json:
         print(json.dumps(report.model_dump(), indent=1, ensure_ascii=False))
     else:
-        _tell(Console(highlight=False, emoji=False), run, report, manifest.short_names)
+        _tell(Console(highlight=False, emoji=False), run, report, manifest.short_names, field)
 
 
 def _labels(run: Path, given: Path | None) -> list[HumanLabel] | None:
@@ -42,10 +47,11 @@ def _labels(run: Path, given: Path | None) -> list[HumanLabel] | None:
     return list(read_labels(path)) if given or path.exists() else None
 
 
-def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str, str]) -> None:
+def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str, str], field: str | None) -> None:
     what = "labelled items" if report.raters else "claims, no human labels"
     console.print(
-        f"\n[bold]{escape(str(run))}[/]: {report.items} {what} on {report.questions} questions", soft_wrap=True
+        f"\n[bold]{escape(str(run))}[/]: {report.items} {what} on {report.questions} {clusters_named(field)}",
+        soft_wrap=True,
     )
     if report.unmatched:
         console.print(f"[bold yellow]Caution:[/] {report.unmatched} labels fit no claim or sample of this run")

@@ -32,6 +32,7 @@ def rate_and_tell(
     out: Path | None,
     only_plan: bool,
     limit: int | None,
+    cluster: str | None,
     fields: tuple[str, ...],
     max_missing: float,
     as_json: bool,
@@ -40,7 +41,7 @@ def rate_and_tell(
     named = _named(prompts)
     if ask is not None:
         rating_plan(judges, ask, prompts=named, settings=panel)
-    place = Place(data, "answers", out=out, fields=fields, limit=limit)
+    place = Place(data, "answers", out=out, fields=fields, limit=limit, cluster=cluster)
     plan = rating_plan(judges, askable(place.samples(), ask), prompts=named, settings=panel)
     if only_plan:
         quote_and_tell(prospects(place.samples(), plan), way.cache, as_json=as_json)
@@ -48,7 +49,7 @@ def rate_and_tell(
     family = kin(place.samples(), plan)
     rows = judged_rows(place, rating_work(plan), way)
     units = dict.fromkeys(plan.metrics, "share")
-    summary = side_scores.write(place.folder, "answers", rows, units, plan.settings)
+    summary = side_scores.write(place.folder, "answers", rows, units, plan.settings, place.cluster)
     run = place.folder if (place.folder / RESULTS).exists() else None
     held = baselines(read_results(run), rows) if run else ()
     counts, judged = tallies(rows, plan), members(rows, plan)

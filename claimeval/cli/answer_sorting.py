@@ -27,20 +27,21 @@ def sort_and_tell(
     out: Path | None,
     only_plan: bool,
     limit: int | None,
+    cluster: str | None,
     fields: tuple[str, ...],
     max_missing: float,
     as_json: bool,
 ) -> None:
     """Sorts all answers; scores are written when every sample has its turn."""
     plan = answerability_plan(judges, prompt, panel)
-    place = Place(data, "answerability", out=out, fields=fields, limit=limit)
+    place = Place(data, "answerability", out=out, fields=fields, limit=limit, cluster=cluster)
     if only_plan:
         quote_and_tell(prospects(place.samples(), plan), way.cache, as_json=as_json)
         return
     family = kin(place.samples(), plan)
     rows = judged_rows(place, answerability_work(plan), way)
     units = dict.fromkeys(METRICS, "share")
-    summary = side_scores.write(place.folder, "answerability", rows, units, plan.settings)
+    summary = side_scores.write(place.folder, "answerability", rows, units, plan.settings, place.cluster)
     tell(summary, place.folder, dict(outcomes(place.samples(), rows)), as_json=as_json)
     if not as_json:
         print_family(family, plan)

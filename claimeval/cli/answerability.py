@@ -33,6 +33,7 @@ def answerability(
     way: Way,
     limit: o.Limit = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of scores was lost to failures.")
     ] = 0.01,
@@ -57,6 +58,7 @@ def answerability(
         out=out,
         only_plan=plan,
         limit=limit,
+        cluster=cluster,
         fields=tuple(field or ()),
         max_missing=max_missing,
         as_json=json,

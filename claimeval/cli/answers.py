@@ -60,6 +60,7 @@ def answers(
     way: Way,
     limit: o.Limit = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of ratings was lost to failures.")
     ] = 0.01,
@@ -88,6 +89,7 @@ def answers(
         out=out,
         only_plan=plan,
         limit=limit,
+        cluster=cluster,
         fields=tuple(field or ()),
         max_missing=max_missing,
         as_json=json,

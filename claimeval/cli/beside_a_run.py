@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import JsonValue
 from rich.console import Console
 
 from claimeval.cli.table import print_sides
+from claimeval.clustering import check_cluster
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.errors import DataError, UsageError
 from claimeval.records import Sample
-from claimeval.run import RESULTS, read_results
-from claimeval.side_scores import SideSummary
+from claimeval.run import RESULTS, load_manifest, read_results
+from claimeval.side_scores import SideRow, SideSummary, clustered
 
 
 class Place:
     """The samples of a data file or a run, and the run directory that their scores go to."""
 
-    def __init__(self, data: Path, kind: str, *, out: Path | None, fields: tuple[str, ...], limit: int | None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        kind: str,
+        *,
+        out: Path | None,
+        fields: tuple[str, ...],
+        limit: int | None,
+        cluster: str | None = None,
+    ) -> None:
         run = data if (data / RESULTS).exists() else out
         if run and limit and (run / RESULTS).exists():
             raise UsageError("--limit would leave samples of the run without scores; leave it out")
@@ -30,6 +40,12 @@ class Place:
         self._fields = parse_fields(list(fields))
         self._limit = limit
         self._run = run if run and run != data and (run / RESULTS).exists() else None
+        if cluster is None and run and (run / RESULTS).exists():
+            cluster = load_manifest(run).cluster
+        else:
+            check_cluster(cluster, self.samples())
+        self.cluster = cluster
+        """The field by which samples belong together: the given one, or that of the run; None for the question."""
 
     def samples(self) -> Iterator[Sample]:
         """The samples, read anew.
@@ -43,6 +59,10 @@ class Place:
             samples = _different(read_samples(self._data, fields=self._fields))
         chosen = itertools.islice(samples, self._limit)
         return _same_samples(chosen, self._run) if self._run else chosen
+
+    def clustered(self, rows: Iterable[SideRow]) -> Iterator[SideRow]:
+        """The rows of all samples, with what these belong to."""
+        return clustered(rows, self.samples(), self.cluster)
 
 
 def _different(samples: Iterator[Sample]) -> Iterator[Sample]:

@@ -18,6 +18,7 @@ def compare(
         Path | None,
         typer.Option("--out", "-o", help="Also write the page of both runs to this file.", show_default=False),
     ] = None,
+    cluster: o.Cluster = None,
     json: o.Json = False,
 ) -> None:
     """Compare two runs sample by sample: paired differences, intervals, tests, and the claims that flipped.
@@ -29,4 +30,4 @@ def compare(
     """
     from claimeval.cli.comparing import compare_and_tell
 
-    compare_and_tell(run_a, run_b, shown=flips, out=out, as_json=json)
+    compare_and_tell(run_a, run_b, shown=flips, out=out, cluster=cluster, as_json=json)

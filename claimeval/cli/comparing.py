@@ -16,11 +16,12 @@ from rich.table import Table
 
 from claimeval import side_scores
 from claimeval.cli.whole_tables import print_whole
+from claimeval.clustering import cluster_of, counted
 from claimeval.flips import claim_pairs, counted_differently, words
 from claimeval.report import forms
 from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared_metrics
 from claimeval.report.facts import Comparison, MetricComparison
-from claimeval.run import load_manifest
+from claimeval.run import load_manifest, read_results
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 
@@ -61,26 +62,31 @@ class _Watch:
         return Labels(only_a, only_b, mcnemar_exact(only_a, only_b))
 
 
-def side_metrics(run_a: Path, run_b: Path) -> list[MetricComparison]:
+def side_metrics(run_a: Path, run_b: Path, cluster: str | None) -> list[MetricComparison]:
     """Lexical and other scores that no judge gave, where both runs have them: the same differences and tests."""
     kinds = [kind.kind for kind in side_scores.read(run_a) if kind.kind in {k.kind for k in side_scores.read(run_b)}]
+    together = {result.sample.id: cluster_of(result.sample, cluster) for result in read_results(run_a)} if kinds else {}
     found = []
     for kind in kinds:
         ours = {row.id: row.scores for row in side_scores.rows(run_a, kind)}
-        pairs = [(ours[row.id], row.scores) for row in side_scores.rows(run_b, kind) if row.id in ours]
+        both = [row for row in side_scores.rows(run_b, kind) if row.id in ours]
+        pairs = [(ours[row.id], row.scores) for row in both]
+        clusters = [together[row.id] for row in both]
         for name in pairs[0][0] if pairs else ():
-            found.append(pair_up(name, [(a.get(name), b.get(name)) for a, b in pairs]))
+            found.append(pair_up(name, [(a.get(name), b.get(name)) for a, b in pairs], clusters))
     tested = [i for i, metric in enumerate(found) if metric.p_value is not None]
     adjusted = dict(zip(tested, holm([found[i].p_value or 0.0 for i in tested]), strict=True))
     return [metric.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, metric in enumerate(found)]
 
 
-def compare_and_tell(run_a: Path, run_b: Path, *, shown: int, out: Path | None, as_json: bool) -> None:
+def compare_and_tell(
+    run_a: Path, run_b: Path, *, shown: int, out: Path | None, cluster: str | None = None, as_json: bool
+) -> None:
     """Compares two runs and prints what differs; with `out`, writes the page of both too."""
     metrics = shared_metrics(load_manifest(run_a), load_manifest(run_b))
     watch = _Watch({metric.name: (metric.claims_of, metric.against) for metric in metrics})
-    found = compare(run_a, run_b, watch.look)
-    sides = side_metrics(run_a, run_b)
+    found = compare(run_a, run_b, watch.look, cluster=cluster)
+    sides = side_metrics(run_a, run_b, found.comparison.cluster)
     changed = list(side_scores.changed_settings(run_a, run_b))
     if out:
         forms.write(run_a, "html", out, compared=run_b)
@@ -108,6 +114,8 @@ def _tell(
     for setting in comparison.settings:
         console.print(Padding(escape(setting), (0, 0, 0, 2)))
     print_whole(console, _table(comparison.metrics))
+    for caution in comparison.abstained:
+        console.print(f"[bold yellow]Caution:[/] {escape(caution)}")
     if sides:
         print_whole(console, _table(sides))
     for setting in changed:
@@ -141,7 +149,8 @@ def _tell(
 
 
 def _aligned(comparison: Comparison) -> str:
-    parts = [f"{comparison.shared} samples in both"]
+    shared = counted(comparison.shared, comparison.clusters, comparison.cluster)
+    parts = [shared.replace("samples", "samples in both", 1)]
     if comparison.only_a or comparison.only_b:
         parts.append(f"{comparison.only_a} only in A, {comparison.only_b} only in B")
     if comparison.other_texts:

@@ -30,15 +30,17 @@ def correct(
         ),
     ] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the resampled interval of the judge's own score.")] = 0,
+    cluster: o.Cluster = None,
     json: o.Json = False,
 ) -> None:
     """Correct a score by a few human labels: the judge's number, the corrected one and the people's own, side by side.
 
     The judge is measured against people on the labelled claims, and its number on all claims is shifted by what it gets
-    wrong. What is corrected is the micro score: supported claims over judged claims, clustered by sample.
+    wrong. What is corrected is the micro score: supported claims over judged claims, and intervals take all
+    samples of a question together.
 
     Example: `claimeval annotate runs/a --sample 150`, then `claimeval correct runs/a`
     """
     from claimeval.cli.corrections import correct_and_tell
 
-    correct_and_tell(run, labels, metric, method, seed, as_json=json)
+    correct_and_tell(run, labels, metric, method, seed, cluster, as_json=json)

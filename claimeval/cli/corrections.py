@@ -19,10 +19,17 @@ from claimeval.statistics.formatting import decimal, interval
 
 
 def correct_and_tell(
-    run: Path, labels: Path | None, metric: str | None, method: Method, seed: int, *, as_json: bool
+    run: Path,
+    labels: Path | None,
+    metric: str | None,
+    method: Method,
+    seed: int,
+    cluster: str | None = None,
+    *,
+    as_json: bool,
 ) -> None:
     """Corrects one metric of a run and prints the three numbers."""
-    found = correct(run, metric, _labels(run, labels, metric), method, seed)
+    found = correct(run, metric, _labels(run, labels, metric), method, seed, cluster)
     if as_json:
         print(json.dumps(found.model_dump(), indent=1))
         return

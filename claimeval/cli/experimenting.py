@@ -17,6 +17,7 @@ from claimeval.cli.endings import ending_code
 from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.whole_tables import print_whole
+from claimeval.clustering import counted
 from claimeval.errors import UsageError
 from claimeval.execution.progress import Progress
 from claimeval.experiments import printing
@@ -25,6 +26,7 @@ from claimeval.experiments.results import ArmResult, Table, flips, tabulate
 from claimeval.experiments.running import prepare, run
 from claimeval.experiments.selection import select as choose_arm
 from claimeval.plan import choose_metrics
+from claimeval.scoring import ends_in_words
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 from claimeval.store import default_folder
 
@@ -71,7 +73,8 @@ def experiment_and_tell(
         print(json.dumps({"folder": str(folder), **table.model_dump()}, indent=1))
         return
     console = Console(highlight=False)
-    console.print(f"\n[bold]{escape(design.data.name)}[/]: {table.samples} samples, {len(table.arms)} arms")
+    samples = counted(table.samples, table.clusters, table.cluster)
+    console.print(f"\n[bold]{escape(design.data.name)}[/]: {escape(samples)}; {len(table.arms)} arms")
     for metric in table.arms[0].metrics:
         print_whole(console, _scores(table, metric))
     print_whole(console, _costs(table))
@@ -91,7 +94,7 @@ def _scores(table: Table, metric: str) -> Grid:
         grid.add_column(name, justify="right", no_wrap=True)
     for arm in table.arms:
         cell = arm.metrics[metric]
-        ours = [escape(arm.name), decimal(cell.mean), interval(cell.ci), str(cell.n)]
+        ours = [escape(arm.name), decimal(cell.mean), ends_in_words(cell, "*"), str(cell.n)]
         if arm.name == table.baseline:
             grid.add_row(*ours, "baseline", "", "")
         else:

@@ -61,6 +61,7 @@ class Settings(NamedTuple):
     batching: Batching | None = None
     limit: int | None = None
     fields: tuple[str, ...] = ()
+    cluster: str | None = None
     max_missing: float = 0.01
     offline: bool = False
     json: bool = False
@@ -112,8 +113,9 @@ def grade_and_tell(settings: Settings) -> None:
         )
     sides = None
     if place and summary.complete:
-        rows = per_sample.rows(place.samples(), outcome.qrels, outcome.holes, plan.scale)
-        sides = side_scores.write(place.folder, "relevance", rows, per_sample.units(plan.scale), summary.settings)
+        rows = place.clustered(per_sample.rows(place.samples(), outcome.qrels, outcome.holes, plan.scale))
+        units = per_sample.units(plan.scale)
+        sides = side_scores.write(place.folder, "relevance", rows, units, summary.settings, place.cluster)
     if settings.json:
         against = {name: one.model_dump(mode="json") for name, one in held.items()}
         shown = summary.model_dump(mode="json", exclude={"prompt": {"source"}})

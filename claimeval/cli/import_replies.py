@@ -29,6 +29,7 @@ def import_replies(
     tie: p.Tie = None,
     quorum: p.Quorum = None,
     families: p.Families = None,
+    cluster: o.Cluster = None,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
@@ -61,5 +62,6 @@ def import_replies(
         out,
         said=p.given(vote=vote) | p.counting(tie, quorum) | p.kinship(families=families),
         overwrite=overwrite,
+        cluster=cluster,
         as_json=json,
     )

@@ -24,11 +24,18 @@ WIDTH = 110
 
 
 def import_and_tell(
-    file: Path, mapping: Path | None, out: Path, *, said: Mapping[str, Any], overwrite: bool, as_json: bool
+    file: Path,
+    mapping: Path | None,
+    out: Path,
+    *,
+    said: Mapping[str, Any],
+    overwrite: bool,
+    cluster: str | None = None,
+    as_json: bool,
 ) -> None:
     """Imports a file and prints what came of it."""
     judged = open_file(file, read_mapping(mapping) if mapping else None)
-    found = import_judged(judged, str(file), out, said, overwrite=overwrite)
+    found = import_judged(judged, str(file), out, said, overwrite=overwrite, cluster=cluster)
     if as_json:
         readings = {judge: reading.model_dump() for judge, reading in found.readings.items()}
         content = {"run": str(out), "readings": readings, "labels": found.labels, **found.summary.model_dump()}

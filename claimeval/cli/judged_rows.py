@@ -36,7 +36,7 @@ def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:
         )
     if code := ending_code(ending):
         raise typer.Exit(code)
-    return rows
+    return list(place.clustered(rows))
 
 
 def gate(rows: list[SideRow], max_missing: float) -> None:

@@ -22,6 +22,7 @@ def lexical(
     ] = "squad",
     out: o.Out = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     limit: o.Limit = None,
     json: o.Json = False,
 ) -> None:
@@ -41,5 +42,6 @@ def lexical(
         out=out,
         fields=tuple(field or ()),
         limit=limit,
+        cluster=cluster,
         as_json=json,
     )

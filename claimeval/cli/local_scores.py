@@ -41,10 +41,11 @@ def relevance_and_tell(
     cache: Path | None,
     fields: tuple[str, ...],
     limit: int | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Scores all retrieved texts and prints what they add up to."""
-    place = Place(data, "perplexity", out=out, fields=fields, limit=limit)
+    place = Place(data, "perplexity", out=out, fields=fields, limit=limit, cluster=cluster)
     counts = {"texts": 0, "texts_cut": 0, "texts_in_windows": 0}
     with ExitStack() as stack:
         counter = _Counter(
@@ -56,7 +57,9 @@ def relevance_and_tell(
         store = stack.enter_context(Store(cache or default_folder()))
         found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)
         units = dict.fromkeys(perplexity.METRICS, "share")
-        summary = side_scores.write(place.folder, "perplexity", _rows(found, counts), units, _settings(scorer))
+        summary = side_scores.write(
+            place.folder, "perplexity", place.clustered(_rows(found, counts)), units, _settings(scorer), place.cluster
+        )
     tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
 
 
@@ -82,17 +85,23 @@ def reward_and_tell(
     cache: Path | None,
     fields: tuple[str, ...],
     limit: int | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Rates all answers and prints what they add up to."""
-    place = Place(data, "reward", out=out, fields=fields, limit=limit)
+    place = Place(data, "reward", out=out, fields=fields, limit=limit, cluster=cluster)
     counts = {"answers_cut": 0}
     with ExitStack() as stack:
         counter = _Counter(stack, scorer, sum(bool(sample.answer) for sample in place.samples()), "answers")
         store = stack.enter_context(Store(cache or default_folder()))
         found = reward.measure(place.samples(), scorer, store, on_scored=counter.add)
         summary = side_scores.write(
-            place.folder, "reward", _rewards(found, counts), {reward.METRIC: "share"}, _settings(scorer)
+            place.folder,
+            "reward",
+            place.clustered(_rewards(found, counts)),
+            {reward.METRIC: "share"},
+            _settings(scorer),
+            place.cluster,
         )
     tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
 

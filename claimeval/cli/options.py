@@ -161,6 +161,14 @@ Field = Annotated[
         show_default=False,
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Samples that agree in this field (`generator`, or one of their metadata) belong together: intervals and "
+        "tests draw them together. Unless said, those with the same question (or what the run was scored with).",
+        show_default=False,
+    ),
+]
 FailUnder = Annotated[
     list[str] | None,
     typer.Option(

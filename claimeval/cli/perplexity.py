@@ -35,6 +35,7 @@ def perplexity(
     out: o.Out = None,
     cache: o.Cache = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     limit: o.Limit = None,
     json: o.Json = False,
     self_check: Annotated[
@@ -70,5 +71,5 @@ def perplexity(
         local_scores.check_and_tell(scorer, as_json=json)
     else:
         local_scores.relevance_and_tell(
-            scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, as_json=json
+            scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json
         )

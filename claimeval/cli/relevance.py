@@ -120,6 +120,7 @@ def relevance(
         int | None, typer.Option(min=1, help="Only the first N samples or queries.", show_default=False)
     ] = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of pairs was lost to failures.")
     ] = 0.01,
@@ -163,6 +164,7 @@ def relevance(
         limits=way.limits,
         batching=way.batching,
         limit=limit,
+        cluster=cluster,
         fields=tuple(field or ()),
         max_missing=max_missing,
         offline=way.offline,

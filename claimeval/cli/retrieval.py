@@ -77,6 +77,7 @@ def retrieval(
     out: o.Out = None,
     limit: o.Limit = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     json: o.Json = False,
 ) -> None:
     """Score what each sample retrieved against its reference contexts, as context correctness.
@@ -95,7 +96,9 @@ def retrieval(
     if match != "judge":
         if judge:
             raise UsageError(f"--match {match} asks nobody; leave --judge out, or say --match judge")
-        score_and_tell(data, match, fold, measures, out=out, fields=tuple(field or ()), limit=limit, as_json=json)
+        score_and_tell(
+            data, match, fold, measures, out=out, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json
+        )
         return
     if fold:
         raise UsageError("contexts are folded by their ids, as in --match ids; leave --fold or --match judge out")
@@ -109,5 +112,6 @@ def retrieval(
         out=out,
         fields=tuple(field or ()),
         limit=limit,
+        cluster=cluster,
         as_json=json,
     )

@@ -34,14 +34,17 @@ def score_and_tell(
     out: Path | None,
     fields: tuple[str, ...],
     limit: int | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Matches by ids or texts; nobody is asked."""
     asked = retrieved.asked(measures)
-    place = Place(data, "retrieval", out=out, fields=fields, limit=limit)
+    place = Place(data, "retrieval", out=out, fields=fields, limit=limit, cluster=cluster)
     rows = retrieved.score(place.samples(), asked, match, fold=fold)
     settings = {"match": match, **({"fold": fold} if fold else {})}
-    summary = side_scores.write(place.folder, "retrieval", rows, retrieved.units(asked), settings)
+    summary = side_scores.write(
+        place.folder, "retrieval", place.clustered(rows), retrieved.units(asked), settings, place.cluster
+    )
     tell(summary, place.folder, {}, as_json=as_json)
 
 
@@ -56,12 +59,13 @@ def match_by_judges(
     out: Path | None,
     fields: tuple[str, ...],
     limit: int | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Matches by texts and, where these leave it open, by judges."""
     asked = retrieved.asked(measures)
     plan = matching.matching_plan(judged.judges, judged.prompt, per_call=judged.per_call, panel=judged.panel)
-    place = Place(data, "retrieval", out=out, fields=fields, limit=limit)
+    place = Place(data, "retrieval", out=out, fields=fields, limit=limit, cluster=cluster)
     if not any(sample.reference_contexts for sample in place.samples()):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     if only_plan:
@@ -69,6 +73,8 @@ def match_by_judges(
         quote_and_tell(prospects(items, plan), way.cache, as_json=as_json)
         return
     rows = judged_rows(place, matching.matching_work(plan, asked), way)
-    summary = side_scores.write(place.folder, "retrieval", rows, retrieved.units(asked), matching.settings(plan))
+    summary = side_scores.write(
+        place.folder, "retrieval", rows, retrieved.units(asked), matching.settings(plan), place.cluster
+    )
     tell(summary, place.folder, {"pairs_judged": matching.judged_pairs(rows)}, as_json=as_json)
     gate(rows, max_missing)

@@ -17,6 +17,7 @@ def reward(
     out: o.Out = None,
     cache: o.Cache = None,
     field: o.Field = None,
+    cluster: o.Cluster = None,
     limit: o.Limit = None,
     json: o.Json = False,
 ) -> None:
@@ -35,5 +36,5 @@ def reward(
         model, revision=revision, device=device, dtype=dtype, window=window, batch=local_scores.batch(batch_size)
     )
     local_scores.reward_and_tell(
-        scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, as_json=json
+        scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json
     )

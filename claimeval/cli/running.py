@@ -19,6 +19,7 @@ from claimeval.cli.batch_options import remind
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
+from claimeval.clustering import check_cluster
 from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
@@ -57,6 +58,7 @@ class Settings(NamedTuple):
     batching: Batching | None = None
     limit: int | None = None
     fields: tuple[str, ...] = ()
+    cluster: str | None = None
     fail_under: tuple[str, ...] = ()
     fail_over: tuple[str, ...] = ()
     max_missing: float = 0.01
@@ -88,6 +90,7 @@ def run_and_tell(settings: Settings) -> None:
     asked = choose(settings.metrics) if settings.metrics else None
     found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
+    check_cluster(settings.cluster, samples)
     for lack, names in incomplete(found, metrics.rows).items():
         say(f"{lack}: counted as missing_input in {', '.join(names)}")
     plan = make_plan(
@@ -98,6 +101,7 @@ def run_and_tell(settings: Settings) -> None:
         settings.assess_prompt,
         settings.panel,
         with_labels=settings.labels is not None,
+        cluster=settings.cluster,
     )
     gates = gates_of(settings, plan)
     check_families(plan, found.generators)

@@ -13,13 +13,15 @@ from rich.table import Table
 
 from claimeval.cli.panel_table import MEMBERS, members, print_orders, print_panel, range_of_members
 from claimeval.cli.whole_tables import print_whole
+from claimeval.clustering import counted
 from claimeval.data.judged import RECORDED
 from claimeval.derived import derived
 from claimeval.records import Part, Reason
+from claimeval.report.cautions import open_to_doubt
 from claimeval.report.facts import Trouble
 from claimeval.report.troubles import Worst
 from claimeval.run import Manifest, Summary, read_results
-from claimeval.scoring import MetricSummary
+from claimeval.scoring import MetricSummary, ends_in_words
 from claimeval.side_scores import SideSummary
 from claimeval.side_scores import read as read_sides
 from claimeval.statistics.formatting import decimal, interval
@@ -36,6 +38,8 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     for note in summary.notes:
         console.print(f"[bold yellow]Note:[/] {escape(note)}.")
     print_whole(console, _scores(summary, manifest.short_names))
+    if found := open_to_doubt(summary.metrics):
+        console.print(Padding(escape(f"* the bounds, not an interval: {found}"), (0, 0, 0, 1)))
     against = {row.name: row.against for row in manifest.metrics}
     for name, metric in summary.metrics.items():
         said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
@@ -62,9 +66,9 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     own = manifest.extractor.name == judges or manifest.extractor.provider == RECORDED
     taker = "" if own else f", claims taken by {manifest.extractor.name}"
     taker = ", each on claims of its own" if manifest.panel.own_claims else taker
-    count = (
-        f"{summary.samples} samples" if summary.complete else f"{summary.samples} of {total} samples (stopped early)"
-    )
+    count = counted(summary.samples, summary.clusters, manifest.cluster)
+    if not summary.complete:
+        count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
     return f"\n[bold]{escape(Path(manifest.data or 'samples').name)}[/]: {count}, judged by {escape(judges + taker)}"
 
 
@@ -83,7 +87,7 @@ def _scores(summary: Summary, names: dict[str, str]) -> Table:
 def _cells(metric: MetricSummary) -> tuple[str, ...]:
     return (
         decimal(metric.mean),
-        interval(metric.ci),
+        ends_in_words(metric, "*"),
         str(metric.n),
         str(sum(metric.missing.values())),
         decimal(metric.micro),
@@ -103,8 +107,18 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
         unit = "" if metric.unit == "share" else f" ({metric.unit})"
         missing = str(sum(metric.missing.values()))
         ends = (interval(metric.bounds),) if bounded else ()
-        table.add_row(escape(name + unit), decimal(metric.mean), interval(metric.ci), str(metric.n), missing, *ends)
+        cells = decimal(metric.mean), ends_in_words(metric, "*"), str(metric.n), missing
+        table.add_row(escape(name + unit), *cells, *ends)
     print_whole(console, table)
+    if any(metric.shown == "bounds" for metric in metrics.values()):
+        console.print(Padding("* the bounds, not an interval: judges abstained on more than a tenth", (0, 0, 0, 1)))
+    for said in dict.fromkeys(
+        counted(metric.n, metric.clusters, summary.cluster)
+        for summary in summaries
+        for metric in summary.metrics.values()
+        if metric.clusters < metric.n
+    ):
+        console.print(Padding(f"[dim]{escape(said)}[/]", (0, 0, 0, 1)))
     _print_missing(console, {name: metric.missing for name, metric in metrics.items()})
 
 

@@ -22,6 +22,7 @@ def track(
         ),
     ] = None,
     moved: Annotated[int, typer.Option(min=0, max=5, help="How many samples that moved most to name.")] = 3,
+    cluster: o.Cluster = None,
     json: o.Json = False,
 ) -> None:
     """Lay runs side by side in time: means, paired tests from each run to the next, and the samples that moved.
@@ -33,4 +34,4 @@ def track(
     """
     from claimeval.cli.tracks import track_and_tell
 
-    track_and_tell(runs, tuple(metrics.split(",")) if metrics else (), moved=moved, as_json=json)
+    track_and_tell(runs, tuple(metrics.split(",")) if metrics else (), moved=moved, cluster=cluster, as_json=json)

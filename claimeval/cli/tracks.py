@@ -11,13 +11,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
-from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
+from claimeval.scoring import ends_in_words
+from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 from claimeval.tracking import Change, Track, track
 
 
-def track_and_tell(runs: Sequence[Path], metrics: Sequence[str], *, moved: int, as_json: bool) -> None:
+def track_and_tell(
+    runs: Sequence[Path], metrics: Sequence[str], *, moved: int, cluster: str | None = None, as_json: bool
+) -> None:
     """Tracks the metrics and prints a table for each."""
-    found = track(runs, metrics)
+    found = track(runs, metrics, cluster=cluster)
     if as_json:
         shown = {one.metric: one.model_dump(exclude={"metric"}) for one in found.tracks}
         print(json.dumps({"metrics": shown, "settings": found.settings}, indent=1, ensure_ascii=False))
@@ -25,6 +28,8 @@ def track_and_tell(runs: Sequence[Path], metrics: Sequence[str], *, moved: int, 
     console = Console(highlight=False, emoji=False)
     for one in found.tracks:
         print_whole(console, _table(one))
+        if any(point.shown == "bounds" for point in one.points):
+            console.print(" * the bounds, not an interval: judges abstained on more than a tenth of the claims")
         for point, change in zip(one.points[1:], one.changes, strict=True):
             _say_moved(console, point.run, change, moved)
         console.print()
@@ -40,7 +45,8 @@ def _table(one: Track) -> Table:
     for name in ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down"):
         table.add_column(name, justify="right", no_wrap=True)
     for point, change in zip(one.points, (None, *one.changes), strict=True):
-        table.add_row(escape(point.run), str(point.n), decimal(point.mean), interval(point.ci), *_cells(change))
+        cells = str(point.n), decimal(point.mean), ends_in_words(point, "*")
+        table.add_row(escape(point.run), *cells, *_cells(change))
     return table
 
 

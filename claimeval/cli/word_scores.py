@@ -18,10 +18,11 @@ def score_and_tell(
     out: Path | None,
     fields: tuple[str, ...],
     limit: int | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Scores all samples and prints what they add up to."""
-    place = Place(data, "lexical", out=out, fields=fields, limit=limit)
+    place = Place(data, "lexical", out=out, fields=fields, limit=limit, cluster=cluster)
     warned = _Warner(normalisation)
     rows = (
         side_scores.SideRow(id=row.id, scores=row.scores, undefined=dict(row.undefined))
@@ -33,7 +34,9 @@ def score_and_tell(
     )
     names = list(dict.fromkeys([*(metrics or lexical.METRICS), "answer_length"]))
     units = {name: lexical.METRICS[name].unit for name in names if name in lexical.METRICS}
-    summary = side_scores.write(place.folder, "lexical", rows, units, {"normalisation": normalisation})
+    summary = side_scores.write(
+        place.folder, "lexical", place.clustered(rows), units, {"normalisation": normalisation}, place.cluster
+    )
     tell(summary, place.folder, {}, as_json=as_json)
 
 

@@ -54,6 +54,8 @@ class Design(Record):
     labels: Path | None = None
     """Human labels that the arms' agreement is measured with."""
     seed: int = 0
+    cluster: str | None = None
+    """The field by which samples belong together in intervals and tests; None for their question."""
 
     def arm(self, name: str) -> Arm:
         """The arm of that name."""
@@ -179,7 +181,7 @@ def _placed(folder: Path, arm: Arm) -> Arm:
     )
 
 
-def plan(arm: Arm, metrics: Chosen) -> Plan:
+def plan(arm: Arm, metrics: Chosen, cluster: str | None = None) -> Plan:
     """Everything that the arm asks of every sample, checked; UsageError that names the arm, before any call."""
     try:
         judges = judging.line_up(arm.judges, arm.settings)
@@ -206,6 +208,7 @@ def plan(arm: Arm, metrics: Chosen) -> Plan:
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
             panel=panel,
+            cluster=cluster,
         )
     except UsageError as error:
         raise type(error)(f"arm {arm.name!r}: {error}") from error

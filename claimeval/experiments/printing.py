@@ -8,9 +8,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from claimeval.clustering import counted
 from claimeval.experiments.results import ArmFlip, ArmResult, Cell, Table
 from claimeval.experiments.selection import Selection
 from claimeval.flips import FlipCounts
+from claimeval.scoring import ends_in_words
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 
 
@@ -47,7 +49,10 @@ def to_csv(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """One table a metric and one for what the arms cost; fits a pull request."""
     metrics = list(table.arms[0].metrics)
-    parts = [f"# Experiment over {table.samples} samples of {Path(table.data).name}", ""]
+    parts = [
+        f"# Experiment over {counted(table.samples, table.clusters, table.cluster)} of {Path(table.data).name}",
+        "",
+    ]
     for metric in metrics:
         parts += [
             f"## {metric}",
@@ -114,7 +119,7 @@ def _people_row(arm: ArmResult) -> str:
 
 def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
     cell = arm.metrics[metric]
-    cells = [_cell(arm.name), decimal(cell.mean), interval(cell.ci), str(cell.n)]
+    cells = [_cell(arm.name), decimal(cell.mean), ends_in_words(cell), str(cell.n)]
     if baseline:
         return "| " + " | ".join([*cells, "baseline", "", ""]) + " |"
     return (

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from claimeval.clustering import cluster_of
 from claimeval.execution.replies import unpack
 from claimeval.experiments.design import Arm, Design
 from claimeval.experiments.running import arm_folder
@@ -16,7 +17,8 @@ from claimeval.flips import Flip, FlipCounts, FlipTally
 from claimeval.prices import price
 from claimeval.records import Record
 from claimeval.report.comparison import flip_tally
-from claimeval.run import Manifest, load_manifest, read_results
+from claimeval.run import Manifest, load_manifest, load_summary, read_results
+from claimeval.scoring import Shown
 from claimeval.statistics import holm, mean_interval, paired_difference
 from claimeval.store import Store
 
@@ -27,6 +29,11 @@ class Cell(Record):
     mean: float | None
     ci: tuple[float, float] | None
     n: int
+    clusters: int
+    """Questions (or what `cluster` names) that the `n` samples are about."""
+    bounds: tuple[float, float] | None = None
+    shown: Shown = "ci"
+    """Which of `ci` and `bounds` tables print: the bounds where judges abstained on more than a tenth of the claims."""
     difference: float | None = None
     """Mean of the paired differences to the baseline, over samples with a value in both; None for the baseline."""
     difference_ci: tuple[float, float] | None = None
@@ -35,6 +42,11 @@ class Cell(Record):
     p_holm: float | None = None
     """The same, adjusted over the arms (Holm)."""
     pairs: int = 0
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of what is shown beside the mean."""
+        return self.bounds if self.shown == "bounds" else self.ci
 
 
 class ArmResult(Record):
@@ -81,6 +93,9 @@ class Table(Record):
     data: str
     baseline: str
     samples: int
+    clusters: int
+    """Questions that these are about, or what `cluster` names."""
+    cluster: str | None
     arms: tuple[ArmResult, ...]
     selection: Selection | None = None
     """The arm that was chosen by human labels, where that was asked for."""
@@ -94,25 +109,39 @@ def tabulate(design: Design, metrics: tuple[str, ...], folder: Path, cache: Path
     for arm in design.arms:
         mine = gathered[arm.name]
         counts = FlipCounts() if arm.name == design.baseline else _flip_counts(design, folder, arm)
-        cells = {m: _cell(mine.values[m], base.values[m], mine is base, design.seed) for m in metrics}
+        cells = {m: _cell(mine.values[m], base.values[m], base.clusters, mine is base, design.seed) for m in metrics}
+        found = load_summary(arm_folder(folder, arm)).metrics
+        cells = {
+            m: cell.model_copy(update={"bounds": found[m].bounds, "shown": found[m].shown}) for m, cell in cells.items()
+        }
         row = mine.row(arm, str(arm_folder(folder, arm)), cells, counts, new.get(arm.name, 0))
         rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
-    samples = len(next(iter(base.values.values())))
+    samples = len(base.clusters)
     adjusted = _adjusted(rows, metrics, design.baseline)
-    return Table(data=str(design.data), baseline=design.baseline, samples=samples, arms=adjusted)
+    return Table(
+        data=str(design.data),
+        baseline=design.baseline,
+        samples=samples,
+        clusters=len(set(base.clusters)),
+        cluster=design.cluster,
+        arms=adjusted,
+    )
 
 
-def _cell(mine: list[float | None], base: list[float | None], is_baseline: bool, seed: int) -> Cell:
-    known = [value for value in mine if value is not None]
-    mean = mean_interval(known, seed=seed)
+def _cell(
+    mine: list[float | None], base: list[float | None], clusters: array[int], is_baseline: bool, seed: int
+) -> Cell:
+    known = [(value, cluster) for value, cluster in zip(mine, clusters, strict=True) if value is not None]
+    mean = mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known], seed=seed)
     ci = None if mean.low is None or mean.high is None else (mean.low, mean.high)
     if is_baseline:
-        return Cell(mean=mean.value, ci=ci, n=len(known))
-    paired = paired_difference(mine, base, seed=seed)
+        return Cell(mean=mean.value, ci=ci, n=len(known), clusters=mean.clusters)
+    paired = paired_difference(mine, base, clusters=clusters, seed=seed)
     return Cell(
         mean=mean.value,
         ci=ci,
         n=len(known),
+        clusters=mean.clusters,
         difference=paired.difference,
         difference_ci=None if paired.low is None or paired.high is None else (paired.low, paired.high),
         p_value=paired.p_value,
@@ -134,6 +163,7 @@ class _Gathered(NamedTuple):
     """What one pass over an arm's results gives."""
 
     values: dict[str, list[float | None]]
+    clusters: array[int]
     claims: int
     verdicts: int
     unassessed: int
@@ -170,9 +200,12 @@ def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
     tokens: dict[str, list[int]] = {}
     seen: set[str] = set()
     latencies: array[float] = array("d")
-    judged = {metric.name for metric in load_manifest(run).metrics}
+    manifest = load_manifest(run)
+    clusters = array("q")
+    judged = {metric.name for metric in manifest.metrics}
     with Store(cache) as store:
         for result in read_results(run):
+            clusters.append(cluster_of(result.sample, manifest.cluster))
             for score in result.scores:
                 values[score.metric].append(score.value)
                 claims += score.total if score.metric in judged else 0
@@ -191,8 +224,10 @@ def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
                 if (value := store.get(call.key)) and (latency := unpack(value)[0].latency) is not None:
                     latencies.append(latency)
     total = sum(spent[0] for spent in tokens.values()), sum(spent[1] for spent in tokens.values())
-    cost = _cost(load_manifest(run), tokens)
-    return _Gathered(values, claims, verdicts, unassessed, replies, unreadable, len(seen), total, cost, latencies)
+    cost = _cost(manifest, tokens)
+    return _Gathered(
+        values, clusters, claims, verdicts, unassessed, replies, unreadable, len(seen), total, cost, latencies
+    )
 
 
 def _cost(manifest: Manifest, tokens: Mapping[str, list[int]]) -> float | None:

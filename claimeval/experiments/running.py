@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.backends import check_key
+from claimeval.clustering import check_cluster
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.derived import Chosen, choose
@@ -58,6 +59,7 @@ def prepare(design: Design, choose_metrics: Callable[[Chosen | None, Survey], Ch
     samples = itertools.islice(read_samples(design.data, fields=design.fields), design.limit)
     found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
+    check_cluster(design.cluster, read_samples(design.data, fields=design.fields))
     metrics = metrics._replace(derived=metrics.derived or ())
     slugs = [slug(arm.name) for arm in design.arms]
     if len(set(slugs)) < len(slugs):
@@ -68,7 +70,7 @@ def prepare(design: Design, choose_metrics: Callable[[Chosen | None, Survey], Ch
 
 def _plans(design: Design, metrics: Chosen) -> tuple[Plan, ...]:
     """What every arm asks. Arms that name no extractor have the baseline's, so that they judge the same claims."""
-    plans = [plan(arm, metrics) for arm in design.arms]
+    plans = [plan(arm, metrics, design.cluster) for arm in design.arms]
     shared = plans[design.arms.index(design.arm(design.baseline))].extractor
 
     def with_extractor(own: Plan) -> Plan:

@@ -22,7 +22,11 @@ class MemberTally:
         self._repeats: dict[str, list[array[float]]] = {judge: [] for judge in judges}
 
     def add(
-        self, score: Score, assessments: Sequence[Assessment], claims: Mapping[str, Claim] = MappingProxyType({})
+        self,
+        score: Score,
+        assessments: Sequence[Assessment],
+        cluster: int,
+        claims: Mapping[str, Claim] = MappingProxyType({}),
     ) -> dict[str, float | None]:
         """One sample: the panel's score and its assessments of the metric's claims; gives each judge's own value.
 
@@ -56,7 +60,7 @@ class MemberTally:
             mine = best(found) if found and score.alternative else found.get(0) or _score(score, _Counts())
             if mine:
                 counts = own[judge].get(mine.alternative or 0, _Counts())
-                tally.add(mine, counts.reasons.elements(), 0)
+                tally.add(mine, counts.reasons.elements(), 0, cluster)
             values[judge] = mine.value if mine else None
         if self._panel.replicates > 1:
             self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.claim_id))])

@@ -43,7 +43,7 @@ class OrderEffects(Record):
     rate: float | None
     """Mean over the samples of the share of flipped claims; None without claims."""
     ci: tuple[float, float] | None
-    """95 % interval of it, samples being the resampled unit."""
+    """95 % interval of it; whole questions are resampled, or what `--cluster` names."""
     places: tuple[Place, ...]
     """By rank of the document that judges name most for a claim they find supported; claims that nobody names one for
     are left out."""
@@ -54,13 +54,13 @@ class OrderTally:
 
     def __init__(self, orders: int) -> None:
         self._orders = orders
-        self._shares = array("d")
+        self._shares, self._clusters = array("d"), array("q")
         self._claims = self._flipped = self._lost = self._gained = 0
         self._places: dict[int, Counter[str]] = {}
         """By rank what `Place` counts."""
 
-    def add(self, result: SampleResult) -> None:
-        """Counts one sample in."""
+    def add(self, result: SampleResult, cluster: int) -> None:
+        """Counts one sample in, with what it belongs to."""
         original = {(a.claim_id, a.evidence): a for a in result.assessments}
         columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
         for cell in result.cells:
@@ -74,6 +74,7 @@ class OrderTally:
         ]
         if found:
             self._shares.append(sum(found) / len(found))
+            self._clusters.append(cluster)
 
     def _claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
         """Counts the labels of one claim under all orders; whether they differ."""
@@ -100,7 +101,7 @@ class OrderTally:
 
     def summary(self) -> OrderEffects:
         """What the samples so far show."""
-        rate = mean_interval(self._shares)
+        rate = mean_interval(self._shares, clusters=self._clusters)
         return OrderEffects(
             orders=self._orders,
             claims=self._claims,

@@ -23,8 +23,8 @@ class Preferences:
         self._generators: dict[str, list[str]] = {}
         self._questions: dict[str, array[int]] = {}
 
-    def add(self, sample: Sample, metric: str, values: Mapping[str, float | None]) -> None:
-        """One sample's value of a metric by each judge; samples that name no generator do not count."""
+    def add(self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int) -> None:
+        """One sample's value of a metric by each judge, and its question; one without a generator does not count."""
         if sample.generator is None:
             return
         columns = self._values.setdefault(metric, {family: array("d") for family in self._family.values()})
@@ -32,7 +32,7 @@ class Preferences:
             given = [v for judge, v in values.items() if self._family[judge] == family and v is not None]
             column.append(sum(given) / len(given) if given else math.nan)
         self._generators.setdefault(metric, []).append(self._families.of(sample.generator) or sample.generator)
-        self._questions.setdefault(metric, array("q")).append(hash(sample.question))
+        self._questions.setdefault(metric, array("q")).append(cluster)
 
     def estimates(self) -> Iterator[Preference]:
         """Per metric and family of judges that also generated; nothing below two families on either side."""

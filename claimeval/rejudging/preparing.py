@@ -9,6 +9,7 @@ from claimeval import judges as judging
 from claimeval import lineups, panel
 from claimeval.api import NO_SETTINGS
 from claimeval.calls import Judge
+from claimeval.clustering import check_cluster
 from claimeval.data.judged import RECORDED
 from claimeval.data.survey import Survey, survey
 from claimeval.derived import Chosen, choose, derived, settle
@@ -44,6 +45,8 @@ class Wanted(NamedTuple):
     with_labels: bool = False
     """Human labels are at hand, from which weights can be learned."""
     offline: bool = False
+    cluster: str | None = None
+    """The field by which samples belong together in intervals."""
 
 
 class Results:
@@ -111,8 +114,10 @@ def prepare(source: Source, wanted: Wanted) -> Prepared:
         families=Families(settings.families),
         on_record=on_record,
         extracts=extractor is not None,
+        cluster=wanted.cluster or (source.manifest.cluster if source.manifest else None),
     )
     check_families(plan, found.generators if found else ())
+    check_cluster(wanted.cluster, (result.sample for result in source.results()))
     return Prepared(
         plan=plan,
         manifest=_record(source, plan, known),

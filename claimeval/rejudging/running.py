@@ -31,6 +31,7 @@ async def arejudge(
     vote: str | None = None,
     tie: str | None = None,
     panel: PanelSettings = NO_SETTINGS,
+    cluster: str | None = None,
     concurrency: int | None = None,
     timeout: float = 300.0,
     max_calls: int | None = None,
@@ -46,7 +47,7 @@ async def arejudge(
     stay beside the new ones. Claims are taken from the run unless another `extractor` or `extract_prompt` is named;
     verdicts too, where judge and prompt are the same. With nothing but `vote`, `tie`, `panel` or fewer `metrics` the
     votes are counted anew without a call. `summary.calls` says how many questions were asked and how many were answered
-    by the run. The rest is as for `score`.
+    by the run. `cluster` is the run's own unless said. The rest is as for `score`.
     """
     source = of_report(run) if isinstance(run, Report) else open_source(Path(run))
     said = {**settings_given(panel), **given(vote=vote, tie=tie)}
@@ -61,6 +62,7 @@ async def arejudge(
             assess_prompt=assess_prompt,
             panel=said,
             offline=offline,
+            cluster=cluster,
         ),
     )
     plan, record = prepared.plan, prepared.manifest

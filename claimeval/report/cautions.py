@@ -24,6 +24,7 @@ def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...
         *(Caution(kind="note", text=f"{note[0].upper()}{note[1:]}.") for note in summary.notes),
         *_same_family(summary, shorter),
         *_lost(summary.metrics),
+        *_abstained(summary.metrics),
         *_ungrounded(summary.metrics),
         *_ties(summary.metrics),
     )
@@ -62,6 +63,17 @@ def _lost(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
     found = [f"{name} {percent(m.failure_rate)}{_between(m)}" for name, m in metrics.items() if m.failure_rate > LOST]
     if found:
         yield Caution(kind="missing", text=f"Samples or claims were lost to failures: {', '.join(found)}.")
+
+
+def _abstained(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    if found := open_to_doubt(metrics):
+        yield Caution(kind="abstained", text=f"The bounds stand in the place of an interval: {found}.")
+
+
+def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
+    """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
+    found = [f"{m.abstained} of {m.claims} in {name}" for name, m in metrics.items() if m.shown == "bounds"]
+    return f"judges abstained on claims ({', '.join(found)}), and a mean is over the others" if found else ""
 
 
 def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:

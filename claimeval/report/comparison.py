@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from claimeval.clustering import cluster_of
 from claimeval.errors import UsageError
 from claimeval.flips import Flip, FlipTally
 from claimeval.metrics import ClaimMetric
 from claimeval.records import SampleResult
+from claimeval.report.cautions import open_to_doubt
 from claimeval.report.facts import Comparison, Facts, Interval, MetricComparison
 from claimeval.report.gathering import Gathering, data_name
-from claimeval.run import RESULTS, Manifest, from_line, load_manifest, read_results
+from claimeval.run import RESULTS, Manifest, cluster_field, from_line, load_manifest, read_results
 from claimeval.statistics import holm, paired_difference
 
 SHOWN = 20
@@ -63,13 +66,17 @@ class Compared(NamedTuple):
     comparison: Comparison
 
 
-def compare(a: Path, b: Path, each: Callable[[Pair, int], None] | None = None) -> Compared:
+def compare(
+    a: Path, b: Path, each: Callable[[Pair, int], None] | None = None, *, cluster: str | None = None
+) -> Compared:
     """Compares two run directories; `each` gets every shared sample and how many of its claims flipped.
+
+    Intervals and tests draw samples together that agree in the field `cluster`, by default what the first run's do.
 
     DataError where one holds no finished run, UsageError where they share no metric or no sample.
     """
     other, manifest = Other(b), load_manifest(a)
-    gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest)
+    gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest, cluster_field(a, cluster))
 
     def counted() -> Iterator[SampleResult]:
         for result in read_results(a):
@@ -87,18 +94,19 @@ def compare(a: Path, b: Path, each: Callable[[Pair, int], None] | None = None) -
 class Comparing:
     """Takes the shared samples of two runs one by one."""
 
-    def __init__(self, a: Manifest, b: Manifest) -> None:
-        self._a, self._b = a, b
+    def __init__(self, a: Manifest, b: Manifest, cluster: str | None) -> None:
+        self._a, self._b, self._cluster = a, b, cluster
+        self._clusters = array("q")
         self.metrics = shared_metrics(a, b)
         names = (*(metric.name for metric in self.metrics), *(name for name in a.derived if name in b.derived))
         self._values: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in names}
-        self._shared = self._other_texts = self._other_claims = 0
+        self._other_texts = self._other_claims = 0
         self._tally = flip_tally(a, b)
         self._flips: list[Flip] = []
 
     def add(self, pair: Pair) -> int:
         """Counts one sample in and says how many of its claims flipped."""
-        self._shared += 1
+        self._clusters.append(cluster_of(pair.a.sample, self._cluster))
         for name, values in self._values.items():
             values.append((pair.a.score(name).value, pair.b.score(name).value))
         self._other_texts += _texts(pair.a) != _texts(pair.b)
@@ -109,24 +117,34 @@ class Comparing:
 
     def comparison(self, a: Facts, b: Facts) -> Comparison:
         """What the pairs come to. UsageError where the runs share no sample."""
-        if not self._shared:
+        shared = len(self._clusters)
+        if not shared:
             raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
-        metrics = [pair_up(name, values) for name, values in self._values.items()]
+        metrics = [pair_up(name, values, self._clusters) for name, values in self._values.items()]
         tested = [i for i, metric in enumerate(metrics) if metric.p_value is not None]
         adjusted = dict(zip(tested, holm([metrics[i].p_value or 0.0 for i in tested]), strict=True))
         return Comparison(
             a=a.name,
             b=b.name,
-            shared=self._shared,
-            only_a=a.summary.samples - self._shared,
-            only_b=b.summary.samples - self._shared,
+            shared=shared,
+            clusters=len(set(self._clusters)),
+            cluster=self._cluster,
+            only_a=a.summary.samples - shared,
+            only_b=b.summary.samples - shared,
             other_texts=self._other_texts,
             other_claims=self._other_claims,
             settings=tuple(changed_settings(self._a, self._b)),
+            abstained=tuple(self._abstained(a, b)),
             metrics=tuple(m.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, m in enumerate(metrics)),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
         )
+
+    def _abstained(self, a: Facts, b: Facts) -> Iterator[str]:
+        for name, facts in (("A", a), ("B", b)):
+            shared = {metric: found for metric, found in facts.summary.metrics.items() if metric in self._values}
+            if said := open_to_doubt(shared):
+                yield f"In {name}, {said}: the difference says little."
 
 
 def shared_metrics(a: Manifest, b: Manifest) -> tuple[ClaimMetric, ...]:
@@ -144,13 +162,14 @@ def flip_tally(a: Manifest, b: Manifest) -> FlipTally:
     return FlipTally({(metric.claims_of, metric.against) for metric in shared_metrics(a, b)}, graded=graded)
 
 
-def pair_up(name: str, values: list[tuple[float | None, float | None]]) -> MetricComparison:
-    """One metric from its values in both runs, sample by sample."""
+def pair_up(name: str, values: list[tuple[float | None, float | None]], clusters: Sequence[int]) -> MetricComparison:
+    """One metric from its values in both runs, sample by sample, and what each sample belongs to."""
     both = [(x, y) for x, y in values if x is not None and y is not None]
-    paired = paired_difference([y for _, y in values], [x for x, _ in values])
+    paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
     return MetricComparison(
         metric=name,
         n=len(both),
+        clusters=paired.clusters,
         a=sum(x for x, _ in both) / len(both) if both else None,
         b=sum(y for _, y in both) / len(both) if both else None,
         difference=Interval(value=paired.difference, low=paired.low, high=paired.high),

@@ -126,6 +126,8 @@ class MetricComparison(Record):
 
     metric: str
     n: int
+    clusters: int
+    """Questions (or what `--cluster` names) that these samples are about; the test flips whole ones."""
     a: float | None
     """Mean of these samples in run a."""
     b: float | None
@@ -147,6 +149,10 @@ class Comparison(Record):
     a: str
     b: str
     shared: int
+    clusters: int
+    """Questions that the shared samples are about, or what `--cluster` names."""
+    cluster: str | None
+    """The field by which samples belong together in intervals and tests; None for their question."""
     only_a: int
     only_b: int
     other_texts: int
@@ -155,6 +161,8 @@ class Comparison(Record):
     """Shared samples whose claims differ; labels are compared claim by claim only where they are the same."""
     settings: tuple[str, ...]
     """What the runs were asked differently, in words."""
+    abstained: tuple[str, ...]
+    """Of which run and metric many claims are open, so that means and difference are over what judges were sure of."""
     metrics: tuple[MetricComparison, ...]
     compared: int
     """Claims that both runs have and assessed against the same evidence; the four counts are those of `flips.py`."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from claimeval.clustering import counted
 from claimeval.flips import words
 from claimeval.panel.orders import OrderEffects
 from claimeval.prompting import PromptRecord
 from claimeval.records import Reason
 from claimeval.report.facts import Comparison, Facts, MetricComparison
 from claimeval.report.visible import visible
-from claimeval.scoring import MetricSummary
+from claimeval.scoring import MetricSummary, ends_in_words
 from claimeval.side_scores import SideMetric
 from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
 
@@ -60,8 +61,9 @@ def compared(comparison: Comparison, facts: Facts) -> str:
     only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
     return _page(
         f"### claimeval: a = {code(comparison.a)}, b = {code(comparison.b)}",
-        f"{comparison.shared} shared samples{''.join(f', {text}' for text in only)}; differences are b - a.",
+        f"{_shared(comparison)}{''.join(f', {text}' for text in only)}; differences are b - a.",
         _list((code(text, 1000) for text in comparison.settings), "Asked differently:"),
+        _list(comparison.abstained, "Before you believe these differences:"),
         _table(
             ("metric", "a", "b", "b - a", "95 % interval", "p (Holm)", "higher, lower in b", "n"),
             (_difference(metric) for metric in comparison.metrics),
@@ -79,6 +81,10 @@ def compared(comparison: Comparison, facts: Facts) -> str:
     )
 
 
+def _shared(comparison: Comparison) -> str:
+    return counted(comparison.shared, comparison.clusters, comparison.cluster).replace("samples", "shared samples", 1)
+
+
 def code(text: str, width: int | None = None) -> str:
     """The text as a code span that also holds inside a table."""
     line = visible(text, width).replace("|", "\\|")
@@ -92,7 +98,10 @@ def _page(*parts: str) -> str:
 
 
 def _samples(facts: Facts) -> str:
-    return f"{facts.summary.samples} samples" + ("" if facts.summary.complete else " (stopped early)")
+    summary = facts.summary
+    return counted(summary.samples, summary.clusters, facts.manifest.cluster) + (
+        "" if summary.complete else " (stopped early)"
+    )
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -109,7 +118,7 @@ def _row(name: str, found: MetricSummary) -> Sequence[str]:
     return (
         code(name),
         decimal(found.mean),
-        interval(found.ci),
+        ends_in_words(found),
         str(found.n),
         _reasons(found.missing),
         _counted(found),
@@ -132,7 +141,7 @@ def _side(kind: str, name: str, found: SideMetric) -> Sequence[str]:
         code(name) + unit,
         kind,
         decimal(found.mean),
-        interval(found.ci),
+        ends_in_words(found),
         str(found.n),
         missing,
         interval(found.bounds),

@@ -20,7 +20,8 @@ from claimeval.report.requests import Literals, Packed, Rebuilder, pack
 from claimeval.report.rows import row
 from claimeval.report.visible import visible
 from claimeval.run import load_manifest, to_line
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.scoring import ends_in_words
+from claimeval.statistics.formatting import decimal
 
 
 def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
@@ -117,7 +118,7 @@ def _table(facts: Facts) -> str:
     """The means as a plain table, for a browser that runs no script."""
     rows = "".join(
         f"<tr><th>{html.escape(visible(name))}</th><td>{decimal(metric.mean)}</td>"
-        f"<td>{interval(metric.ci)}</td><td>{metric.n}</td></tr>"
+        f"<td>{ends_in_words(metric)}</td><td>{metric.n}</td></tr>"
         for name, metric in facts.summary.metrics.items()
     )
     return f"<table><tr><th>metric</th><th>mean</th><th>95 % interval</th><th>samples</th></tr>{rows}</table>"

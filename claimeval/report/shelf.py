@@ -60,5 +60,5 @@ def listed(name: str, path: Path) -> Listed:
         judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
         complete=summary.complete,
-        metrics={metric: (found.mean, found.ci) for metric, found in summary.metrics.items()},
+        metrics={metric: (found.mean, found.ends) for metric, found in summary.metrics.items()},
     )

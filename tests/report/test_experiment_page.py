@@ -28,7 +28,7 @@ PEOPLE = WithPeople(
 
 
 def arm(name: str, mean: float, **fields: object) -> ArmResult:
-    cell = Cell(mean=mean, ci=(mean - 0.1, mean + 0.1), n=40)
+    cell = Cell(mean=mean, ci=(mean - 0.1, mean + 0.1), n=40, clusters=40)
     if fields:
         cell = cell.model_copy(update=fields)
     return ArmResult(
@@ -61,6 +61,8 @@ def folder(tmp_path: Path) -> Path:
         data="/home/someone/towers.jsonl",
         baseline="plain",
         samples=40,
+        clusters=40,
+        cluster=None,
         arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
         selection=held_out,
     )

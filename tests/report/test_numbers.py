@@ -90,7 +90,7 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
     base = ArmResult(
         name="plain",
         run="plain",
-        metrics={"faithfulness": Cell(mean=0.5625, ci=(0.545, 0.875), n=16)},
+        metrics={"faithfulness": Cell(mean=0.5625, ci=(0.545, 0.875), n=16, clusters=16)},
         claims=16,
         unassessed_rate=0.125,
         parse_failure_rate=0.0625,
@@ -104,9 +104,13 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
         cost=0.0,
         median_latency=0.125,
     )
-    cell = Cell(mean=1.0, ci=None, n=16, difference=0.4375, difference_ci=(-0.125, 0.875), p_value=0.0, p_holm=0.0)
+    cell = Cell(
+        mean=1.0, ci=None, n=16, clusters=16, difference=0.4375, difference_ci=(-0.125, 0.875), p_value=0.0, p_holm=0.0
+    )
     arm = base.model_copy(update={"name": "kind", "metrics": {"faithfulness": cell}})
-    printing.write(tmp_path, Table(data="d.jsonl", baseline="plain", samples=16, arms=(base, arm)), [])
+    printing.write(
+        tmp_path, Table(data="d.jsonl", baseline="plain", samples=16, clusters=16, cluster=None, arms=(base, arm)), []
+    )
     markdown = (tmp_path / "experiment.md").read_text()
     forms.write(tmp_path, "html", tmp_path / "experiment.html")
     browser.open(tmp_path / "experiment.html")

@@ -20,7 +20,7 @@ function drawComparison(main) {
           " and ",
           el("span", { class: "run-letter" }, "b"),
           data(comparison.b),
-          `: ${plural(comparison.shared, "shared sample")}`,
+          `: ${plural(comparison.shared, "shared sample")}${clustersInWords(comparison.shared, comparison.clusters, comparison.cluster)}`,
           comparison.only_a ? `, ${comparison.only_a} only in a` : null,
           comparison.only_b ? `, ${comparison.only_b} only in b` : null,
           ". Differences are b − a.",
@@ -49,7 +49,7 @@ function drawComparison(main) {
   );
 }
 
-function comparisonCautions({ other_texts, other_claims, shared }) {
+function comparisonCautions({ other_texts, other_claims, shared, abstained }) {
   const found = [];
   if (other_texts)
     found.push({
@@ -59,7 +59,7 @@ function comparisonCautions({ other_texts, other_claims, shared }) {
     found.push({
       text: `${other_claims} of ${shared} shared samples were taken apart into other claims; labels are compared only for claims that both runs have word for word.`,
     });
-  return found;
+  return [...abstained.map((text) => ({ text })), ...found];
 }
 
 function differenceTable(metrics, reach) {

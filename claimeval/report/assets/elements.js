@@ -25,6 +25,22 @@ function plural(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
 
+// Of how many questions samples are, where these are fewer; intervals and tests draw whole ones.
+function clustersInWords(samples, clusters, field) {
+  if (clusters >= samples) return "";
+  return `, ${!field || field === "question" ? plural(clusters, "question") : `${plural(clusters, "cluster")} by ${field}`}`;
+}
+
+// What stands beside a mean: its interval, or the bounds where judges abstained on many claims.
+function endsInWords({ shown, ci, bounds }) {
+  if (shown === "bounds") return ` between ${range(bounds)} (bounds), as judges abstained on many claims`;
+  return ci ? ` 95 % interval ${range(ci)}` : " no interval";
+}
+
+function shownEnds({ shown, ci, bounds }) {
+  return shown === "bounds" ? `${range(bounds)} (bounds)` : range(ci);
+}
+
 // Numbers read as in the terminal and in Markdown (claimeval/statistics/formatting.py): toFixed rounds halves away from
 // zero, on the exact value. Nothing is shown as -0.
 function number(value, digits = 3) {

@@ -16,7 +16,7 @@ function drawExperiment() {
           el(
             "p",
             null,
-            `${plural(table.arms.length, "way")} to judge the same ${plural(table.samples, "sample")}. Differences are paired, arm minus baseline; the baseline is `,
+            `${plural(table.arms.length, "way")} to judge the same ${plural(table.samples, "sample")}${clustersInWords(table.samples, table.clusters, table.cluster)}. Differences are paired, arm minus baseline; the baseline is `,
             data(table.baseline),
             ".",
           ),
@@ -51,8 +51,8 @@ function metricSection(metric, i) {
       "tr",
       null,
       el("th", { scope: "row" }, data(name)),
-      el("td", null, intervalPlot({ mean: cell.mean, ci: cell.ci, bounds: null }, name)),
-      el("td", { class: "num strong" }, number(cell.mean), el("span", { class: "quiet small below" }, range(cell.ci))),
+      el("td", null, intervalPlot({ ...cell, bounds: cell.shown === "bounds" ? cell.bounds : null }, name)),
+      el("td", { class: "num strong" }, number(cell.mean), el("span", { class: "quiet small below" }, shownEnds(cell))),
       el("td", { class: "num" }, String(cell.n)),
       name === baseline
         ? el("td", { colspan: 3, class: "quiet" }, "baseline")

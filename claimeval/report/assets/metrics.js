@@ -28,7 +28,7 @@ function metricCard({ metric, labels, distribution }, facts, run) {
       "p",
       { class: "headline" },
       el("span", { class: "mean-value" }, number(summary.mean)),
-      el("span", { class: "quiet" }, summary.ci ? ` 95 % interval ${range(summary.ci)}` : " no interval"),
+      el("span", { class: "quiet" }, endsInWords(summary)),
     ),
     el("div", null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
     el(

@@ -34,7 +34,7 @@ function overviewHeading(facts, run) {
     el(
       "p",
       null,
-      `${plural(facts.summary.samples, "sample")}, judged by `,
+      `${plural(facts.summary.samples, "sample")}${clustersInWords(facts.summary.samples, facts.summary.clusters, manifest.cluster)}, judged by `,
       judges,
       ". Answers were taken apart into claims by ",
       name(manifest.extractor),
@@ -239,7 +239,7 @@ function scoreTable(id, title, second, rows) {
       ),
       el("td", null, data(words)),
       el("td", { class: "num" }, number(metric.mean)),
-      el("td", { class: "num" }, range(metric.ci)),
+      el("td", { class: "num" }, shownEnds(metric)),
       el("td", { class: "num" }, String(metric.n)),
       el("td", { class: "num" }, range(metric.bounds)),
       el(

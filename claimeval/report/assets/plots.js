@@ -1,7 +1,8 @@
 // Plots as SVG. Each says in words what it shows.
 
 // A mean with its interval and bounds on the way from 0 to 1.
-function intervalPlot({ mean, ci, bounds }, name) {
+function intervalPlot({ mean, ci: found, bounds, shown }, name) {
+  const ci = shown === "bounds" ? null : found;
   const [width, left, scale] = [300, 8, 284];
   const x = (value) => left + scale * value;
   const said =
