@@ -7,7 +7,7 @@ import pytest
 from claimeval import panel
 from claimeval.metrics import metric
 from claimeval.records import Assessment, Claim, Evidence, Extraction, Reason, Score, Verdict
-from claimeval.scoring import Tally, score
+from claimeval.scoring import Tally, ends_in_words, score
 
 METRIC = metric("faithfulness")
 
@@ -108,3 +108,30 @@ def test_abstentions_are_no_failures() -> None:
     tally.add(Score(metric="m", total=2, undefined_because="unsure"), ["unsure", "unsure"], ungrounded=1, cluster=0)
     found = tally.summary()
     assert (found.failure_rate, found.ungrounded) == (0.0, 1)
+
+
+def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Tally:
+    """Samples of one claim each."""
+    tally = Tally()
+    for i in range(judged):
+        value = float(i < supported)
+        tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
+    reasons: list[Reason] = [*["unsure"] * unsure, *["provider_error"] * failed]
+    for i, reason in enumerate(reasons):
+        tally.add(Score(metric="m", total=1, undefined_because=reason), [reason], 0, cluster=judged + i)
+    return tally
+
+
+def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_is_open() -> None:
+    """2 of 9 right and 2 unsure: between 2/11 and 4/11, whatever the interval of 2 of 9 is."""
+    found = of_claims(2, 9, 2).summary()
+    assert (found.shown, found.abstained) == ("bounds", 2)
+    assert found.ends == found.bounds == pytest.approx((2 / 11, 4 / 11))
+    assert found.ci is not None
+    assert ends_in_words(found, "*") == "0.18 to 0.36*"
+
+
+def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
+    assert of_claims(2, 9, 1).summary().shown == "ci"
+    failed = of_claims(2, 9, 0, failed=5).summary()
+    assert (failed.shown, failed.ends) == ("ci", failed.ci)
