@@ -111,9 +111,11 @@ def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
     by_hand = paired_difference(other, VALUES, clusters=QUESTIONS)
     (metric,) = found.metrics
     assert (found.shared, found.clusters, metric.clusters) == (14, 7, 7)
-    assert (metric.p_value, metric.difference.low) == (pytest.approx(0.25), by_hand.low)
+    assert metric.p_value == pytest.approx(0.25)
+    assert metric.difference.low == by_hand.low
     (change,) = track([a, b]).tracks[0].changes
-    assert (change.clusters, change.p_value, change.low) == (7, pytest.approx(0.25), by_hand.low)
+    assert change.p_value == pytest.approx(0.25)
+    assert (change.clusters, change.low) == (7, by_hand.low)
     shops = compare(a, b, cluster="shop").comparison
     assert (shops.clusters, shops.cluster) == (2, "shop")
 

@@ -116,7 +116,7 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Tall
     for i in range(judged):
         value = float(i < supported)
         tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
-    reasons: list[Reason] = [*["unsure"] * unsure, *["provider_error"] * failed]
+    reasons: list[Reason] = ["unsure" if i < unsure else "provider_error" for i in range(unsure + failed)]
     for i, reason in enumerate(reasons):
         tally.add(Score(metric="m", total=1, undefined_because=reason), [reason], 0, cluster=judged + i)
     return tally
