@@ -2,22 +2,28 @@
 
 The unit is the claim and the cluster the question with all its samples; what is corrected is the micro score
 (supported / judged claims).
-Claims that `annotating` drew keep their probabilities; other labels are taken for a random sample of the claims.
+Claims that `annotating` drew keep their probabilities; other labels are taken for a random sample of the claims. If all
+labels are about whole samples, the unit is the sample, and what is corrected is the share of samples whose judged
+claims are all supported. What the labels of one item come to is said in `agreement/joining.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from claimeval.agreement.joining import claims_meant
+from claimeval.agreement.joining import LabelCounts, added, claims_meant, people, rolled_up
 from claimeval.annotating import Drawn, drawn, metric_of
 from claimeval.clustering import cluster_of
-from claimeval.data.labels import HumanLabel
+from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.errors import UsageError
 from claimeval.metrics import ClaimMetric
-from claimeval.records import Record, SampleResult
+from claimeval.panel import Panel
+from claimeval.panel.ballots import Choice
+from claimeval.records import Assessment, Record, SampleResult
 from claimeval.run import cluster_field, read_results
 from claimeval.statistics import Correction, Estimate, active_estimate, prediction_powered, rogan_gladen
 
@@ -38,11 +44,14 @@ class Corrected(Record):
 
     metric: str
     method: str
-    claims: int
-    """Claims that the judges gave a label."""
+    unit: Literal["claim", "sample"]
+    """What is corrected: the share of claims that are supported, or of samples of which every claim is."""
+    items: int
+    """Claims that the judges gave a label, or samples with such a claim."""
     labelled: int
     unmatched: int
     """Labels that fit no judged claim of the metric."""
+    labels: LabelCounts
     judge: Number
     """By the judges alone; the interval knows nothing of their errors."""
     corrected: Number
@@ -54,13 +63,34 @@ class Corrected(Record):
     """How many more labels would halve the corrected interval."""
 
 
-class _Items(NamedTuple):
-    judge: list[bool]
-    human: list[bool | None]
-    clusters: list[int]
-    labels: list[str]
-    probabilities: list[float]
+_BySample = Mapping[str, Sequence[HumanLabel]]
+
+
+@dataclass
+class _Items:
+    """What is corrected, claims or samples, a column each."""
+
     unmatched: int
+    judge: list[bool] = field(default_factory=list)
+    human: list[bool | None] = field(default_factory=list)
+    clusters: list[int] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
+    counts: LabelCounts = field(default_factory=LabelCounts)
+
+    def add(self, cluster: int, label: str, given: Iterable[HumanLabel], probability: float) -> None:
+        """One item: the panel's label, the labels that people gave it and the probability with which it was drawn."""
+        said = people(given, _support, Panel())
+        self.counts = added(self.counts, said.counts)
+        self.judge.append(label == "supported")
+        self.human.append(None if said.majority is None else said.majority == "supported")
+        self.clusters.append(cluster)
+        self.labels.append(label)
+        self.probabilities.append(probability)
+
+
+def _support(label: HumanLabel) -> Choice:
+    return "supported" if label.label == "supported" else "not_found"
 
 
 def correct(
@@ -74,17 +104,30 @@ def correct(
     """
     row = metric_of(run, metric)
     draw = drawn(run, row.name)
-    chosen = method if method != "auto" else _fitting(draw)
-    items = _items(run, row, labels, draw, cluster_field(run, cluster))
+    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    for label in labels:
+        by_sample[label.sample].append(label)
+    by = cluster_field(run, cluster)
+    of_samples = bool(by_sample) and all(label.of_sample for given in by_sample.values() for label in given)
+    if of_samples:
+        items, draw = _samples(run, row, by_sample, by), None
+    else:
+        items = _claims(run, row, by_sample, draw, by)
+    counts = items.counts
+    if isinstance(labels, LabelFile):
+        counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     if not any(label is not None for label in items.human):
-        raise UsageError(f"none of the labels is about a judged claim of {row.name} ({items.unmatched} labels read)")
-    found = _correction(items, chosen, draw, seed)
+        what = counts.words() or f"{items.unmatched} labels read"
+        raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
+    found = _correction(items, _fitting(draw) if method == "auto" else method, draw, seed)
     return Corrected(
         metric=row.name,
         method=found.method,
-        claims=len(items.judge),
+        unit="sample" if of_samples else "claim",
+        items=len(items.judge),
         labelled=found.labelled,
         unmatched=items.unmatched,
+        labels=counts,
         judge=_number(found.judge),
         corrected=_number(found.corrected),
         human=_number(found.human),
@@ -111,48 +154,53 @@ def _correction(items: _Items, method: Method, draw: Drawn | None, seed: int) ->
     return prediction_powered(judge, human, strata=strata, clusters=items.clusters, seed=seed)
 
 
-def _items(
-    run: Path, metric: ClaimMetric, labels: Iterable[HumanLabel], draw: Drawn | None, cluster: str | None
-) -> _Items:
-    by_sample: dict[str, list[HumanLabel]] = {}
-    for label in labels:
-        by_sample.setdefault(label.sample, []).append(label)
+def _claims(run: Path, metric: ClaimMetric, by_sample: _BySample, draw: Drawn | None, by: str | None) -> _Items:
+    """The judged claims of the metric."""
     known = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
     labelled = sum((label.sample, label.claim_id) in known for given in by_sample.values() for label in given)
     done = labelled / len(known) if labelled else 1.0
-    items = _Items([], [], [], [], [], 0)
-    unmatched = sum(map(len, by_sample.values()))
+    items = _Items(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
-        given, used = _given(result, metric, by_sample.get(result.sample.id, ()))
-        unmatched -= used
-        of = result.counted(metric.name, metric.claims_of)
-        for assessment in result.assessments:
-            if (
-                assessment.claim_id in of
-                and assessment.evidence.part == metric.against
-                and assessment.label != "unassessed"
-            ):
-                items.judge.append(assessment.label == "supported")
-                items.human.append(given.get(assessment.claim_id))
-                items.clusters.append(cluster_of(result.sample, cluster))
-                items.labels.append(assessment.label)
-                items.probabilities.append(done * known.get((result.sample.id, assessment.claim_id), 1.0))
-    return items._replace(unmatched=unmatched)
+        judged = {a.claim_id: a for a in _judged(result, metric)}
+        about: dict[str, list[HumanLabel]] = {}
+        for label in by_sample.get(result.sample.id, ()):
+            meant = [] if label.of_sample or not _fits(label, metric) else list(claims_meant(result, label))
+            items.unmatched -= bool(judged.keys() & meant)
+            for claim_id in meant:
+                about.setdefault(claim_id, []).append(label)
+        for claim_id, assessment in judged.items():
+            probability = done * known.get((result.sample.id, claim_id), 1.0)
+            items.add(cluster_of(result.sample, by), assessment.label, about.get(claim_id, ()), probability)
+    return items
 
 
-def _given(result: SampleResult, metric: ClaimMetric, labels: Iterable[HumanLabel]) -> tuple[dict[str, bool], int]:
-    """Whether people call a claim supported, by claim id (the majority; None where divided), and labels used."""
-    judged = {a.claim_id for a in result.assessments if a.evidence.part == metric.against and a.label != "unassessed"}
-    said: dict[str, list[bool]] = {}
-    used = 0
-    for label in labels:
-        if label.label is None or (label.evidence and label.evidence.part != metric.against):
-            continue
-        about = [claim_id for claim_id in claims_meant(result, label) if claim_id in judged]
-        used += bool(about)
-        for claim_id in about:
-            said.setdefault(claim_id, []).append(label.label == "supported")
-    return {claim_id: 2 * sum(v) > len(v) for claim_id, v in said.items() if 2 * sum(v) != len(v)}, used
+def _samples(run: Path, metric: ClaimMetric, by_sample: _BySample, by: str | None) -> _Items:
+    """The samples with a judged claim; the judges support a sample if they support all its judged claims."""
+    if metric.claims_of != "answer":
+        raise UsageError(
+            f"labels of whole samples are about the answer, and {metric.name} is over claims of the {metric.claims_of};"
+            " give labels of claims (`claim_id` or `text`)"
+        )
+    items = _Items(unmatched=sum(map(len, by_sample.values())))
+    for result in read_results(run):
+        if label := rolled_up([a.label for a in _judged(result, metric) if a.label != "unassessed"]):
+            given = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
+            items.unmatched -= len(given)
+            items.add(cluster_of(result.sample, by), label, given, 1.0)
+    return items
+
+
+def _judged(result: SampleResult, metric: ClaimMetric) -> list[Assessment]:
+    of = result.counted(metric.name, metric.claims_of)
+    return [
+        assessment
+        for assessment in result.assessments
+        if assessment.claim_id in of and assessment.evidence.part == metric.against and assessment.label != "unassessed"
+    ]
+
+
+def _fits(label: HumanLabel, metric: ClaimMetric) -> bool:
+    return label.label is not None and (label.evidence is None or label.evidence.part == metric.against)
 
 
 def _number(estimate: Estimate) -> Number:

@@ -65,6 +65,8 @@ class Imported(NamedTuple):
     """Per judge; empty for result files, whose verdicts need no reading."""
     labels: int
     """Human labels that were in the file."""
+    repeated: int = 0
+    """Rows that repeat a claim text of their sample and were taken for repeats of the judge."""
 
 
 def open_file(path: Path, mapping: FieldMap | None = None) -> Judged:
@@ -127,7 +129,7 @@ def import_judged(
     if judged.kind in READERS:
         _keep_scores(judged, folder, cluster)
     found = {name: reading.record() for name, reading in readings.items() if judged.kind not in READERS}
-    return Imported(summary, record, found, labels)
+    return Imported(summary, record, found, labels, judged.repeated)
 
 
 def _panel(judged: Judged, said: Mapping[str, Any]) -> Panel:

@@ -9,8 +9,9 @@ about the whole sample: it is held against `supported` where all claims of the a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from claimeval.clustering import cluster_of
 from claimeval.data.labels import HumanLabel
@@ -18,12 +19,74 @@ from claimeval.errors import UsageError
 from claimeval.grounding import verbatim
 from claimeval.lexical.citations import without
 from claimeval.panel import Panel
-from claimeval.panel.ballots import Ballot, Choice, cast
-from claimeval.records import Assessment, Evidence, Label, Part, Sample, SampleResult
+from claimeval.panel.ballots import Ballot, Choice, cast, leading, representative
+from claimeval.records import Assessment, Evidence, Label, Part, Record, Sample, SampleResult
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"
 """The annotator of labels that name none."""
+
+
+class LabelCounts(Record):
+    """What became of labels that do not simply count."""
+
+    blank: int = 0
+    """Rows of the file without a label; left out."""
+    undecided: int = 0
+    """Rows in which the person could not say; left out."""
+    conflicting: int = 0
+    """Times that one annotator gave one claim (or sample) different labels; the annotator has none there."""
+    differing: int = 0
+    """Claims (or samples) on which annotators differ; the majority counts, as in a panel."""
+    divided: int = 0
+    """Those of these without a majority; left out."""
+
+    def words(self) -> str:
+        """What there is to say, in a sentence; empty if every label counts."""
+        left_out = [
+            f"{self.blank} rows without a label" if self.blank else "",
+            f"{self.undecided} undecided" if self.undecided else "",
+            f"{self.conflicting} that the same annotator labelled in two ways" if self.conflicting else "",
+            f"{self.divided} on which annotators are evenly divided" if self.divided else "",
+        ]
+        parts = [", ".join(filter(None, left_out))]
+        parts[0] = f"left out: {parts[0]}" if parts[0] else ""
+        if settled := self.differing - self.divided:
+            parts.append(f"annotators differ on {settled} more, where the majority counts")
+        return "; ".join(filter(None, parts))
+
+
+class People(NamedTuple):
+    """What people say of one item."""
+
+    choices: dict[str, Choice | None]
+    """By annotator; None for one who gave different labels."""
+    majority: Choice | None
+    """The label of most; None without one. Labels that count the same are first taken together, as in a panel."""
+    counts: LabelCounts
+
+
+def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], Choice | None], panel: Panel) -> People:
+    """The labels of one item taken together; a label that an annotator repeats counts once."""
+    said: defaultdict[str, set[Choice]] = defaultdict(set)
+    for label in labels:
+        if (given := choice(label)) is not None:
+            said[label.annotator or ONE].add(given)
+    choices = {name: next(iter(given)) if len(given) == 1 else None for name, given in said.items()}
+    clear = [given for given in choices.values() if given is not None]
+    majority = _majority(clear, panel)
+    counts = LabelCounts(
+        conflicting=len(choices) - len(clear),
+        differing=len(set(clear)) > 1,
+        divided=bool(clear) and majority is None,
+    )
+    return People(choices, majority, counts)
+
+
+def _majority(choices: Sequence[Choice], panel: Panel) -> Choice | None:
+    winners = leading(Counter(choices), panel) if choices else ()
+    one_value = len(winners) == 1 if panel.grades else len({panel.supports(winner) for winner in winners}) == 1
+    return representative(winners, panel) if one_value else None
 
 
 @dataclass
@@ -33,7 +96,7 @@ class Joined:
     clusters: list[int] = field(default_factory=list)
     """What each item belongs to, as `clustering.cluster_of` says: its question, or what `cluster` names."""
     human: list[Choice | None] = field(default_factory=list)
-    """The label that most annotators gave; None without one, or where they are evenly divided."""
+    """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
     raters: dict[str, list[Choice | None]] = field(default_factory=dict)
     """Judges, and the panel where there are several."""
     probabilities: dict[str, list[float | None]] = field(default_factory=dict)
@@ -41,6 +104,7 @@ class Joined:
     annotators: dict[str, list[Choice | None]] = field(default_factory=dict)
     unmatched: int = 0
     """Labels that fit no claim or sample of the run."""
+    labels: LabelCounts = field(default_factory=LabelCounts)
 
 
 def join(
@@ -64,7 +128,7 @@ def join(
     for result in results:
         if labels is None:
             for assessment in (a for a in result.assessments if not a.unasked):
-                joining.add(result.sample, {}, cast(assessment.verdicts, panel), assessment)
+                joining.add(result.sample, None, cast(assessment.verdicts, panel), assessment)
         elif mine := by_sample.pop(result.sample.id, None):
             joining.add_labelled(result, mine, against)
     joining.joined.unmatched += sum(map(len, by_sample.values()))
@@ -82,9 +146,10 @@ class _Joining:
         """The items of one sample that its labels are about."""
         part = {claim.id: claim.of for claim in result.claims}
         found: dict[tuple[str, Evidence], list[HumanLabel]] = {}
+        whole: dict[Part | None, list[HumanLabel]] = {}
         for label in labels:
-            if label.claim_id is None and label.text is None:
-                self._add_sample(result, label, against)
+            if label.of_sample:
+                whole.setdefault(label.evidence.part if label.evidence else against, []).append(label)
                 continue
             claims = set(claims_meant(result, label))
             about = [
@@ -101,12 +166,18 @@ class _Joining:
                 found.setdefault((assessment.claim_id, assessment.evidence), []).append(label)
         assessments = {(a.claim_id, a.evidence): a for a in result.assessments}
         for key, given in found.items():
-            people = {label.annotator or ONE: self._choice(label) for label in given}
-            self.add(result.sample, people, cast(assessments[key].verdicts, self._panel), assessments[key])
+            self.add(
+                result.sample,
+                people(given, self._choice, self._panel),
+                cast(assessments[key].verdicts, self._panel),
+                assessments[key],
+            )
 
-    def _add_sample(self, result: SampleResult, label: HumanLabel, against: Part | None) -> None:
+        for which, given in whole.items():
+            self._add_sample(result, given, which)
+
+    def _add_sample(self, result: SampleResult, given: Sequence[HumanLabel], about: Part | None) -> None:
         part = {claim.id: claim.of for claim in result.claims}
-        about = label.evidence.part if label.evidence else against
         mine = [
             a
             for a in result.assessments
@@ -115,22 +186,20 @@ class _Joining:
         if len({a.evidence for a in mine}) > 1:
             raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
         if not mine:
-            self.joined.unmatched += 1
+            self.joined.unmatched += len(given)
             return
         columns: defaultdict[str, list[Choice | None]] = defaultdict(list)
         for assessment in mine:
             for ballot in cast(assessment.verdicts, self._panel):
                 columns[ballot.judge].append(ballot.choice)
-        ballots = [Ballot(judge, _rolled_up(said), _share(said), None) for judge, said in columns.items()]
+        ballots = [Ballot(judge, rolled_up(said), _share(said), None) for judge, said in columns.items()]
         labels = [None if a.label == "unassessed" else a.label for a in mine]
         whole = mine[0].model_copy(
-            update={"label": _rolled_up(labels) or "unassessed", "probability": _share(labels), "grade": None}
+            update={"label": rolled_up(labels) or "unassessed", "probability": _share(labels), "grade": None}
         )
-        self.add(result.sample, {label.annotator or ONE: self._choice(label)}, ballots, whole)
+        self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
 
-    def add(
-        self, sample: Sample, people: Mapping[str, Choice | None], ballots: Sequence[Ballot], panels: Assessment
-    ) -> None:
+    def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
         """One item."""
         joined = self.joined
         given = {ballot.judge: ballot for ballot in ballots}
@@ -142,11 +211,14 @@ class _Joining:
             labelled = panels.label if panels.label != "unassessed" else None
             joined.raters[PANEL].append(panels.grade if self._panel.grades else labelled)
             joined.probabilities[PANEL].append(panels.probability)
-        for name in people:
+        choices = said.choices if said else {}
+        for name in choices:
             joined.annotators.setdefault(name, [None] * len(joined.clusters))
         for name, column in joined.annotators.items():
-            column.append(people.get(name))
-        joined.human.append(_most([choice for choice in people.values() if choice is not None]))
+            column.append(choices.get(name))
+        joined.human.append(said.majority if said else None)
+        if said:
+            joined.labels = added(joined.labels, said.counts)
         joined.clusters.append(cluster_of(sample, self._cluster))
 
     def _choice(self, label: HumanLabel) -> Choice | None:
@@ -156,6 +228,11 @@ class _Joining:
         if label.label == "contradicted" and "contradicted" not in self._panel.labels:
             return "not_found"
         return label.label
+
+
+def added(first: LabelCounts, second: LabelCounts) -> LabelCounts:
+    """The sums of the counts."""
+    return LabelCounts(**{name: n + getattr(second, name) for name, n in first})
 
 
 def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
@@ -186,14 +263,7 @@ def _folded(text: str) -> str:
     return " ".join(without(text).casefold().split()).rstrip(" .")
 
 
-def _most(choices: Sequence[Choice]) -> Choice | None:
-    counts = Counter(choices).most_common(2)
-    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-        return None
-    return counts[0][0]
-
-
-def _rolled_up(choices: Sequence[Choice | None]) -> Label | None:
+def rolled_up(choices: Sequence[Choice | None]) -> Label | None:
     """One label for all claims of a text."""
     said = [choice for choice in choices if isinstance(choice, str)]
     if not said:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claimeval.agreement.joining import HUMAN, PANEL, Joined
+from claimeval.agreement.joining import HUMAN, PANEL, Joined, LabelCounts
 from claimeval.panel import Panel
 from claimeval.panel.ballots import Choice
 from claimeval.panel.settings import UNFAVOURABLE_FIRST
@@ -78,6 +78,7 @@ class AgreementReport(Record):
     questions: int
     unmatched: int
     """Human labels that fit nothing in the run."""
+    labels: LabelCounts
     raters: tuple[RaterReport, ...]
     pairs: tuple[PairReport, ...]
     """Judges, panel and people, any two; and any two annotators."""
@@ -102,6 +103,7 @@ def measure(joined: Joined, panel: Panel) -> AgreementReport:
         asked_later=() if panel.own_claims else tuple(n for n in everyone if n not in names),
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
+        labels=joined.labels,
         raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),
         pairs=tuple(_pairs(joined, with_people=with_people)),
         alpha=_number(

@@ -13,7 +13,8 @@ from rich.table import Table
 from claimeval.agreement import AgreementReport, Number, RaterReport, join, measure
 from claimeval.cli.whole_tables import print_whole
 from claimeval.clustering import clusters_named
-from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.labels import LabelFile, read_labels
+from claimeval.errors import UsageError
 from claimeval.importing import LABELS
 from claimeval.run import cluster_field, load_manifest, read_results
 from claimeval.statistics.bootstrap import UNASKED
@@ -33,18 +34,25 @@ def measure_and_tell(
     """Measures and prints."""
     manifest = load_manifest(run)
     judges = tuple(judge.name for judge in manifest.judges)
+    given = _labels(run, labels)
     field = cluster_field(run, cluster)
-    joined = join(read_results(run), judges, manifest.panel, _labels(run, labels), against, field)
+    joined = join(read_results(run), judges, manifest.panel, given, against, field)
     report = measure(joined, manifest.panel)
+    if given:
+        counts = report.labels.model_copy(update={"blank": given.blank, "undecided": given.undecided})
+        report = report.model_copy(update={"labels": counts})
+        if not report.raters:
+            stray = f"; {report.unmatched} fit no claim or sample" if report.unmatched else ""
+            raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")
     if as_json:
         print(json.dumps(report.model_dump(), indent=1, ensure_ascii=False))
     else:
         _tell(Console(highlight=False, emoji=False), run, report, manifest.short_names, field)
 
 
-def _labels(run: Path, given: Path | None) -> list[HumanLabel] | None:
+def _labels(run: Path, given: Path | None) -> LabelFile | None:
     path = given or run / LABELS
-    return list(read_labels(path)) if given or path.exists() else None
+    return read_labels(path) if given or path.exists() else None
 
 
 def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str, str], field: str | None) -> None:
@@ -55,6 +63,8 @@ def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str,
     )
     if report.unmatched:
         console.print(f"[bold yellow]Caution:[/] {report.unmatched} labels fit no claim or sample of this run")
+    if words := report.labels.words():
+        console.print(f"Labels {escape(words)}", soft_wrap=True)
     if report.raters:
         print_whole(console, _numbers(report.raters, names))
     for rater in report.raters[:TABLES]:

@@ -15,7 +15,8 @@ def correct(
     labels: Annotated[
         Path | None,
         typer.Option(
-            help="Human labels (.csv, .jsonl, ...); those given with `claimeval annotate` unless said.",
+            help="Human labels of claims or of whole samples (.csv, .jsonl, ...). Default: those given with `claimeval "
+            "annotate`, else those that the run was imported with.",
             show_default=False,
         ),
     ] = None,

@@ -15,6 +15,7 @@ from claimeval.cli.whole_tables import print_whole
 from claimeval.correcting import Corrected, Method, Number, correct
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.errors import UsageError
+from claimeval.importing import LABELS
 from claimeval.statistics.formatting import decimal, interval
 
 
@@ -34,8 +35,11 @@ def correct_and_tell(
         print(json.dumps(found.model_dump(), indent=1))
         return
     console = Console(highlight=False, emoji=False)
+    what = "micro" if found.unit == "claim" else "share of samples with every claim supported"
+    of = "judged claims" if found.unit == "claim" else "samples with a judged claim"
     console.print(
-        f"\n[bold]{escape(found.metric)}[/], micro: {found.claims} judged claims, {found.labelled} of them labelled"
+        f"\n[bold]{escape(found.metric)}[/], {what}: {found.items} {of}, {found.labelled} of them labelled",
+        soft_wrap=True,
     )
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("by", no_wrap=True)
@@ -55,10 +59,12 @@ def correct_and_tell(
 def _labels(run: Path, labels: Path | None, metric: str | None) -> Iterable[HumanLabel]:
     if labels:
         return read_labels(labels)
-    given = Labels(run, metric_of(run, metric).name)
-    if not given.given:
-        raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
-    return given.given
+    given = Labels(run, metric_of(run, metric).name).given
+    if given:
+        return given
+    if (run / LABELS).exists():
+        return read_labels(run / LABELS)
+    raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
 
 
 def _cells(number: Number) -> list[str]:
@@ -74,6 +80,8 @@ def _remarks(found: Corrected) -> list[str]:
         remarks.append(f"the judges count {decimal(found.judge_weight, 2)} (0 not at all, 1 fully)")
     if found.labels_to_halve is not None:
         remarks.append(f"{found.labels_to_halve} more labels would halve the corrected interval")
+    if words := found.labels.words():
+        remarks.append(f"labels {words}")
     if found.unmatched:
         remarks.append(f"{found.unmatched} labels are about no judged claim of {found.metric}")
     return remarks

@@ -38,7 +38,8 @@ def import_and_tell(
     found = import_judged(judged, str(file), out, said, overwrite=overwrite, cluster=cluster)
     if as_json:
         readings = {judge: reading.model_dump() for judge, reading in found.readings.items()}
-        content = {"run": str(out), "readings": readings, "labels": found.labels, **found.summary.model_dump()}
+        content = {"run": str(out), "readings": readings, "labels": found.labels}
+        content |= {"repeated_claims": found.repeated, **found.summary.model_dump()}
         print(json.dumps(content, indent=1, ensure_ascii=False))
         return
     print_run(out, found.manifest, found.summary, found.summary.samples)
@@ -46,6 +47,12 @@ def import_and_tell(
     if found.readings:
         print_whole(console, _readings(found.readings))
         _print_unread(console, out)
+    if found.repeated:
+        console.print(
+            f"[bold yellow]Note:[/] {found.repeated} rows repeat a claim text of their sample and were taken for "
+            "repeats of the judge. If they are claims of their own, map `claim_id` to a field that tells them apart.",
+            soft_wrap=True,
+        )
     if found.labels:
         console.print(f"{found.labels} human labels: `claimeval agreement {escape(str(out))}` holds the judges to them")
 

@@ -43,6 +43,8 @@ class Judged(NamedTuple):
     """Metrics that can be read off the verdicts."""
     per_document: bool = False
     """Whether the judges were shown each context alone."""
+    repeated: int = 0
+    """Rows that repeat a claim text of their sample for the same judge, where no field tells claims apart."""
 
     @property
     def asked(self) -> dict[str, Any]:

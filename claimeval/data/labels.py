@@ -27,6 +27,7 @@ NAMES = {
 }
 """The names that the fields of a row go by."""
 
+_EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
 _PLAIN: dict[int, Label] = {1: "supported", 0: "not_found"}
 
@@ -45,15 +46,43 @@ class HumanLabel(Record):
     grade: int | None = None
     annotator: str | None = None
 
+    @property
+    def of_sample(self) -> bool:
+        """Whether it is about the whole sample, not a claim."""
+        return self.claim_id is None and self.text is None
 
-def read_labels(path: Path) -> Iterator[HumanLabel]:
-    """The labels of a file (.jsonl, .json, .csv, .parquet) in order; empty and undecided ones are left out.
 
-    DataError, with file and line, for a row without a sample and for a label that is no known word.
+class LabelFile:
+    """The labels of a file (.jsonl, .json, .csv, .parquet) in order. Blank and undecided ones are left out and counted.
+
+    DataError, with file and line, for a row without a sample and for a label that is no known word; and, at the end,
+    for a file without any label.
     """
-    for row in read_rows(path):
-        if found := label(row):
-            yield found
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.blank = 0
+        """Rows without a label, as far as the file was read."""
+        self.undecided = 0
+
+    def __iter__(self) -> Iterator[HumanLabel]:
+        self.blank = self.undecided = given = 0
+        for row in read_rows(self._path):
+            if found := label(row):
+                given += 1
+                yield found
+            elif all(_empty(_named(row, NAMES[field])) for field in ("said", "grade")):
+                self.blank += 1
+            else:
+                self.undecided += 1
+        if not given:
+            counts = f"{self.blank} rows are blank, {self.undecided} undecided"
+            raise DataError(f"{self._path} has no label: {counts}; fill the column `label` ({', '.join(_EXAMPLES)})")
+
+
+def read_labels(path: Path) -> LabelFile:
+    """The labels of a file."""
+    return LabelFile(path)
 
 
 def label(row: Row) -> HumanLabel | None:

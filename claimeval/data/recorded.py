@@ -45,7 +45,9 @@ class Recorded:
     def judged(self) -> Judged:
         """The judges and how often each is on record for one claim, found in a first pass; then the samples."""
         judges: dict[str, int] = {}
+        repeated = 0
         for _, rows in self._grouped():
+            repeated += self._repeated(rows)
             for replies in self._by_claim(rows).values():
                 times: dict[str, int] = {}
                 for reply in replies:
@@ -62,6 +64,7 @@ class Recorded:
             samples=self._samples,
             grades=self._fields.grades,
             replicates=max(judges.values()),
+            repeated=repeated,
         )
 
     def _grouped(self) -> Iterator[tuple[str, list[Row]]]:
@@ -89,6 +92,19 @@ class Recorded:
         if self._fields.claim_id:
             return str(at(row, self._fields.claim_id))
         return numbers.setdefault(str(at(row, self._fields.claim)), f"{self._fields.of}-{len(numbers) + 1}")
+
+    def _repeated(self, rows: Sequence[Row]) -> int:
+        """The rows with a judge's reply to a claim text that the judge replied to before; 0 if claims have ids."""
+        if self._fields.claim_id:
+            return 0
+        heard: dict[str, set[str]] = {}
+        count = 0
+        for row in rows:
+            judges = {reply.judge for reply in self._replies(row)}
+            earlier = heard.setdefault(str(at(row, self._fields.claim)), set())
+            count += bool(judges & earlier)
+            earlier |= judges
+        return count
 
     def _replies(self, row: Row) -> Iterator[_Reply]:
         fields = self._fields

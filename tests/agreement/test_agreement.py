@@ -115,6 +115,40 @@ def test_several_annotators_are_taken_together_and_kept_apart() -> None:
     }
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_annotator_who_contradicts_himself_on_a_claim_has_no_label_there(order: int) -> None:
+    labels = [label("supported", claim_id="answer-1"), label("not_found", claim_id="answer-1")][::order]
+    joined = join([ONE], JUDGES, Panel(), [*labels, label("supported", claim_id="answer-2")])
+    assert joined.human == [None, "supported"]
+    assert joined.labels.conflicting == 1
+    assert joined.labels.words() == "left out: 1 that the same annotator labelled in two ways"
+
+
+def test_annotators_who_differ_are_counted_and_vote_on_support_first() -> None:
+    said = {
+        "answer-1": ["supported", "supported", "supported", "not_found", "not_found", "contradicted", "contradicted"],
+        "answer-2": ["supported", "not_found"],
+        "answer-3": ["supported", "supported", "supported"],
+    }
+    labels = [
+        label(word, claim_id=claim, annotator=f"person {i}")
+        for claim, words in said.items()
+        for i, word in enumerate(words)
+    ]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert joined.human == ["not_found", None, "supported"]  # four of seven do not support the first
+    assert (joined.labels.differing, joined.labels.divided) == (2, 1)
+    assert joined.labels.words() == (
+        "left out: 1 on which annotators are evenly divided; annotators differ on 1 more, where the majority counts"
+    )
+
+
+def test_labels_of_one_sample_by_two_people_are_one_item() -> None:
+    labels = [label("not_found", annotator="ann"), label("not_found", annotator="ben")]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert (joined.human, joined.raters["a"]) == (["not_found"], ["contradicted"])
+
+
 def test_a_label_of_a_whole_sample_is_held_against_all_its_claims() -> None:
     joined = join(
         [ONE, result({"contexts": ["++", "++", "+0"]}, name="s2")],

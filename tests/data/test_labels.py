@@ -44,10 +44,18 @@ def test_a_label_and_its_grade_may_stand_side_by_side(tmp_path: Path) -> None:
     assert (found.label, found.grade) == ("not_found", 0)
 
 
-def test_empty_and_undecided_labels_are_left_out(tmp_path: Path) -> None:
-    assert (
-        labels(tmp_path, '{"id": "a", "label": ""}\n{"id": "a", "label": null}\n{"id": "a", "label": "unsure"}\n') == []
-    )
+def test_blank_and_undecided_labels_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id,claim_id,label\na,answer-1,\na,answer-2,  \na,answer-3,unsure\na,answer-4,yes\n")
+    read = read_labels(path)
+    assert [found.claim_id for found in read] == ["answer-4"]
+    assert (read.blank, read.undecided) == (2, 1)
+
+
+@pytest.mark.parametrize(("rows", "said"), [("", "0 rows are blank"), ("a,\nb,\n", "2 rows are blank, 0 undecided")])
+def test_a_file_without_a_label_is_refused(tmp_path: Path, rows: str, said: str) -> None:
+    with pytest.raises(DataError, match=f"has no label: {said}"):
+        labels(tmp_path, "id,label\n" + rows, "labels.csv")
 
 
 def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:

@@ -197,3 +197,23 @@ def test_a_mapping_is_a_yaml_file(tmp_path: Path) -> None:
         read_mapping(path)
     with pytest.raises(UsageError, match="cannot read"):
         read_mapping(tmp_path / "none.yaml")
+
+
+def test_rows_that_repeat_a_claim_text_are_counted_unless_claims_have_ids(tmp_path: Path) -> None:
+    """Two judges, a row each: the second judge's row is no repeat; of the five rows only the last is one."""
+    rows = [
+        {"id": "q", "claim": claim, "answer": "a", "judge": judge, "reply": "Yes", "n": n}
+        for n, (claim, judge) in enumerate(
+            [("It is old.", "a"), ("It is old.", "b"), ("It is red.", "a"), ("It is red.", "b"), ("It is old.", "a")]
+        )
+    ]
+    mapping: dict[str, Any] = {
+        "id": "id",
+        "claim": "claim",
+        "answer": "answer",
+        "question": "answer",
+        "against": "contexts",
+    }
+    mapping |= {"judge": "judge", "reply": "reply", "forms": ["word"]}
+    assert judged(tmp_path, rows, mapping).repeated == 1
+    assert judged(tmp_path, rows, {**mapping, "claim_id": "n"}).repeated == 0
