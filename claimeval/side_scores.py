@@ -15,8 +15,9 @@ from pathlib import Path
 from pydantic import Field, JsonValue, ValidationError
 
 from claimeval.clustering import cluster_of, own_cluster
-from claimeval.errors import DataError
+from claimeval.errors import DataError, UsageError
 from claimeval.records import Record, Sample
+from claimeval.run import RESULTS, cluster_field
 from claimeval.scoring import Shown, abstentions, shown
 from claimeval.statistics import mean_interval
 
@@ -167,6 +168,33 @@ def read(folder: Path) -> Iterator[SideSummary]:
             yield SideSummary.model_validate_json(path.read_bytes())
         except ValidationError as error:
             raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
+
+
+def stand_alone(folder: Path) -> bool:
+    """Whether a folder holds such scores without a run of claims, as a command wrote them that scored a data file."""
+    return not (folder / RESULTS).exists() and any((folder / FOLDER).glob("*.json"))
+
+
+def clustering(folder: Path, given: str | None) -> str | None:
+    """By which field the samples of a folder belong together: the given one, or its own; None for the question.
+
+    UsageError where scores without samples were made by another field than the given one.
+    """
+    if not stand_alone(folder):
+        return cluster_field(folder, given)
+    own = {side.cluster for side in read(folder)}
+    if given is not None and own != {given}:
+        raise UsageError(
+            f"{folder} holds scores without their samples, so they cannot be drawn by {given!r}; give --cluster to the "
+            "command that makes the scores"
+        )
+    return own.pop() if len(own) == 1 else None
+
+
+def shared(a: Path, b: Path) -> dict[str, list[str]]:
+    """The metrics that two folders have, by kind: the same name from another kind of scores is another metric."""
+    theirs = {side.kind: side.metrics for side in read(b)}
+    return {side.kind: [name for name in side.metrics if name in theirs.get(side.kind, ())] for side in read(a)}
 
 
 def changed_settings(a: Path, b: Path) -> Iterator[str]:

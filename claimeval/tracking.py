@@ -13,7 +13,7 @@ from claimeval.clustering import cluster_of
 from claimeval.errors import DataError, UsageError, unknown
 from claimeval.records import Record
 from claimeval.report.comparison import changed_settings
-from claimeval.run import Manifest, cluster_field, load_manifest, load_summary, read_results
+from claimeval.run import Manifest, load_manifest, load_summary, read_results
 from claimeval.scoring import MetricSummary, Shown
 from claimeval.side_scores import SideMetric
 from claimeval.statistics import holm, paired_difference
@@ -83,6 +83,9 @@ class Track(Record):
     """One metric over all runs; `changes[i]` leads from `points[i]` to `points[i + 1]`."""
 
     metric: str
+    """Its name; with its source behind it, as in `f1 (lexical)`, if another source has a metric of that name."""
+    source: str
+    """`claims` for what judges said of claims, else the kind of the scores: `lexical`, `retrieval`, ..."""
     points: tuple[Point, ...]
     changes: tuple[Change, ...]
 
@@ -94,12 +97,24 @@ class Tracked(NamedTuple):
     settings: tuple[tuple[str, ...], ...]
 
 
+class _Key(NamedTuple):
+    """A metric: the same name from another source is another one."""
+
+    source: str
+    name: str
+
+
+CLAIMS = "claims"
+"""The source of metrics of claims."""
+
+
 class _Run(NamedTuple):
     name: str
     folder: Path
-    manifest: Manifest
-    points: Mapping[str, Point]
-    values: Mapping[str, Mapping[str, float | None]]
+    manifest: Manifest | None
+    """None for a folder with nothing but scores that are not of claims."""
+    points: Mapping[_Key, Point]
+    values: Mapping[_Key, Mapping[str, float | None]]
     """Metric to sample to value."""
     clusters: Mapping[str, int]
     """What each sample belongs to."""
@@ -108,21 +123,21 @@ class _Run(NamedTuple):
 def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: str | None = None) -> Tracked:
     """Lays the runs side by side in the order given, the oldest first; side scores are metrics too.
 
-    Tests draw whole questions, or samples with the same value of the field `cluster`, by default what the first run's
-    intervals did. Without `metrics` all that every run has. UsageError where a run lacks one, where a name means
-    different things in two runs, and for fewer than two runs.
+    Folders that hold side scores alone, as `claimeval retrieval` writes them, are runs as well. Metrics are joined by
+    source and name. Tests draw whole questions, or samples with the same value of the field `cluster`, by default what
+    the first run's intervals did. Without `metrics` all that every run has. UsageError where a run lacks one, where a
+    name means different things in two runs, and for fewer than two runs.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
     names = _names(folders)
-    field = cluster_field(folders[0], cluster)
+    field = side_scores.clustering(folders[0], cluster)
+    for folder in filter(side_scores.stand_alone, folders[1:]):
+        side_scores.clustering(folder, cluster)
     read = [_read(folder, name, field) for folder, name in zip(folders, names, strict=True)]
-    shared = [metric for metric in read[0].points if all(metric in run.points for run in read)]
-    for metric in metrics:
-        if metric not in shared:
-            raise unknown("metric that all these runs have:", metric, shared)
-    chosen = list(metrics) or shared
+    shared = [key for key in read[0].points if all(key in run.points for run in read)]
+    chosen = [key for metric in metrics for key in _called(metric, shared, read)] if metrics else shared
     if not chosen:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
     _check_meaning(read, chosen)
@@ -130,23 +145,40 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
     changes = {metric: [_change(a, b, metric) for a, b in steps] for metric in chosen}
     tested = [change.p_value for found in changes.values() for change in found if change.p_value is not None]
     adjusted = iter(holm(tested))
+    names_of = [key.name for key in changes]
     return Tracked(
         tracks=tuple(
             Track(
-                metric=metric,
-                points=tuple(run.points[metric] for run in read),
+                metric=f"{key.name} ({key.source})" if names_of.count(key.name) > 1 else key.name,
+                source=key.source,
+                points=tuple(run.points[key] for run in read),
                 changes=tuple(
                     change if change.p_value is None else change.model_copy(update={"p_adjusted": next(adjusted)})
                     for change in found
                 ),
             )
-            for metric, found in changes.items()
+            for key, found in changes.items()
         ),
         settings=tuple(
-            (*changed_settings(a.manifest, b.manifest), *side_scores.changed_settings(a.folder, b.folder))
+            (
+                *(changed_settings(a.manifest, b.manifest) if a.manifest and b.manifest else ()),
+                *side_scores.changed_settings(a.folder, b.folder),
+            )
             for a, b in steps
         ),
     )
+
+
+def _called(metric: str, shared: Sequence[_Key], runs: Sequence[_Run]) -> list[_Key]:
+    """The metrics of that name, of whatever source; UsageError if no source has it in every run."""
+    found = [key for key in shared if key.name == metric]
+    if found:
+        return found
+    sources = {run.name: sorted(key.source for key in run.points if key.name == metric) for run in runs}
+    if all(sources.values()):
+        said = "; ".join(f"{run}: {', '.join(of)}" for run, of in sources.items())
+        raise UsageError(f"{metric} comes from different sources in these runs ({said}), so it is not one metric")
+    raise unknown("metric that all these runs have:", metric, list(dict.fromkeys(key.name for key in shared)))
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -156,24 +188,27 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 
 def _read(folder: Path, name: str, cluster: str | None) -> _Run:
-    manifest, summary = load_manifest(folder), load_summary(folder)
-    points = {metric: _point(name, found) for metric, found in summary.metrics.items()}
-    values: dict[str, dict[str, float | None]] = {metric: {} for metric in points}
+    points: dict[_Key, Point] = {}
+    values: dict[_Key, dict[str, float | None]] = {}
     clusters: dict[str, int] = {}
-    for result in read_results(folder):
-        if any(result.sample.id in column for column in values.values()):
-            raise DataError(f"{folder}: the id {result.sample.id!r} stands for more than one sample")
-        clusters[result.sample.id] = cluster_of(result.sample, cluster)
-        for score in result.scores:
-            values[score.metric][result.sample.id] = score.value
+    manifest = None if side_scores.stand_alone(folder) else load_manifest(folder)
+    if manifest:
+        found = load_summary(folder).metrics
+        points = {_Key(CLAIMS, metric): _point(name, summary) for metric, summary in found.items()}
+        values = {key: {} for key in points}
+        for result in read_results(folder):
+            if result.sample.id in clusters:
+                raise DataError(f"{folder}: the id {result.sample.id!r} stands for more than one sample")
+            clusters[result.sample.id] = cluster_of(result.sample, cluster)
+            for score in result.scores:
+                values[_Key(CLAIMS, score.metric)][result.sample.id] = score.value
     for side in side_scores.read(folder):
-        fresh = {metric: found for metric, found in side.metrics.items() if metric not in points}
-        points |= {metric: _point(name, found) for metric, found in fresh.items()}
-        values |= {metric: {} for metric in fresh}
+        points |= {_Key(side.kind, metric): _point(name, summary) for metric, summary in side.metrics.items()}
+        values |= {_Key(side.kind, metric): {} for metric in side.metrics}
         for row in side_scores.rows(folder, side.kind):
             clusters.setdefault(row.id, side_scores.cluster_of_row(row))
-            for metric in fresh.keys() & row.scores.keys():
-                values[metric][row.id] = row.scores[metric]
+            for metric, value in row.scores.items():
+                values[_Key(side.kind, metric)][row.id] = value
     return _Run(name, folder, manifest, points, values, clusters)
 
 
@@ -190,15 +225,16 @@ def _point(run: str, found: MetricSummary | SideMetric) -> Point:
     )
 
 
-def _check_meaning(runs: Sequence[_Run], metrics: Sequence[str]) -> None:
-    for metric in metrics:
-        meant = {(m.claims_of, m.against) for run in runs for m in run.manifest.metrics if m.name == metric}
+def _check_meaning(runs: Sequence[_Run], metrics: Sequence[_Key]) -> None:
+    manifests = [run.manifest for run in runs if run.manifest]
+    for metric in (key.name for key in metrics if key.source == CLAIMS):
+        meant = {(m.claims_of, m.against) for manifest in manifests for m in manifest.metrics if m.name == metric}
         if len(meant) > 1:
             ways = " and ".join(f"{of}:{against}" for of, against in sorted(meant))
             raise UsageError(f"{metric} means different things in these runs: {ways}")
 
 
-def _change(a: _Run, b: _Run, metric: str) -> Change:
+def _change(a: _Run, b: _Run, metric: _Key) -> Change:
     before, after = a.values[metric], b.values[metric]
     both = [sample for sample in before if sample in after]
     if not both:

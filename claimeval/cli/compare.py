@@ -24,7 +24,8 @@ def compare(
     """Compare two runs sample by sample: paired differences, intervals, tests, and the claims that flipped.
 
     Samples are aligned by id, and those that only one run has are counted. Two systems, two judges, two prompts:
-    whatever was scored with the same metrics can be compared. Nothing is asked and nothing is paid.
+    whatever was scored with the same metrics can be compared, also directories that `claimeval retrieval`, `lexical` or
+    `relevance` wrote. Nothing is asked and nothing is paid.
 
     Example: `claimeval compare runs/before runs/after --out comparison.html`
     """

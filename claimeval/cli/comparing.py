@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,8 @@ from rich.table import Table
 
 from claimeval import side_scores
 from claimeval.cli.whole_tables import print_whole
-from claimeval.clustering import cluster_of, counted
+from claimeval.clustering import cluster_of, clusters_named, counted
+from claimeval.errors import UsageError
 from claimeval.flips import claim_pairs, counted_differently, words
 from claimeval.report import forms
 from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared_metrics
@@ -62,18 +63,26 @@ class _Watch:
         return Labels(only_a, only_b, mcnemar_exact(only_a, only_b))
 
 
-def side_metrics(run_a: Path, run_b: Path, cluster: str | None) -> list[MetricComparison]:
-    """Lexical and other scores that no judge gave, where both runs have them: the same differences and tests."""
-    kinds = [kind.kind for kind in side_scores.read(run_a) if kind.kind in {k.kind for k in side_scores.read(run_b)}]
-    together = {result.sample.id: cluster_of(result.sample, cluster) for result in read_results(run_a)} if kinds else {}
+def side_metrics(
+    run_a: Path, run_b: Path, cluster: str | None = None, of_claims: Collection[str] = ()
+) -> list[MetricComparison]:
+    """Scores that are not of claims, where both runs have them from the same kind: the same differences and tests.
+
+    A name that two kinds have, or that is one `of_claims`, stands with its kind behind it.
+    """
+    kinds = {kind: names for kind, names in side_scores.shared(run_a, run_b).items() if names}
+    names = Counter([*of_claims, *(name for shared in kinds.values() for name in shared)])
+    together: dict[str, int] = {}
+    if kinds and not side_scores.stand_alone(run_a):
+        together = {result.sample.id: cluster_of(result.sample, cluster) for result in read_results(run_a)}
     found = []
-    for kind in kinds:
-        ours = {row.id: row.scores for row in side_scores.rows(run_a, kind)}
-        both = [row for row in side_scores.rows(run_b, kind) if row.id in ours]
-        pairs = [(ours[row.id], row.scores) for row in both]
-        clusters = [together[row.id] for row in both]
-        for name in pairs[0][0] if pairs else ():
-            found.append(pair_up(name, [(a.get(name), b.get(name)) for a, b in pairs], clusters))
+    for kind, shared in kinds.items():
+        ours = {row.id: row for row in side_scores.rows(run_a, kind)}
+        both = [(ours[row.id], row) for row in side_scores.rows(run_b, kind) if row.id in ours]
+        clusters = [together.get(a.id, side_scores.cluster_of_row(a)) for a, _ in both]
+        for name in shared if both else ():
+            label = f"{name} ({kind})" if names[name] > 1 else name
+            found.append(pair_up(label, [(a.scores.get(name), b.scores.get(name)) for a, b in both], clusters))
     tested = [i for i, metric in enumerate(found) if metric.p_value is not None]
     adjusted = dict(zip(tested, holm([found[i].p_value or 0.0 for i in tested]), strict=True))
     return [metric.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, metric in enumerate(found)]
@@ -82,11 +91,18 @@ def side_metrics(run_a: Path, run_b: Path, cluster: str | None) -> list[MetricCo
 def compare_and_tell(
     run_a: Path, run_b: Path, *, shown: int, out: Path | None, cluster: str | None = None, as_json: bool
 ) -> None:
-    """Compares two runs and prints what differs; with `out`, writes the page of both too."""
+    """Compares two runs and prints what differs; with `out`, writes the page of both too.
+
+    Of folders that hold scores without claims, as `claimeval retrieval` writes them, it compares these scores.
+    """
+    if side_scores.stand_alone(run_a) or side_scores.stand_alone(run_b):
+        _compare_sides(run_a, run_b, out=out, cluster=cluster, as_json=as_json)
+        return
     metrics = shared_metrics(load_manifest(run_a), load_manifest(run_b))
     watch = _Watch({metric.name: (metric.claims_of, metric.against) for metric in metrics})
     found = compare(run_a, run_b, watch.look, cluster=cluster)
-    sides = side_metrics(run_a, run_b, found.comparison.cluster)
+    of_claims = [metric.metric for metric in found.comparison.metrics]
+    sides = side_metrics(run_a, run_b, found.comparison.cluster, of_claims)
     changed = list(side_scores.changed_settings(run_a, run_b))
     if out:
         forms.write(run_a, "html", out, compared=run_b)
@@ -102,6 +118,40 @@ def compare_and_tell(
     _tell(Console(highlight=False, emoji=False), found, watch, shown, sides, changed)
     if out:
         print(f"\nReport: {out}")
+
+
+def _compare_sides(run_a: Path, run_b: Path, *, out: Path | None, cluster: str | None, as_json: bool) -> None:
+    field = side_scores.clustering(run_a, cluster)
+    side_scores.clustering(run_b, cluster if side_scores.stand_alone(run_b) else None)
+    if out:
+        raise UsageError("--out writes the page of two runs with claims; these folders hold other scores")
+    kinds = [kind for kind, names in side_scores.shared(run_a, run_b).items() if names]
+    if not kinds:
+        has = [", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in side_scores.read(run)) for run in (run_a, run_b)]
+        raise UsageError(
+            f"{run_a} and {run_b} have no metric in common: one has {has[0] or 'none'}; the other {has[1] or 'none'}"
+        )
+    a, b = ({row.id for kind in kinds for row in side_scores.rows(run, kind)} for run in (run_a, run_b))
+    if not a & b:
+        raise UsageError(f"{run_a} and {run_b} have no sample id in common")
+    sides = side_metrics(run_a, run_b, field)
+    changed = list(side_scores.changed_settings(run_a, run_b))
+    counts = {"shared": len(a & b), "only_a": len(a - b), "only_b": len(b - a)}
+    if as_json:
+        content = {"side_scores": [metric.model_dump() for metric in sides], "side_settings": changed}
+        print(json.dumps({"a": str(run_a), "b": str(run_b), **counts, **content}, indent=1))
+        return
+    console = Console(highlight=False, emoji=False)
+    groups = max(metric.clusters for metric in sides)
+    said = f"{len(a & b)} samples in both"
+    if groups < max(metric.n for metric in sides):
+        said += f", {groups} {clusters_named(field)}"
+    if a != b:
+        said += f", {counts['only_a']} only in A, {counts['only_b']} only in B"
+    console.print(f"\n[bold]{escape(str(run_a))}[/] (A) and [bold]{escape(str(run_b))}[/] (B), {said}")
+    print_whole(console, _table(sides))
+    for setting in changed:
+        console.print(Padding(escape(setting), (0, 0, 0, 2)))
 
 
 def _tell(
@@ -163,7 +213,7 @@ def _aligned(comparison: Comparison) -> str:
 def _table(metrics: Iterable[MetricComparison]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("metric", no_wrap=True)
-    for name in ("n", "A", "B", "B minus A", "95 % interval", "p", "p (Holm)"):
+    for name in ("n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     for metric in metrics:
         table.add_row(*_cells(metric))

@@ -11,7 +11,13 @@ from claimeval.cli import options as o
 
 
 def track(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories over the same samples, the oldest first.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run directories over the same samples, the oldest first; also those of `claimeval retrieval`, "
+            "`lexical` and the like, which hold scores without claims."
+        ),
+    ],
     metrics: Annotated[
         str | None,
         typer.Option(

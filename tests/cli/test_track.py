@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval import side_scores
 from tests import claim_judge
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
@@ -65,3 +66,121 @@ def test_what_cannot_be_tracked_is_said(claimeval: Run, runs: Path, arguments: t
     done = claimeval("track", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+RETRIEVED = [
+    {"id": "p", "question": "P?", "contexts": ["x", "y"], "context_ids": ["a", "b"], "reference_context_ids": ["b"]},
+    {"id": "q", "question": "Q?", "contexts": ["x", "y"], "context_ids": ["c", "d"], "reference_context_ids": ["c"]},
+]
+
+
+@pytest.fixture
+def retrieved(claimeval: Run, tmp_path: Path) -> Path:
+    """Two retrieval runs without claims: the second finds the reference of p at rank 1 instead of 2."""
+    better = [{**RETRIEVED[0], "context_ids": ["b", "a"]}, RETRIEVED[1]]
+    for name, samples in (("t1", RETRIEVED), ("t2", better)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+        assert claimeval("retrieval", path, "-m", "mrr,P@1", "--out", name).returncode == 0
+        assert claimeval("lexical", path, "-m", "answer_length", "--out", name).returncode == 0
+    return tmp_path / "here"
+
+
+def test_retrieval_is_tracked_without_a_run_of_claims(claimeval: Run, retrieved: Path) -> None:
+    done = claimeval("track", "t1", "t2", "-m", "mrr", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["metrics"]["mrr"]
+    # (1/2 + 1) / 2 and (1 + 1) / 2
+    assert [point["mean"] for point in found["points"]] == [0.75, 1.0]
+    assert found["source"] == "retrieval"
+    assert found["changes"][0]["moved"] == [{"sample": "p", "before": 0.5, "after": 1.0}]
+    assert set(json.loads(claimeval("track", "t1", "t2", "--json").stdout)["metrics"]) == {
+        "mrr",
+        "P@1",
+        "answer_length",
+    }
+
+
+def test_retrieval_is_compared_without_a_run_of_claims(claimeval: Run, retrieved: Path) -> None:
+    done = claimeval("compare", "t1", "t2")
+    assert done.returncode == 0, done.stderr
+    assert "t1 (A) and t2 (B), 2 samples in both" in done.stdout
+    found = {
+        metric["metric"]: metric
+        for metric in json.loads(claimeval("compare", "t1", "t2", "--json").stdout)["side_scores"]
+    }
+    assert (found["mrr"]["a"], found["mrr"]["b"], found["mrr"]["difference"]["value"]) == (0.75, 1.0, 0.25)
+    assert (found["P@1"]["higher"], found["P@1"]["lower"]) == (1, 0)
+    page = claimeval("compare", "t1", "t2", "--out", "both.html")
+    assert (page.returncode, "--out writes the page of two runs with claims" in page.stderr) == (2, True)
+
+
+def test_a_run_and_a_folder_of_retrieval_share_the_scores_of_retrieval(
+    claimeval: Run, tmp_path: Path, retrieved: Path
+) -> None:
+    answered = [{**sample, "answer": "It is."} for sample in RETRIEVED]
+    path = tmp_path / "answered.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in answered))
+    score = ("score", path, "-j", "local:lexical", "-m", "faithfulness", "--max-missing", "1", "--out", "run")
+    assert claimeval(*score).returncode == 0
+    assert claimeval("retrieval", "run", "-m", "mrr").returncode == 0
+    assert json.loads(claimeval("track", "run", "t2", "--json").stdout)["metrics"].keys() == {"mrr"}
+    (metric,) = json.loads(claimeval("compare", "run", "t2", "--json").stdout)["side_scores"]
+    assert (metric["metric"], metric["a"], metric["b"]) == ("mrr", 0.75, 1.0)
+    alone = claimeval("track", "run", "nothing")
+    assert (alone.returncode, "has no manifest.json" in alone.stderr) == (2, True)
+
+
+def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval: Run, tmp_path: Path) -> None:
+    twice = [RETRIEVED[0], {**RETRIEVED[0], "id": "p2"}, RETRIEVED[1]]
+    path = tmp_path / "twice.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in twice))
+    for name in ("a", "b"):
+        assert claimeval("retrieval", path, "-m", "mrr", "--out", name).returncode == 0
+    assert "3 samples in both, 2 questions" in claimeval("compare", "a", "b").stdout
+    (change,) = json.loads(claimeval("track", "a", "b", "--json").stdout)["metrics"]["mrr"]["changes"]
+    assert (change["shared"], change["clusters"]) == (3, 2)
+    for command in ("compare", "track"):
+        other = claimeval(command, "a", "b", "--cluster", "answer")
+        assert other.returncode == 2
+        assert "give --cluster to the command that makes the scores" in other.stderr
+
+
+def write_scores(folder: Path, kind: str, **scores: float) -> None:
+    """One sample with these scores."""
+    rows = [side_scores.SideRow(id="s", scores=dict(scores))]
+    side_scores.write(folder, kind, rows, dict.fromkeys(scores, "share"), {})
+
+
+def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    for name, first, second in (("a", 0.1, 0.6), ("b", 0.2, 0.4)):
+        write_scores(here / name, "one", relevance=first)
+        write_scores(here / name, "two", relevance=second)
+    write_scores(here / "c", "one", relevance=0.5)
+    write_scores(here / "d", "two", relevance=0.5)
+    found = json.loads(claimeval("track", "a", "b", "-m", "relevance", "--json").stdout)["metrics"]
+    assert {name: one["changes"][0]["difference"] for name, one in found.items()} == pytest.approx(
+        {"relevance (one)": 0.1, "relevance (two)": -0.2}
+    )
+    compared = json.loads(claimeval("compare", "a", "b", "--json").stdout)["side_scores"]
+    assert [metric["metric"] for metric in compared] == ["relevance (one)", "relevance (two)"]
+    apart = claimeval("track", "c", "d", "-m", "relevance")
+    assert apart.returncode == 2
+    assert "relevance comes from different sources in these runs (c: one; d: two)" in apart.stderr
+    assert "no metric in common" in claimeval("compare", "c", "d").stderr
+
+
+def test_long_names_wrap_at_80_columns_and_no_two_rows_read_alike(claimeval: Run, tmp_path: Path) -> None:
+    names = [f"context_relevance@{k}" for k in (1, 3, 5)] + ["context_relevance"]
+    names += [f"query_likelihood_best@{k}" for k in (3, 5)]
+    for name in ("a", "b"):
+        write_scores(tmp_path / "here" / name, "relevance", **dict.fromkeys(names, 0.5))
+    done = claimeval("compare", "a", "b", COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    rows: list[str] = []
+    for line in done.stdout.splitlines()[4:]:
+        name, numbers = line[:25].strip(), line[25:].strip()
+        rows = [*rows, name] if numbers else [*rows[:-1], rows[-1] + name]
+    assert sorted(rows) == sorted(names)
