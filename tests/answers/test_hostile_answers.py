@@ -26,12 +26,12 @@ def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: 
         question=hostile,
         answer=hostile,
         contexts=(Document(id="a", title=hostile, text=hostile), Document(id="b", text=hostile)),
-        reference_answers=(hostile, hostile),
+        reference_answers=(hostile,),
     )
     shown = rate_answer.ask(prompting.load(step, name), judge(), question, sample).messages[-1].content
     assert [json.loads(line) for tag in ("question", "answer") for line in within(shown, tag)] == [hostile, hostile]
     whole = f"{hostile}\n{hostile}" if hostile else hostile
-    listed = {"contexts": ("evidence", [whole, hostile]), "reference": ("references", [hostile, hostile])}
+    listed = {"contexts": ("evidence", [whole, hostile]), "reference": ("references", [hostile])}
     if question.against:
         tag, texts = listed[question.against]
         if not says_something(hostile):
