@@ -1,6 +1,6 @@
 """How often 95 % intervals cover the truth, by simulation with clustered claims. Prints one Markdown table a part.
 
-    python benchmarks/interval_coverage.py [--sets 2000] [--resamples 1000]
+    python benchmarks/interval_coverage.py [--sets 2000] [--resamples 1000] [--only-little]
 
 An answer has 1 + Poisson(7) claims. The claims of one answer are right with a chance of their own, drawn from a beta
 distribution with the prevalence as its mean and an intraclass correlation of .3, so they stand or fall together.
@@ -12,6 +12,16 @@ distribution with the prevalence as its mean and an intraclass correlation of .3
 * PPI++: all claims of 300 answers judged, some of them labelled; the judge says yes to 90 % of the right claims and to
   20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels only measure its error rates.
 
+A second set of tables is about little data and about answers that belong together:
+
+* by question: 30 or 144 questions with 5 answers each, yes or no, whose chances of being right are the question's own
+  (intraclass correlation .5): the mean as `claimeval score` gives it, and as if the answers were independent. The
+  difference of two systems on the same answers, without a true difference: noise of .25 an answer, and an effect of
+  each question with a standard deviation of .15 that is 0 on average; and how often the test finds one at .05.
+* few: two to four samples of several distributions, and differences of pairs of them.
+* edge: yes or no scores, nearly all of them yes.
+* rare labels: kappa and alpha of two raters of 30 items, and of how many sets they have no interval.
+
 Coverage below 93 % is marked with -, above 97 % with +. Over 2,000 sets a coverage has a standard error of .5 %.
 """
 
@@ -21,15 +31,18 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from claimeval.statistics import (
     Estimate,
+    cohen_kappa,
     difference_interval,
+    krippendorff_alpha,
     mean_interval,
+    paired_difference,
     prediction_powered,
     ratio_interval,
     rogan_gladen,
@@ -41,6 +54,8 @@ CLAIMS = 8
 PREVALENCES = (0.5, 0.8, 0.95, 0.98)
 ANSWERS = (20, 50, 200)
 LABELS = (50, 150)
+QUESTIONS = (30, 144)
+ANSWERS_A_QUESTION = 5
 JUDGED_ANSWERS = 300
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
 LOWER_BY = 0.05
@@ -131,6 +146,128 @@ def corrections(
     return {what: Trial(estimate, prevalence) for what, estimate in estimates.items()}
 
 
+def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples: int) -> list[str]:
+    """The rows of a table: coverage by question and as independent, and false positives of the paired test."""
+    keys = np.repeat(np.arange(questions), ANSWERS_A_QUESTION).tolist()
+    cells = []
+    for share in (0.5, 0.8, 0.95):
+        covered = np.zeros(2)
+        for seed in range(sets):
+            right = rng.random(len(keys)) < rng.beta(share, 1 - share, questions)[keys]
+            for place, clusters in enumerate((keys, None)):
+                found = mean_interval(right.astype(float).tolist(), clusters=clusters, resamples=resamples, seed=seed)
+                covered[place] += holds(found, share)
+        cells.append([f"{100 * n / sets:.1f}" for n in covered])
+    covered, found_one = np.zeros(2), np.zeros(2)
+    for seed in range(sets):
+        effect = rng.normal(0, 0.15, questions)[keys] + rng.normal(0, 0.25, len(keys))
+        first = rng.uniform(0.3, 0.7, len(keys))
+        for place, clusters in enumerate((keys, None)):
+            pair = paired_difference(
+                (first + effect).tolist(), first.tolist(), clusters=clusters, resamples=resamples, flips=1000, seed=seed
+            )
+            assert pair.low is not None and pair.high is not None and pair.p_value is not None  # noqa: PT018
+            covered[place] += pair.low <= 0 <= pair.high
+            found_one[place] += pair.p_value <= 0.05
+    return [
+        f"| {what} | {questions} | {' | '.join(cell[place] for cell in cells)} "
+        f"| {100 * covered[place] / sets:.1f} | {100 * found_one[place] / sets:.1f} |"
+        for place, what in enumerate(("by question", "answers as independent"))
+    ]
+
+
+def holds(estimate: Estimate, truth: float) -> bool:
+    return estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
+
+
+def shares(rng: np.random.Generator, answers: int, prevalence: float) -> Floats:
+    claims = rng.integers(3, 13, answers)
+    found: Floats = rng.binomial(claims, chances(rng, answers, prevalence)) / claims
+    return found
+
+
+SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], NDArray[np.floating[Any]]], float]] = {
+    "uniform": (lambda rng, n: rng.random(n), 0.5),
+    "yes or no, .7": (lambda rng, n: (rng.random(n) < 0.7) * 1.0, 0.7),
+    "yes or no, .97": (lambda rng, n: (rng.random(n) < 0.97) * 1.0, 0.97),
+    "share of claims, .7": (lambda rng, n: shares(rng, n, 0.7), 0.7),
+    "share of claims, .95": (lambda rng, n: shares(rng, n, 0.95), 0.95),
+    "nine of ten are 1": (lambda rng, n: np.where(rng.random(n) < 0.9, 1.0, rng.random(n)), 0.95),
+    "mostly 1, some .8, few 0": (lambda rng, n: rng.choice([1.0, 0.8, 0.0], n, p=[0.7, 0.2, 0.1]), 0.86),
+    "at both ends": (lambda rng, n: rng.beta(0.2, 0.05, n), 0.8),
+}
+
+
+def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
+    """The rows of a table: coverage of the mean of 2 to 5 values of each shape, and of a difference of two such."""
+    rows = []
+    for name, (draw, truth) in SHAPES.items():
+        cells = []
+        for size in (2, 3, 4, 5):
+            means = [holds(mean_interval(draw(rng, size).tolist(), resamples=resamples), truth) for _ in range(sets)]
+            pairs = [(draw(rng, size) - draw(rng, size)).tolist() for _ in range(sets)]
+            apart = [holds(difference_interval(pair, resamples=resamples), 0.0) for pair in pairs]
+            cells += [f"{100 * np.mean(means):.1f}, {100 * np.mean(apart):.1f}"]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return rows
+
+
+def edge(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
+    """The rows of a table: coverage of the mean of yes-or-no scores near 1."""
+    rows = []
+    for truth in (0.9, 0.97, 0.995):
+        cells = []
+        for size in (10, 30, 200):
+            drawn = (rng.binomial(size, truth) for _ in range(sets))
+            cells += [holds_share(int(right), size, truth, resamples) for right in drawn]
+        cells_by_size = np.array(cells).reshape(3, sets).mean(axis=1) * 100
+        rows.append(f"| {truth} | {' | '.join(f'{cell:.1f}' for cell in cells_by_size)} |")
+    return rows
+
+
+def holds_share(right: int, size: int, truth: float, resamples: int) -> bool:
+    return holds(mean_interval([1.0] * right + [0.0] * (size - right), resamples=resamples), truth)
+
+
+def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
+    """The rows of a table: coverage of kappa and alpha where one label is rare, and sets without an interval."""
+    rows = []
+    for items in (10, 30, 200):
+        for prevalence, accuracy in ((0.5, 0.9), (0.9, 0.9), (0.97, 0.95)):
+            yes = prevalence * accuracy + (1 - prevalence) * (1 - accuracy)
+            chance = yes**2 + (1 - yes) ** 2
+            truth = (accuracy**2 + (1 - accuracy) ** 2 - chance) / (1 - chance)
+            found: dict[str, list[Estimate]] = {"kappa": [], "alpha": []}
+            for seed in range(sets):
+                right = rng.random(items) < prevalence
+                a, b = ((right ^ (rng.random(items) > accuracy)).tolist() for _ in range(2))
+                found["kappa"].append(cohen_kappa(a, b, resamples=resamples, seed=seed))
+                found["alpha"].append(krippendorff_alpha(list(zip(a, b, strict=True)), resamples=resamples, seed=seed))
+            cells = []
+            for estimates in found.values():
+                given = [estimate for estimate in estimates if estimate.low is not None]
+                cells.append(f"{100 * np.mean([holds(e, truth) for e in given]):.1f}" if len(given) > 20 else "-")
+                cells.append(f"{100 * (1 - len(given) / sets):.0f}")
+            rows.append(f"| {items} | {prevalence} | {accuracy} | {' | '.join(cells)} |")
+    return rows
+
+
+def little_data(sets: int, resamples: int) -> None:
+    rng = np.random.default_rng(14)
+    print("| mean over 5 answers a question | questions | .5 | .8 | .95 | difference | finds nothing-differences % |")
+    print("|---|---|---|---|---|---|---|")
+    for questions in QUESTIONS:
+        print("\n".join(of_questions(rng, questions, sets, resamples)), flush=True)
+    print("\n| values | 2 | 3 | 4 | 5 |\n|---|---|---|---|---|")
+    print("\n".join(few(rng, sets, resamples)), flush=True)
+    print("\n| truth | 10 | 30 | 200 |\n|---|---|---|---|")
+    print("\n".join(edge(rng, sets, resamples)), flush=True)
+    print("\n| items | prevalence | accuracy | kappa covers % | none % | alpha covers % | none % |")
+    print("|---|---|---|---|---|---|---|")
+    print("\n".join(rare_labels(rng, sets, resamples)), flush=True)
+    print()
+
+
 Draw = Callable[[np.random.Generator, int, float, int, int], dict[str, Trial]]
 
 
@@ -166,8 +303,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", type=int, default=2000)
     parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--only-little", action="store_true", help="the second set of tables alone")
     arguments = parser.parse_args()
     started = time.process_time()
+    little_data(arguments.sets, arguments.resamples)
+    if arguments.only_little:
+        return
     for draw, sizes, size_is in ((means, ANSWERS, "answers"), (corrections, LABELS, "labels")):
         print(f"| interval of | prevalence | {size_is} | covers % | width | resampled % | none % |")
         print("|---|---|---|---|---|---|---|")

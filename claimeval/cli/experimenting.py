@@ -16,6 +16,7 @@ from rich.table import Table as Grid
 from claimeval.cli.endings import ending_code
 from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
+from claimeval.cli.table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
 from claimeval.clustering import counted
 from claimeval.errors import UsageError
@@ -77,6 +78,8 @@ def experiment_and_tell(
     console.print(f"\n[bold]{escape(design.data.name)}[/]: {escape(samples)}; {len(table.arms)} arms")
     for metric in table.arms[0].metrics:
         print_whole(console, _scores(table, metric))
+        if any(arm.metrics[metric].shown == "bounds" for arm in table.arms):
+            console.print(f" {BOUNDED} of the claims")
     print_whole(console, _costs(table))
     for changes in printing.other_changes(table):
         console.print(f" not counted as flips, {changes}", style="dim", markup=False, soft_wrap=True)

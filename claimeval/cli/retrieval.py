@@ -82,7 +82,7 @@ def retrieval(
 ) -> None:
     """Score what each sample retrieved against its reference contexts, as context correctness.
 
-    The numbers are those of trec_eval, per sample and with intervals over samples; those of a run directory stand
+    The numbers are those of trec_eval, per sample and with intervals over questions; those of a run directory stand
     beside the judges' scores. A sample without reference contexts has no value and is counted.
     Only `--match judge` makes calls; a pair that no judge could compare leaves its sample without a value.
 

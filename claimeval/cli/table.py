@@ -17,7 +17,6 @@ from claimeval.clustering import counted
 from claimeval.data.judged import RECORDED
 from claimeval.derived import derived
 from claimeval.records import Part, Reason
-from claimeval.report.cautions import open_to_doubt
 from claimeval.report.facts import Trouble
 from claimeval.report.troubles import Worst
 from claimeval.run import Manifest, Summary, read_results
@@ -26,6 +25,7 @@ from claimeval.side_scores import SideSummary
 from claimeval.side_scores import read as read_sides
 from claimeval.statistics.formatting import decimal, interval
 
+BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
 WORST = 5
 WIDTH = 66
 """Characters of a text that fit on a line beside its name."""
@@ -38,8 +38,9 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
     for note in summary.notes:
         console.print(f"[bold yellow]Note:[/] {escape(note)}.")
     print_whole(console, _scores(summary, manifest.short_names))
-    if found := open_to_doubt(summary.metrics):
-        console.print(Padding(escape(f"* the bounds, not an interval: {found}"), (0, 0, 0, 1)))
+    rows = [m for metric in summary.metrics.values() for m in (metric, *metric.members.values())]
+    if any(metric.shown == "bounds" for metric in rows):
+        console.print(f" {BOUNDED} of the claims")
     against = {row.name: row.against for row in manifest.metrics}
     for name, metric in summary.metrics.items():
         said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
@@ -111,7 +112,7 @@ def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
         table.add_row(escape(name + unit), *cells, *ends)
     print_whole(console, table)
     if any(metric.shown == "bounds" for metric in metrics.values()):
-        console.print(Padding("* the bounds, not an interval: judges abstained on more than a tenth", (0, 0, 0, 1)))
+        console.print(f" {BOUNDED} of the samples")
     for said in dict.fromkeys(
         counted(metric.n, metric.clusters, summary.cluster)
         for summary in summaries

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from claimeval.cli.table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
 from claimeval.scoring import ends_in_words
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
@@ -29,7 +30,7 @@ def track_and_tell(
     for one in found.tracks:
         print_whole(console, _table(one))
         if any(point.shown == "bounds" for point in one.points):
-            console.print(" * the bounds, not an interval: judges abstained on more than a tenth of the claims")
+            console.print(f" {BOUNDED} of the claims")
         for point, change in zip(one.points[1:], one.changes, strict=True):
             _say_moved(console, point.run, change, moved)
         console.print()
