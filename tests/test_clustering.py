@@ -16,6 +16,7 @@ from claimeval.correcting import correct
 from claimeval.data.labels import HumanLabel
 from claimeval.errors import UsageError
 from claimeval.records import Document, Sample, SampleResult, Score
+from claimeval.relevance.validity import validity
 from claimeval.report.comparison import compare
 from claimeval.run import load_manifest, load_summary, read_results
 from claimeval.scoring import Tally
@@ -161,3 +162,15 @@ def test_ratings_beside_claims_draw_questions() -> None:
 def test_summary_json_holds_the_clusters_beside_n(tmp_path: Path) -> None:
     content = json.loads((scored(tmp_path / "run", VALUES) / "summary.json").read_text())
     assert (content["clusters"], content["metrics"]["faithfulness"]["clusters"]) == (7, 7)
+
+
+def test_grades_are_held_to_people_by_question() -> None:
+    """Queries 2i and 2i+1 have one text: the six of twelve pairs that differ stand in six clusters."""
+    human = {f"q{i}": {"a": 1, "b": i % 2, "c": 0} for i in range(12)}
+    assessor = {f"q{i}": {"a": 1, "b": (i // 2) % 2, "c": 0} for i in range(12)}
+    alone = validity(assessor, human, relevant_from=1)
+    pairs = validity(assessor, human, relevant_from=1, clusters={f"q{i}": i // 2 for i in range(12)})
+    same = [float(human[q][d] == assessor[q][d]) for q in human for d in human[q]]
+    by_hand = mean_interval(same, clusters=[i // 2 for i in range(12) for _ in range(3)])
+    assert alone.exact.value == pairs.exact.value == pytest.approx(30 / 36)
+    assert (pairs.exact.low, pairs.exact.high) == (by_hand.low, by_hand.high) != (alone.exact.low, alone.exact.high)

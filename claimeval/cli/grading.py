@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import typer
@@ -21,6 +22,7 @@ from claimeval.cli.grading_tables import print_grading, print_refused, print_val
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.cli.table import print_sides
+from claimeval.clustering import cluster_of_question
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
 from claimeval.errors import DataError, UsageError
@@ -109,7 +111,12 @@ def grade_and_tell(settings: Settings) -> None:
     held: dict[str, Validity] = {}
     if human and share_pairs(((q, name) for q, grades in outcome.qrels.items() for name in grades), human):
         held["panel" if len(plan.judges) > 1 else plan.judges[0].name] = _held(
-            outcome.qrels, human, plan.scale, runs, settings
+            outcome.qrels,
+            human,
+            plan.scale,
+            runs,
+            settings,
+            {item.query: cluster_of_question(item.question, item.query) for item in items},
         )
     sides = None
     if place and summary.complete:
@@ -182,7 +189,12 @@ def _assessors(files: tuple[Path, ...], names: Sequence[str]) -> dict[str, ir.Qr
 
 
 def _held(
-    grades: ir.Qrels, human: ir.Qrels, scale: RelevanceScale, runs: Mapping[str, ir.Run], settings: Settings
+    grades: ir.Qrels,
+    human: ir.Qrels,
+    scale: RelevanceScale,
+    runs: Mapping[str, ir.Run],
+    settings: Settings,
+    clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
     highest = max((grade for row in human.values() for grade in row.values()), default=0)
     return validity(
@@ -193,6 +205,7 @@ def _held(
         human_relevant_from=None if highest == scale.grades.most else 2 if highest > 2 else 1,
         runs=runs,
         measures=settings.measures,
+        clusters=clusters,
     )
 
 

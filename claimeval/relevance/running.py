@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from claimeval import ir, lineups, prompting
 from claimeval.calls import Judge
 from claimeval.carrying import Ending, carry_through
+from claimeval.clustering import cluster_of_question
 from claimeval.errors import DataError, UsageError
 from claimeval.execution.batch import Batching
 from claimeval.execution.limits import Limits
@@ -158,7 +159,7 @@ async def grade_all(
     batching: Batching | None = None,
 ) -> Outcome:
     """Grades all items; `on_rows` gets the grades item by item, in order. Goes on from the stored replies."""
-    tally = _Tally(plan)
+    tally = _Tally(plan, {item.query: cluster_of_question(item.question, item.query) for item in items})
 
     def take(rows: Sequence[Graded]) -> None:
         for row in rows:
@@ -280,14 +281,15 @@ def _check_same(folder: Path, plan: GradingPlan, source: str) -> None:
 class _Tally:
     """Adds up rows as they come; holds the grades and nothing else of them."""
 
-    def __init__(self, plan: GradingPlan) -> None:
+    def __init__(self, plan: GradingPlan, clusters: Mapping[str, int]) -> None:
         self._plan = plan
+        self._cluster_of = clusters
         self.qrels: dict[str, dict[str, int]] = {}
         self.holes: dict[str, dict[str, Reason]] = {}
         self._all = _Counter()
         self._members = {judge.name: _Counter() for judge in plan.judges}
         self._ratings: list[list[int | None]] = []
-        self._clusters: list[str] = []
+        self._clusters: list[int] = []
 
     def add(self, row: Graded) -> None:
         self._all.add(row.grade, row.ungraded_because)
@@ -304,7 +306,7 @@ class _Tally:
             self._ratings.append(
                 [c if (b := ballots.get(n)) and isinstance(c := b.choice, int) else None for n in self._members]
             )
-            self._clusters.append(row.query)
+            self._clusters.append(self._cluster_of[row.query])
 
     def counts(self) -> Counts:
         return self._all.counts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval import ir
@@ -99,11 +100,13 @@ def validity(
     human_relevant_from: int | None = None,
     runs: Mapping[str, ir.Run] | None = None,
     measures: str | Sequence[str] = ("ndcg@10", "P@10"),
+    clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
     """The agreement over the pairs that people graded; human grades below 0 (pooled, not judged) do not count.
 
     `most` is the highest grade the assessor could give, by default the highest of both. `human_relevant_from` is the
-    step for the grades of people where their scale is another one. DataError where the two share no pair.
+    step for the grades of people where their scale is another one. Queries of one text have one number in `clusters`,
+    by which intervals draw; one that has none is drawn by itself. DataError where the two share no pair.
     """
     joined = _join(assessor, human)
     theirs = human_relevant_from or relevant_from
@@ -117,22 +120,22 @@ def validity(
     relevant = [None if grade is None else grade >= relevant_from for grade in joined.assessor]
     truly = [grade >= theirs for grade in joined.human]
     table = confusion(joined.assessor, joined.human, labels=labels)
-    clusters = joined.queries
+    together = [clusters.get(query, query) for query in joined.queries]
     return Validity(
         pairs=graded,
         holes=len(joined.human) - graded,
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
-        exact=_value(raw_agreement(joined.assessor, joined.human, clusters=clusters)),
-        kappa=_value(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=clusters))
+        exact=_value(raw_agreement(joined.assessor, joined.human, clusters=together)),
+        kappa=_value(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=together))
         if same_scale
         else None,
         kappa_quadratic=_value(
-            cohen_kappa(joined.assessor, joined.human, labels=labels, weights="quadratic", clusters=clusters)
+            cohen_kappa(joined.assessor, joined.human, labels=labels, weights="quadratic", clusters=together)
         )
         if same_scale
         else None,
-        kappa_binary=_value(cohen_kappa(relevant, truly, labels=(False, True), clusters=clusters)),
+        kappa_binary=_value(cohen_kappa(relevant, truly, labels=(False, True), clusters=together)),
         labels=labels,
         confusion=table.counts,
         orders=_orders(assessor, human, runs or {}, measures, relevant_from, theirs),
