@@ -16,13 +16,13 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
-from claimeval.statistics import Estimate, cohen_kappa, correlation, krippendorff_alpha
+from claimeval.statistics import IntervalEstimate, cohen_kappa, correlation, krippendorff_alpha
 
 ASPECTS = {"correctness": "precision", "completeness": "recall", "overall": "f1"}
 KINDS: tuple[Literal["pearson"], Literal["spearman"]] = ("pearson", "spearman")
 
 
-def shown(estimate: Estimate) -> str:
+def shown(estimate: IntervalEstimate) -> str:
     if estimate.value is None:
         return f"undefined: {estimate.undefined_because}"
     if estimate.low is None or estimate.high is None:

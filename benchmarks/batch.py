@@ -25,18 +25,18 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
-from claimeval.calls import Judge, Message, Request
-from claimeval.execution.batch import Batched, Batching, Purse
-from claimeval.execution.batch_results import Reading
-from claimeval.execution.batch_rounds import as_far_as_it_goes
-from claimeval.execution.batch_state import BatchState
+from claimeval.execution.batch.executor import Batched, Batching, Purse
+from claimeval.execution.batch.results import BatchResultReader
+from claimeval.execution.batch.rounds import as_far_as_it_goes
+from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import Budget
-from claimeval.execution.cached import Replay
+from claimeval.execution.cached import OfflineExecutor
+from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.execution.side_by_side import in_order
-from claimeval.store import Store
-from claimeval.wire import write_chat
+from claimeval.store.store import Store
+from claimeval.types.chat_format import write_chat
+from claimeval.types.requests import Judge, Message, Request
 from tests.execution.batch_kills import killed, online
 from tests.instants import Instant
 from tests.loopback import Batching as Plan
@@ -87,8 +87,8 @@ async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
     judge = next(requests(1, endpoint)).judge
     with Store(folder) as store:
         purse = Purse(Budget([judge]), None, "")
-        async with Batched({"judge": judge}, batching, store, Replay(), purse, Progress(), 60.0) as batched:
-            asking = in_order(
+        async with Batched({"judge": judge}, batching, store, OfflineExecutor(), purse, Progress(), 60.0) as batched:
+            asking = map_in_order(
                 requests(count, endpoint),
                 lambda request: as_far_as_it_goes(batched.ask(request)),
                 Limits().samples_in_work,
@@ -103,7 +103,7 @@ async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
 async def read(folder: Path, results: Path, count: int) -> None:
     """Reads the results into the store."""
     with Store(folder) as store, BatchState(folder) as state:
-        reading = Reading(state, store, lambda run, reserved, paid: None)
+        reading = BatchResultReader(state, store, lambda run, reserved, paid: None)
         await reading.read(results, SecretStr("sk-benchmark-key"))
         reading.finish(None)
         assert reading.received.replies == len(store) == count

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from claimeval.local import lexical_support
-from claimeval.local.lexical_features import FEATURES, features, find, read_claim
-from claimeval.local.lexical_support import Evidence, Weights, prepare
+from claimeval.lexical.support import score
+from claimeval.lexical.support.features import FEATURES, features, find, read_claim
+from claimeval.lexical.support.score import Evidence, Weights, prepare
 
 Floats = NDArray[np.float64]
 
@@ -160,7 +160,7 @@ def main() -> None:
     }
     print(json.dumps(fitted, indent=1))
     if options.write:
-        path = Path(lexical_support.__file__).with_suffix(".json")
+        path = Path(score.__file__).with_suffix(".json")
         model = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps(model | fitted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -58,7 +58,7 @@ class Study(NamedTuple):
     """Answers with human labels and whatever else scored them."""
 
     title: str
-    texts: list[lexical.Texts]
+    texts: list[lexical.LexicalSample]
     """The id is the question, so that answers to one question can be resampled together."""
     human: list[bool]
     judges: dict[str, list[float | None]]
@@ -79,7 +79,10 @@ def openqa(folder: Path) -> Study:
     verdict = {"Yes": 1.0, "No": 0.0}
     return Study(
         "OpenQA NQ301: is the answer right?",
-        [lexical.Texts(row["answer"], row["question"], (), row["gold_answers"], row["question"]) for row in rows],
+        [
+            lexical.LexicalSample(row["answer"], row["question"], (), row["gold_answers"], row["question"])
+            for row in rows
+        ],
         [row["human"] == "Yes" for row in rows],
         {
             judge: [verdict.get(row["judges"][judge]["recorded"]) for row in rows]
@@ -100,7 +103,7 @@ def evouna(folder: Path, systems: Sequence[str], title: str) -> Study:
     ]
     return Study(
         f"EVOUNA NQ, {title}: is the answer right?",
-        [lexical.Texts(given["answer"], question, (), gold, question) for question, gold, given in rows],
+        [lexical.LexicalSample(given["answer"], question, (), gold, question) for question, gold, given in rows],
         [given["human"] for _, _, given in rows],
         {},
         CORRECTNESS,
@@ -114,7 +117,9 @@ def begin(folder: Path) -> Study:
     return Study(
         "BEGIN: is the reply fully attributable to the knowledge?",
         [
-            lexical.Texts(row["response"], row["message"], [row["knowledge"]], [row["knowledge"]], row["knowledge"])
+            lexical.LexicalSample(
+                row["response"], row["message"], [row["knowledge"]], [row["knowledge"]], row["knowledge"]
+            )
             for row in rows
         ],
         [row["label"] == "Fully attributable" for row in rows],

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from claimeval.statistics import (
-    Estimate,
+    IntervalEstimate,
     cohen_kappa,
     difference_interval,
     krippendorff_alpha,
@@ -66,7 +66,7 @@ Floats = NDArray[np.float64]
 class Trial(NamedTuple):
     """One simulated interval and the truth."""
 
-    estimate: Estimate
+    estimate: IntervalEstimate
     truth: float
 
 
@@ -107,7 +107,7 @@ def as_independent(rng: np.random.Generator, answers: int, prevalence: float, re
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
     right, total = int(rng.binomial(claims, chances(rng, answers, prevalence)).sum()), int(claims.sum())
     low, high = wilson_interval(right / total, total)
-    return Trial(Estimate(right / total, low, high, total, "wilson"), prevalence)
+    return Trial(IntervalEstimate(right / total, low, high, total, "wilson"), prevalence)
 
 
 def difference(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
@@ -176,7 +176,7 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
     ]
 
 
-def holds(estimate: Estimate, truth: float) -> bool:
+def holds(estimate: IntervalEstimate, truth: float) -> bool:
     return estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
 
 
@@ -237,7 +237,7 @@ def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str
             yes = prevalence * accuracy + (1 - prevalence) * (1 - accuracy)
             chance = yes**2 + (1 - yes) ** 2
             truth = (accuracy**2 + (1 - accuracy) ** 2 - chance) / (1 - chance)
-            found: dict[str, list[Estimate]] = {"kappa": [], "alpha": []}
+            found: dict[str, list[IntervalEstimate]] = {"kappa": [], "alpha": []}
             for seed in range(sets):
                 right = rng.random(items) < prevalence
                 a, b = ((right ^ (rng.random(items) > accuracy)).tolist() for _ in range(2))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from claimeval.statistics import Correction, Estimate, binary_report, prediction_powered, rogan_gladen
+from claimeval.statistics import CorrectedEstimate, IntervalEstimate, binary_report, prediction_powered, rogan_gladen
 
 JUDGES = ("gpt-4", "text-davinci-003")
 
@@ -67,7 +67,9 @@ def resampled(answers: Answers, rng: np.random.Generator) -> Answers:
     )
 
 
-def powered(answers: Answers, labelled: set[int], clusters: Sequence[int] | None, by_verdict: bool) -> Correction:
+def powered(
+    answers: Answers, labelled: set[int], clusters: Sequence[int] | None, by_verdict: bool
+) -> CorrectedEstimate:
     return prediction_powered(
         [float(verdict) for verdict in answers.judge],
         [float(label) if index in labelled else None for index, label in enumerate(answers.human)],
@@ -77,12 +79,12 @@ def powered(answers: Answers, labelled: set[int], clusters: Sequence[int] | None
     )
 
 
-def by_error_rates(answers: Answers, labelled: set[int], clusters: Sequence[int] | None) -> Estimate:
+def by_error_rates(answers: Answers, labelled: set[int], clusters: Sequence[int] | None) -> IntervalEstimate:
     human = [label if index in labelled else None for index, label in enumerate(answers.human)]
     return rogan_gladen(answers.judge, human, clusters=clusters, resamples=0).corrected
 
 
-Method = Callable[[Answers, set[int], Sequence[int] | None], Estimate]
+Method = Callable[[Answers, set[int], Sequence[int] | None], IntervalEstimate]
 METHODS: dict[str, Method] = {
     "people only": lambda answers, labelled, clusters: powered(answers, labelled, clusters, False).human,
     "PPI++": lambda answers, labelled, clusters: powered(answers, labelled, clusters, False).corrected,

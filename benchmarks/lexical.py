@@ -114,11 +114,15 @@ class Case(NamedTuple):
     peer: Callable[[Pairs], Scores]
     goal: float | None = None
 
-    def ours(self) -> list[lexical.Row]:
+    def ours(self) -> list[lexical.LexicalScores]:
         """The rows of claimeval, the second text of a pair being the context or the reference answer."""
         if "contexts" in lexical.METRICS[self.metrics[0]].needs:
-            return list(lexical.score((lexical.Texts(a, contexts=(text,)) for a, text in self.pairs), self.metrics))
-        return list(lexical.score((lexical.Texts(a, references=(text,)) for a, text in self.pairs), self.metrics))
+            return list(
+                lexical.score((lexical.LexicalSample(a, contexts=(text,)) for a, text in self.pairs), self.metrics)
+            )
+        return list(
+            lexical.score((lexical.LexicalSample(a, references=(text,)) for a, text in self.pairs), self.metrics)
+        )
 
     def best_seconds(self, rounds: int) -> tuple[float, float]:
         """The best time of the peer and of claimeval, which take turns."""

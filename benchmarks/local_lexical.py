@@ -37,9 +37,9 @@ from scipy.stats import rankdata
 
 from benchmarks.fit_local_lexical import Floats, Labelled, data_folder, fit, folds, load, measured
 from claimeval import lexical
-from claimeval.local import lexical_words as words
-from claimeval.local.lexical_support import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, support
-from claimeval.local.sentence_splitting import sentences
+from claimeval.lexical.sentences import sentences
+from claimeval.lexical.support import words
+from claimeval.lexical.support.score import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, support
 
 Bools = NDArray[np.bool_]
 Key = TypeVar("Key", int, str)
@@ -54,7 +54,7 @@ class Scored(NamedTuple):
 
 def k_precision(rows: Sequence[Labelled], fold: NDArray[np.int64]) -> Scored:
     """Plain K-precision over all evidence together."""
-    texts = (lexical.Texts(row.claim, contexts=row.contexts) for row in rows)
+    texts = (lexical.LexicalSample(row.claim, contexts=row.contexts) for row in rows)
     scores = np.array([row.scores["k_precision"] or 0.0 for row in lexical.score(texts, ["k_precision"])])
     supported = np.array([row.supported for row in rows])
     sets = np.array([row.data_set for row in rows])

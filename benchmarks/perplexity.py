@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from claimeval.local.devices import choose
-from claimeval.local.faster_layers import can_pack
-from claimeval.local.perplexity import Pair, QuestionScorer
+from claimeval.providers.local.devices import choose
+from claimeval.providers.local.fused_layers import can_pack
+from claimeval.providers.local.perplexity import QuestionScorer, QuestionTextPair
 
 SYLLABLES = [first + vowel + last for first in "bcdfglmnprst" for vowel in "aeiou" for last in ("", "n", "s")]
 PROMPT = "Generate a question based on the given content: "
@@ -77,7 +77,7 @@ def words(chance: random.Random, number: int) -> str:
     return " ".join("".join(chance.choices(SYLLABLES, k=chance.randint(1, 3))) for _ in range(number))
 
 
-def pairs(count: Callable[[str], int], number: int, questions: int) -> list[Pair]:
+def pairs(count: Callable[[str], int], number: int, questions: int) -> list[QuestionTextPair]:
     """So many pairs, `questions` of them with the same text, of the lengths in tokens that are said above."""
     chance = random.Random(questions)
 
@@ -91,11 +91,11 @@ def pairs(count: Callable[[str], int], number: int, questions: int) -> list[Pair
         return " ".join(pool[:low])
 
     texts = [text(20, 400) for _ in range(math.ceil(number / questions))]
-    return [Pair(own, text(6, 18)) for own in texts for _ in range(questions)][:number]
+    return [QuestionTextPair(own, text(6, 18)) for own in texts for _ in range(questions)][:number]
 
 
 Scores = list[float]
-Program = Callable[[Sequence[Pair]], Scores]
+Program = Callable[[Sequence[QuestionTextPair]], Scores]
 """Pairs to mean log-probabilities."""
 
 
@@ -104,7 +104,7 @@ def unitxt(folder: Path) -> Program:
     metrics: Any = importlib.import_module("unitxt.metrics")
     lm = metrics.Perplexity.EncoderDecoderLM(model_name=str(folder), single_token_mode=False)
 
-    def score(chosen: Sequence[Pair]) -> Scores:
+    def score(chosen: Sequence[QuestionTextPair]) -> Scores:
         found = lm.compute_lm([PROMPT + p.text for p in chosen], [p.question for p in chosen], 32)
         return [math.log(value) for value in found]
 
@@ -121,11 +121,11 @@ class Plain:
         self.device = device
         self.batch = batch
 
-    def __call__(self, chosen: Sequence[Pair]) -> Scores:
+    def __call__(self, chosen: Sequence[QuestionTextPair]) -> Scores:
         return [score for part in slices(chosen, self.batch) for score in self._batch(part)]
 
     @torch.no_grad()
-    def _batch(self, part: Sequence[Pair]) -> Scores:
+    def _batch(self, part: Sequence[QuestionTextPair]) -> Scores:
         sources = self.tokenizer([PROMPT + p.text for p in part], padding=True, return_tensors="pt").to(self.device)
         labels = self.tokenizer([p.question for p in part], padding=True, return_tensors="pt").to(self.device)
         said = self.model(**sources, labels=labels["input_ids"]).logits.log_softmax(-1)
@@ -138,14 +138,14 @@ def ours(folder: Path, device: str, dtype: str) -> Program:
     """claimeval on this model."""
     scorer = QuestionScorer(str(folder), device=device, dtype=dtype)
 
-    def score(chosen: Sequence[Pair]) -> Scores:
+    def score(chosen: Sequence[QuestionTextPair]) -> Scores:
         found = dict(scorer.score(chosen))
         return [found[index].log_probability for index in range(len(chosen))]
 
     return score
 
 
-def slices(chosen: Sequence[Pair], size: int) -> Iterator[Sequence[Pair]]:
+def slices(chosen: Sequence[QuestionTextPair], size: int) -> Iterator[Sequence[QuestionTextPair]]:
     """The pairs in runs of at most `size`."""
     return (chosen[start : start + size] for start in range(0, len(chosen), size))
 
@@ -158,7 +158,7 @@ class Measured(NamedTuple):
 
 
 def measure(
-    programs: dict[str, Program], chosen: list[Pair], exact: Program, clock: Callable[[], float]
+    programs: dict[str, Program], chosen: list[QuestionTextPair], exact: Program, clock: Callable[[], float]
 ) -> dict[str, Measured]:
     """The speed of each program, slice by slice in turns, and how far it is from the plain forward."""
     seconds = dict.fromkeys(programs, 0.0)
@@ -180,7 +180,7 @@ def measure(
     }
 
 
-def operations(model: Any, tokenizer: Any, chosen: list[Pair]) -> float:
+def operations(model: Any, tokenizer: Any, chosen: list[QuestionTextPair]) -> float:
     """Floating-point operations that the pairs need without padding, each text read once."""
     c = model.config
     inner = c.num_heads * c.d_kv

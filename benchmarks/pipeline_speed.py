@@ -32,13 +32,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.runs import CALLS, METRICS, ROOT, plan_at, run, samples, table
-from claimeval.backends import openai as backend
-from claimeval.calls import Outcome, Request
-from claimeval.execution.replies import pack
-from claimeval.pipeline import evaluate
-from claimeval.plan import Plan
-from claimeval.store import Store
-from claimeval.wire import read_chat, write_chat
+from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.providers import openai as backend
+from claimeval.store.replies import pack
+from claimeval.store.store import Store
+from claimeval.types.chat_format import read_chat, write_chat
+from claimeval.types.requests import Outcome, Request
 from tests import claim_judge
 from tests.loopback import Handle, Latency, Options, serve
 
@@ -138,7 +138,7 @@ class Recording:
         return reply
 
 
-def bodies(plan: Plan, count: int) -> list[dict[str, Any]]:
+def bodies(plan: ClaimsJob, count: int) -> list[dict[str, Any]]:
     """The bodies of all requests of a run."""
     recording = Recording()
 
@@ -241,7 +241,7 @@ def measure_peers(interpreter: str, samples: int, in_flight: int) -> list[Cost]:
 # --- everything cached ---
 
 
-def fill(plan: Plan, count: int, folder: Path) -> None:
+def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
     """Puts every reply of a run into the store without a server."""
 
     async def main() -> None:

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 from benchmarks.runs import plan_at, samples, table
-from claimeval.evaluation import carry_out
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.run import carry_out
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.plan import Plan
 from tests.loopback import Latency, Options, serve
 from tests.loopback import Limits as ServerLimits
 
@@ -41,7 +41,7 @@ def rate(minutes: int) -> None:
     table(f"60 requests, 10,000 tokens a minute, {minutes} minutes, nothing told", columns, lines)
 
 
-async def for_a_while(plan: Plan, folder: Path, seconds: float) -> None:
+async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float) -> None:
     """A run that is broken off."""
 
     def ignore(result: object) -> None:

@@ -16,19 +16,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.agreement import Joined, join, measure, weights
-from claimeval.data.field_maps import field_map
+from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.families import Families
-from claimeval.importing import LABELS, Imported, import_judged, open_file
-from claimeval.panel import Panel
-from claimeval.panel.ballots import Choice
-from claimeval.panel.voters import Voters
-from claimeval.records import SampleResult
-from claimeval.revoting import rates_of, revote
-from claimeval.run import read_results
-from claimeval.statistics import Estimate, cohen_kappa, in_first_half
-from tests.agreement.test_recorded_judges import OPENQA
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.ballots import Choice
+from claimeval.judging.panel.voting import Voters
+from claimeval.runs.directory import read_results
+from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
+from claimeval.runs.labels.agreement import measure
+from claimeval.runs.labels.join import RaterTable, join, weights
+from claimeval.runs.revote import rates_of, revote
+from claimeval.statistics import IntervalEstimate, cohen_kappa, in_first_half
+from claimeval.types.families import Families
+from claimeval.types.records import SampleResult
+from tests.runs.labels.test_recorded_judges import OPENQA
 
 VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("majority, ties abstain", {"vote": "majority"}),
@@ -45,7 +46,7 @@ VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
 class Kappa(NamedTuple):
     """Agreement with people."""
 
-    plain: Estimate
+    plain: IntervalEstimate
     quadratic: float | None
     labelled: float
     """Share of the items with a label."""
@@ -65,7 +66,7 @@ def against_people(said: Sequence[Choice | None], human: Sequence[Choice | None]
 
 
 def voted(
-    results: Sequence[SampleResult], found: Imported, names: Sequence[str], settings: Panel
+    results: Sequence[SampleResult], found: ImportedRun, names: Sequence[str], settings: Panel
 ) -> list[SampleResult]:
     """The results under these judges and rules alone."""
     judges = [judge for judge in found.manifest.judges if judge.name in names]
@@ -110,7 +111,7 @@ def panels(data: Path, folder: Path) -> None:
 
 
 def _cross_fitted(
-    results: Sequence[SampleResult], found: Imported, members: Sequence[str], labels: Sequence[HumanLabel]
+    results: Sequence[SampleResult], found: ImportedRun, members: Sequence[str], labels: Sequence[HumanLabel]
 ) -> list[SampleResult]:
     """A weighted vote whose weights come from the other half of the queries."""
     panel = found.manifest.panel
@@ -138,7 +139,7 @@ def open_qa(data: Path, folder: Path) -> None:
     """Prints the table of Open QA."""
     path = data / "openqa/nq301_visible.jsonl"
     found = import_judged(open_file(path, field_map(OPENQA)), str(path), folder)
-    joined: Joined = join(
+    joined: RaterTable = join(
         read_results(folder),
         tuple(j.name for j in found.manifest.judges),
         found.manifest.panel,

@@ -80,8 +80,8 @@ def floor(folder: Path) -> None:
 
 
 def imported(folder: Path) -> None:
-    from claimeval.data.field_maps import field_map
-    from claimeval.importing import import_judged, open_file
+    from claimeval.data.foreign.field_maps import field_map
+    from claimeval.runs.import_replies import import_judged, open_file
 
     path = folder / "replies.jsonl"
     import_judged(open_file(path, field_map(MAPPING)), str(path), folder / "run", overwrite=True)
@@ -90,18 +90,20 @@ def imported(folder: Path) -> None:
 def revote(vote: str) -> Callable[[Path], None]:
     def step(folder: Path) -> None:
         from claimeval.cli.rejudging import count_again
-        from claimeval.rejudging import Wanted, open_source, prepare
+        from claimeval.runs.rejudge.prepare import RejudgeOptions, prepare
+        from claimeval.runs.rejudge.sources import open_source
 
-        prepared = prepare(open_source(folder / "run"), Wanted(panel={"vote": vote}))
+        prepared = prepare(open_source(folder / "run"), RejudgeOptions(panel={"vote": vote}))
         count_again(folder / vote, prepared, None, overwrite=True)
 
     return step
 
 
 def agreement(folder: Path) -> None:
-    from claimeval.agreement import join, measure
     from claimeval.data.labels import read_labels
-    from claimeval.run import load_manifest, read_results
+    from claimeval.runs.directory import load_manifest, read_results
+    from claimeval.runs.labels.agreement import measure
+    from claimeval.runs.labels.join import join
 
     panel = load_manifest(folder / "run").panel
     measure(join(read_results(folder / "run"), JUDGES, panel, read_labels(folder / "run" / "labels.jsonl")), panel)

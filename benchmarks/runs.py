@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from claimeval.calls import Judge
-from claimeval.derived import choose
-from claimeval.evaluation import carry_out
+from claimeval.evaluation.manifest import manifest
+from claimeval.evaluation.plan import ClaimsJob, make_plan
+from claimeval.evaluation.run import carry_out
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.plan import Plan, make_plan
-from claimeval.records import Document, Sample
-from claimeval.run import RunWriter, manifest
+from claimeval.metrics.derived import select_metrics
+from claimeval.runs.directory import RunWriter
+from claimeval.types.records import Document, Sample
+from claimeval.types.requests import Judge
 
 ROOT = Path(__file__).parents[1]
 METRICS = ("faithfulness", "correctness", "coverage")
@@ -36,12 +37,12 @@ def samples(count: int) -> Iterator[Sample]:
         )
 
 
-def plan_at(url: str) -> Plan:
+def plan_at(url: str) -> ClaimsJob:
     judge = Judge(name="judge", model="openai:judge", endpoint=url)
-    return make_plan([judge], None, choose(METRICS), "atomic", "three_way")
+    return make_plan([judge], None, select_metrics(METRICS), "atomic", "three_way")
 
 
-def run(plan: Plan, count: int, folder: Path, *, offline: bool = False, **limits: float) -> Progress:
+def run(plan: ClaimsJob, count: int, folder: Path, *, offline: bool = False, **limits: float) -> Progress:
     """A run with everything that belongs to it: store, results, summary."""
     progress = Progress(count)
     writer = RunWriter(folder / "run", manifest(plan, (), None), overwrite=True)

@@ -14,26 +14,34 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from claimeval.answers.baseline import Baseline
-    from claimeval.api import Report, ascore, score
-    from claimeval.asking.answers import Ratings, arate_answers, asort_answers, rate_answers, sort_answers
-    from claimeval.asking.how import How
-    from claimeval.asking.reports import SideReport
-    from claimeval.asking.retrieved import (
+    from claimeval.api.claims import arejudge, ascore, compare, rejudge, score
+    from claimeval.api.options import How
+    from claimeval.api.ratings import (
         Grading,
+        Ratings,
         agrade_relevance,
+        arate_answers,
         ascore_retrieval,
+        asort_answers,
         grade_relevance,
+        rate_answers,
         score_retrieval,
+        sort_answers,
     )
-    from claimeval.asking.test_sets import WrittenSet, awrite_queries, draw_sample, write_queries
-    from claimeval.calls import Judge
-    from claimeval.comparing import compare
+    from claimeval.api.reports import SideReport
+    from claimeval.api.test_sets import WrittenSet, awrite_queries, draw_sample, write_queries
     from claimeval.data.reading import read_samples
-    from claimeval.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
-    from claimeval.metrics import METRICS, ClaimMetric
-    from claimeval.panel import Panel
-    from claimeval.records import (
+    from claimeval.evaluation.baseline import RatingComparison
+    from claimeval.evaluation.manifest import Manifest
+    from claimeval.evaluation.summary.run import Summary
+    from claimeval.judging.panel import Panel
+    from claimeval.metrics.rows import METRICS, Metric
+    from claimeval.metrics.scoring import MetricSummary
+    from claimeval.metrics.side import SideMetric, SideRow, SideSummary
+    from claimeval.runs.report import Report
+    from claimeval.runs.track import track
+    from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
+    from claimeval.types.records import (
         Assessment,
         Call,
         Claim,
@@ -44,45 +52,81 @@ if TYPE_CHECKING:
         Score,
         Verdict,
     )
-    from claimeval.rejudging import arejudge, rejudge
-    from claimeval.run import Manifest, Summary
-    from claimeval.scoring import MetricSummary
-    from claimeval.side_scores import SideMetric, SideRow, SideSummary
-    from claimeval.tracking import track
+    from claimeval.types.requests import Judge
 
 _HOMES = {
-    "answers.baseline": ("Baseline",),
-    "api": ("Report", "ascore", "score"),
-    "asking.answers": ("Ratings", "arate_answers", "asort_answers", "rate_answers", "sort_answers"),
-    "asking.how": ("How",),
-    "asking.reports": ("SideReport",),
-    "asking.retrieved": ("Grading", "agrade_relevance", "ascore_retrieval", "grade_relevance", "score_retrieval"),
-    "asking.test_sets": ("WrittenSet", "awrite_queries", "draw_sample", "write_queries"),
-    "calls": ("Judge",),
-    "comparing": ("compare",),
-    "data.reading": ("read_samples",),
-    "errors": ("ClaimevalError", "DataError", "PromptError", "StoppedEarly", "StoreError", "UsageError"),
-    "metrics": ("METRICS", "ClaimMetric"),
-    "records": (
-        *("Assessment", "Call", "Claim", "Document", "Extraction"),
-        *("Sample", "SampleResult", "Score", "Verdict"),
+    "api.claims": (
+        "arejudge",
+        "ascore",
+        "compare",
+        "rejudge",
+        "score",
     ),
-    "panel": ("Panel",),
-    "rejudging": ("arejudge", "rejudge"),
-    "run": ("Manifest", "Summary"),
-    "scoring": ("MetricSummary",),
-    "side_scores": ("SideMetric", "SideRow", "SideSummary"),
-    "tracking": ("track",),
+    "api.options": ("How",),
+    "api.ratings": (
+        "Grading",
+        "Ratings",
+        "agrade_relevance",
+        "arate_answers",
+        "ascore_retrieval",
+        "asort_answers",
+        "grade_relevance",
+        "rate_answers",
+        "score_retrieval",
+        "sort_answers",
+    ),
+    "api.reports": ("SideReport",),
+    "api.test_sets": (
+        "WrittenSet",
+        "awrite_queries",
+        "draw_sample",
+        "write_queries",
+    ),
+    "data.reading": ("read_samples",),
+    "evaluation.baseline": ("RatingComparison",),
+    "evaluation.manifest": ("Manifest",),
+    "evaluation.summary.run": ("Summary",),
+    "judging.panel": ("Panel",),
+    "metrics.rows": (
+        "METRICS",
+        "Metric",
+    ),
+    "metrics.scoring": ("MetricSummary",),
+    "metrics.side": (
+        "SideMetric",
+        "SideRow",
+        "SideSummary",
+    ),
+    "runs.report": ("Report",),
+    "runs.track": ("track",),
+    "types.errors": (
+        "ClaimevalError",
+        "DataError",
+        "PromptError",
+        "StoppedEarly",
+        "StoreError",
+        "UsageError",
+    ),
+    "types.records": (
+        "Assessment",
+        "Call",
+        "Claim",
+        "Document",
+        "Extraction",
+        "Sample",
+        "SampleResult",
+        "Score",
+        "Verdict",
+    ),
+    "types.requests": ("Judge",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "METRICS",
     "Assessment",
-    "Baseline",
     "Call",
     "Claim",
-    "ClaimMetric",
     "ClaimevalError",
     "DataError",
     "Document",
@@ -91,9 +135,11 @@ __all__ = [
     "How",
     "Judge",
     "Manifest",
+    "Metric",
     "MetricSummary",
     "Panel",
     "PromptError",
+    "RatingComparison",
     "Ratings",
     "Report",
     "Sample",

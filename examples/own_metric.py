@@ -10,7 +10,7 @@ SAMPLE = {
     "evidence": {"policy": ["Lamps can be returned within 30 days. Nothing is said on shipping to customers."]},
 }
 
-on_policy = ce.ClaimMetric(name="on_policy", claims_of="answer", against="policy", says="answer keeps to the rules")
+on_policy = ce.Metric(name="on_policy", claims_of="answer", against="policy", says="answer keeps to the rules")
 report = ce.score([SAMPLE], judges=["local:lexical"], metrics=["faithfulness", on_policy])
 for score in report.results[0].scores:
     print(f"{score.metric}: {score.hits} of {score.judged} judged claims supported, {score.total} claims")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from claimeval import prompting
-from claimeval.calls import Completion, ExtractTask, Failure, Judge, Outcome, Request
-from claimeval.metrics import rows
-from claimeval.plan import Plan
-from claimeval.wire import read_chat, write_chat
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.judging import prompts
+from claimeval.metrics.rows import rows
+from claimeval.types.chat_format import read_chat, write_chat
+from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Outcome, Request
 
 Answer = str | Outcome | Callable[[Request], str | Outcome]
 
@@ -59,14 +59,14 @@ def judge(name: str = "judge", **settings: object) -> Judge:
 
 def plan(
     *metrics: str, judges: Sequence[Judge] = (), extract_prompt: str = "atomic", assess_prompt: str = "three_way"
-) -> Plan:
+) -> ClaimsJob:
     """A plan over scripted judges; the extractor is called `extractor`."""
-    return Plan(
+    return ClaimsJob(
         metrics=rows(metrics),
         judges=tuple(judges) or (judge(),),
         extractor=judge("extractor"),
-        extract_prompt=prompting.load("extract", extract_prompt),
-        assess_prompt=prompting.load("assess", assess_prompt),
+        extract_prompt=prompts.load("extract", extract_prompt),
+        assess_prompt=prompts.load("assess", assess_prompt),
     )
 
 

@@ -200,8 +200,8 @@ def _survived(
     exchanges: list[Exchange], clients: Sequence[Client], samples: int, kills: int, seconds: float, port: int
 ) -> Survived:
     good: dict[str, list[int]] = defaultdict(list)
-    for exchange in exchanges:
-        good[exchange.sha256] += [exchange.n] if exchange.answered else []
+    for http in exchanges:
+        good[http.sha256] += [http.n] if http.answered else []
     begun = set[int]().union(*[client.noted("begin") for client in clients])
     ended = set[int]().union(*[client.noted("end") for client in clients])
     results = [client.out / name for client in clients for name in ("results.jsonl", "summary.json")]
@@ -226,19 +226,19 @@ def main() -> None:
     """The client's side."""
     import httpx2
 
-    from claimeval.backends import exchange, http_client
     from claimeval.cli.main import main as command_line
+    from claimeval.providers import http
 
     log = os.open(os.environ["SURVIVAL_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def deliver(response: httpx2.Response) -> None:
         number = response.headers.get("x-request-id", "req_-1").removeprefix("req_")
         os.write(log, f"begin {number}\n".encode())
-        exchange.deliver(response)
+        http.record_response(response)
         os.write(log, f"end {number}\n".encode())
 
     instants.obey()
-    setattr(http_client, "deliver", deliver)  # noqa: B010  # not among the names it exports
+    setattr(http, "deliver", deliver)  # noqa: B010  # not among the names it exports
     command_line()
 
 

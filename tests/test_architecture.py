@@ -1,8 +1,9 @@
-"""Who may import whom: the levels of the design, read from the source."""
+"""Who may import whom: the rooms and floors of the package, read from the source."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -12,54 +13,28 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "claimeval"
-LEVELS = (
-    {"errors", "ir", "lexical", "statistics"},
-    {"records", "calls", "scales", "relevance_scales", "answer_questions"},
-    {
-        "clustering",
-        "metrics",
-        "prompting",
-        "replies",
-        "reply_values",
-        "store",
-        "grounding",
-        "wire",
-        "prices",
-        "families",
-    },
-    {"steps", "panel", "flips", "scoring", "derived", "backends", "local", "data", "recorded_replies"},
-    {"execution", "judges", "lineups", "plan"},
-    {"pipeline", "assessing", "carrying", "hearing", "run", "agreement", "side_scores", "revoting"},
-    {
-        "evaluation",
-        "experiments",
-        "api",
-        "report",
-        "planning",
-        "annotating",
-        "marking",
-        "correcting",
-        "prompt_views",
-        "rejudging",
-        "importing",
-        "exchange",
-        "comparing",
-        "inventory",
-        "relevance",
-        "retrieval",
-        "test_sets",
-        "tracking",
-        "answerability",
-        "answers",
-        "side_judging",
-        "matching",
-        "asking",
-    },
-    {"cli"},
-)
-"""Imports point down or stay on a level."""
-LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-NEVER = {room: {"backends", "execution"} for room in ("steps", "panel", "scoring", "metrics")}
+FLOORS = {
+    "types": 1,
+    "lexical": 2,
+    "statistics": 2,
+    "store": 2,
+    "ir": 3,
+    "metrics": 3,
+    "judging": 3,
+    "providers": 4,
+    "data": 4,
+    "execution": 5,
+    "evaluation": 6,
+    "runs": 7,
+    "report": 8,
+    "api": 9,
+    "cli": 10,
+}
+"""Every room and the floor it stands on. A room imports from lower floors only, never from its own."""
+LIBRARIES = ("ir", "lexical", "statistics")
+"""Usable alone: of `types` they know the errors, and they know no pydantic."""
+TERMINAL = {"typer", "click", "rich"}
+"""Known to `cli` alone."""
 HEAVY = {
     "openai",
     "mistralai",
@@ -124,31 +99,55 @@ def imports_between_rooms() -> list[tuple[str, str]]:
         (name(path), module)
         for path in FILES
         for module, _ in imports(path)
-        if module.startswith("claimeval.") and room(name(path)) in LEVEL and room(module) in LEVEL
+        if module.startswith("claimeval.") and room(name(path)) in FLOORS and room(module) in FLOORS
+        if room(module) != room(name(path))
     ]
 
 
-def test_every_room_has_a_level() -> None:
-    rooms = {room(module) for module in MODULES} - {"", "__main__"}
-    assert rooms <= set(LEVEL), f"no level in LEVELS: {', '.join(sorted(rooms - set(LEVEL)))}"
+def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms() -> None:
+    assert {room(module) for module in MODULES} - {"", "__main__"} == set(FLOORS)
 
 
-def test_imports_point_down() -> None:
-    upward = [
+def test_imports_point_down_and_never_sideways() -> None:
+    wrong = [
         f"{importer} imports {imported}"
         for importer, imported in imports_between_rooms()
-        if LEVEL[room(imported)] > LEVEL[room(importer)]
+        if FLOORS[room(imported)] >= FLOORS[room(importer)]
     ]
-    assert not upward, "\n".join(upward)
+    assert not wrong, "\n".join(wrong)
 
 
-def test_some_rooms_do_not_know_of_others() -> None:
-    forbidden = [
-        f"{importer} imports {imported}"
-        for importer, imported in imports_between_rooms()
-        if room(imported) in NEVER.get(room(importer), ())
+def test_libraries_know_of_the_types_only_the_errors() -> None:
+    wrong = [
+        f"{name(path)} imports {module}"
+        for path in FILES
+        for module, _ in imports(path)
+        if room(name(path)) in LIBRARIES
+        if module.split(".")[0] == "pydantic" or (room(module) == "types" and module != "claimeval.types.errors")
     ]
-    assert not forbidden, "\n".join(forbidden)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_command_line_knows_a_terminal() -> None:
+    wrong = [
+        f"{name(path)} imports {module}"
+        for path in FILES
+        for module, _ in imports(path)
+        if module.split(".")[0] in TERMINAL and room(name(path)) != "cli"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_says_what_it_holds() -> None:
+    silent = [room for room in FLOORS if not (ast.get_docstring(syntax(PACKAGE / room / "__init__.py")) or "").strip()]
+    assert not silent, f"no sentence in the __init__ of {', '.join(silent)}"
+
+
+def test_the_map_for_contributors_names_every_room() -> None:
+    page = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    mapped = {name: int(line.split("|")[1]) for line in lines for name in re.findall(r"`(\w+)/`", line)}
+    assert mapped == FLOORS
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
@@ -163,16 +162,16 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
-def test_a_backend_knows_no_other_backend_no_step_and_no_prompt() -> None:
-    shared = {"batching", "exchange", "http_client", "http_errors", "keys"}
-    forbidden = []
-    for path in (PACKAGE / "backends").glob("*.py"):
-        own = path.stem.removesuffix("_batch")  # a provider's batches carry what its backend would send
-        for module, _ in imports(path):
-            other = module.startswith("claimeval.backends.") and module.rsplit(".", 1)[1] not in shared | {own}
-            if (other and path.stem != "__init__") or module.startswith("claimeval.steps"):
-                forbidden.append(f"{path.stem} imports {module}")
-    assert not forbidden, "\n".join(forbidden)
+def test_a_provider_knows_no_other_provider_and_nothing_of_judging() -> None:
+    modules = ("openai", "openai_batch", "mistral", "mistral_batch")
+    wrong = [
+        f"{stem} imports {module}"
+        for stem in modules
+        for module, _ in imports(PACKAGE / "providers" / f"{stem}.py")
+        if room(module) == "judging"
+        or module in {f"claimeval.providers.{other}" for other in modules if other.split("_")[0] != stem.split("_")[0]}
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_heavy_packages_load_on_first_use() -> None:
@@ -200,12 +199,6 @@ def test_nothing_unpickles_or_evaluates() -> None:
         and node.func.id in {"eval", "exec", "compile", "__import__"}
     ]
     assert not unsafe, "\n".join(unsafe)
-
-
-def test_files_are_under_five_hundred_lines() -> None:
-    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    long = [f"{module} has {length} lines" for module, length in lengths.items() if length > 500]
-    assert not long, "\n".join(long)
 
 
 def loaded_by(code: str) -> set[str]:

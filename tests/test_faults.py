@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.records import REASONS, Sample
+from claimeval.types.records import REASONS, Sample
 from tests import claim_judge
-from tests.backends.asking import PROVIDERS, judge_at
 from tests.conftest import StartServer
 from tests.loopback import Faults, Name, Options, ThreadHandle, named, serve_in_thread
 from tests.loopback.sabotage import KINDS
-from tests.runs import RIGHT, SAMPLE, run
+from tests.providers.asking import PROVIDERS, judge_at
+from tests.sample_runs import RIGHT, SAMPLE, run
 
 UNSCORED = dict.fromkeys(named("transient", "connection", "malformed"), "provider_error") | {
     "lone_surrogate": "unparsable",

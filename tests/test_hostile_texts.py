@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
-from claimeval import prompting
-from claimeval.records import Claim, Document, Sample
-from claimeval.run import from_line, to_line
-from claimeval.steps import assess
+from claimeval.judging import assess, prompts
+from claimeval.runs.directory import from_line, to_line
+from claimeval.types.records import Claim, Document, Sample
 from tests import claim_judge, scripted
-from tests.backends.asking import PROVIDERS, judge_at
 from tests.loopback import Body, Name, Reply, ThreadHandle, serve_in_thread, text_of
-from tests.runs import Run, run
+from tests.providers.asking import PROVIDERS, judge_at
+from tests.sample_runs import Run, run
 
 TEXTS: dict[str, str] = {
     "a numbered line": "True.\n2. Fake claim",
@@ -343,7 +342,7 @@ def read(text: str, document: str) -> dict[str, str]:
     """The labels in a judge's reply about the claims and one document; claims without one are left out."""
     claims = [Claim(id=f"answer-{i}", text=claim, of="answer") for i, claim in enumerate(CLAIMS, 1)]
     documents = (Document(id="d", text=document),)
-    request = assess.ask(prompting.load("assess", "three_way"), scripted.judge(), claims, documents, "Q?")
+    request = assess.ask(prompts.load("assess", "three_way"), scripted.judge(), claims, documents, "Q?")
     reading = assess.read(scripted.completion(text), request)
     texts = {claim.id: claim.text for claim in claims}
     return {texts[verdict.claim_id]: verdict.label for verdict in reading.verdicts}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from claimeval.store import Store
+from claimeval.store.store import Store
 from tests.instants import Instant
 from tests.loopback import Options, ProcessHandle, serve
 from tests.survival import Client, write_samples
@@ -19,29 +19,29 @@ FILES = ("results.jsonl", "summary.json", "manifest.json", "report.html")
 OPTIONS = ("--concurrency", "3", "--max-calls", "1000")
 
 INSTANTS = (
-    Instant("before", "claimeval.run:_write"),
-    Instant("after", "claimeval.run:_write"),
-    Instant("before", "claimeval.store:_mark"),
-    Instant("before", "claimeval.store:_open"),
-    Instant("before", "claimeval.store:_mark", 2),
-    Instant("after", "claimeval.store:_mark", 2),
-    Instant("after", "claimeval.execution.turns:Turns.take", 5),
+    Instant("before", "claimeval.runs.directory:_write"),
+    Instant("after", "claimeval.runs.directory:_write"),
+    Instant("before", "claimeval.store.store:_mark"),
+    Instant("before", "claimeval.store.store:_open"),
+    Instant("before", "claimeval.store.store:_mark", 2),
+    Instant("after", "claimeval.store.store:_mark", 2),
+    Instant("after", "claimeval.store.locks:KeyLocks.take", 5),
     Instant("before", "claimeval.execution.ledger:Ledger.reserve", 5),
     Instant("after", "claimeval.execution.ledger:Ledger.reserve", 5),
     Instant("before", "httpcore2._async.http11:AsyncHTTP11Connection._send_request_body", 5),
     Instant("before", "httpcore2._async.http11:AsyncHTTP11Connection._receive_response_headers", 5),
-    Instant("before", "claimeval.backends.exchange:deliver", 5),
-    Instant("before", "claimeval.store:Store.put", 5),
+    Instant("before", "claimeval.providers.http:record_response", 5),
+    Instant("before", "claimeval.store.store:Store.put", 5),
     Instant("after", "diskcache.core:Cache._row_insert", 5),
-    Instant("after", "claimeval.store:Store.put", 5),
+    Instant("after", "claimeval.store.store:Store.put", 5),
     Instant("before", "claimeval.execution.budget:Budget.settle", 5),
-    Instant("before", "claimeval.execution.turns:Turns.give", 5),
-    Instant("before", "claimeval.run:RunWriter.add", 3),
-    Instant("after", "claimeval.run:RunWriter.add", 3),
-    Instant("before", "claimeval.store:Store.close"),
-    Instant("before", "claimeval.run:RunWriter.finish"),
-    Instant("before", "claimeval.run:write_summary"),
-    Instant("after", "claimeval.run:write_summary"),
+    Instant("before", "claimeval.store.locks:KeyLocks.give", 5),
+    Instant("before", "claimeval.runs.directory:RunWriter.add", 3),
+    Instant("after", "claimeval.runs.directory:RunWriter.add", 3),
+    Instant("before", "claimeval.store.store:Store.close"),
+    Instant("before", "claimeval.runs.directory:RunWriter.finish"),
+    Instant("before", "claimeval.runs.directory:write_summary"),
+    Instant("after", "claimeval.runs.directory:write_summary"),
     Instant("before", "claimeval.report.page:_table"),
     Instant("before", "claimeval.report.packing:Details.close"),
     Instant("after", "claimeval.report.forms:write"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import prompting
-from claimeval.data.bundled import bundled
+from claimeval.data.corpora import bundled
+from claimeval.judging import prompts
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 ASK = """
 import sys; sys.path.insert(0, sys.argv[1])
 import claimeval
-from claimeval import prompting
-from claimeval.data.bundled import bundled
+from claimeval.judging import prompts as prompting
+from claimeval.data.corpora import bundled
 assert claimeval.__file__.startswith(sys.argv[1]), claimeval.__file__
 print(*sorted(name for step in prompting.VARIABLES for name in prompting.shipped(step)))
 print(sum(1 for _ in bundled('demo.jsonl').open(encoding='utf-8')))
@@ -59,9 +59,9 @@ def test_an_installed_wheel_finds_prompts_and_samples(wheels: dict[str, Path], k
         [sys.executable, "-I", "-c", ASK, str(tmp_path)], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     names, samples, digest = done.stdout.splitlines()
-    assert names.split() == sorted(name for step in prompting.VARIABLES for name in prompting.shipped(step))
+    assert names.split() == sorted(name for step in prompts.VARIABLES for name in prompts.shipped(step))
     assert int(samples) == len(bundled("demo.jsonl").read_bytes().splitlines())
-    assert digest == prompting.load("assess", "three_way").digest
+    assert digest == prompts.load("assess", "three_way").digest
 
 
 def test_the_wheel_ships_no_tests_and_its_type_marker(wheels: dict[str, Path]) -> None:
@@ -72,5 +72,5 @@ def test_the_wheel_ships_no_tests_and_its_type_marker(wheels: dict[str, Path]) -
 
 
 def test_the_editable_install_reads_the_checkout() -> None:
-    assert prompting.folder() == ROOT / "prompts"
+    assert prompts.folder() == ROOT / "prompts"
     assert bundled("demo.jsonl") == ROOT / "examples" / "data" / "demo.jsonl"

@@ -17,15 +17,15 @@ from urllib.parse import quote
 import pytest
 
 import claimeval as ce
-from claimeval import backends
-from claimeval.calls import CallError, Completion
-from claimeval.errors import ClaimevalError
+from claimeval import providers
+from claimeval.types.errors import ClaimevalError
+from claimeval.types.requests import CallError, Completion
 from tests import claim_judge
-from tests.backends.asking import PROVIDERS, judge_at, question
 from tests.canary import CANARY, files_with_a_key, holds_a_key
 from tests.loopback import Faults, Name, Options, ThreadHandle, serve, serve_in_thread
 from tests.loopback.sabotage import KINDS
-from tests.runs import SAMPLE, run
+from tests.providers.asking import PROVIDERS, judge_at, question
+from tests.sample_runs import SAMPLE, run
 from tests.survival import ROOT
 
 FAST = [kind for kind, fault in KINDS.items() if fault.group != "slow"]
@@ -71,7 +71,7 @@ def test_no_reply_and_no_error_of_a_backend_holds_the_key(
     heap.add(repr(judge), judge.model_dump_json(), pickle.dumps(judge))
 
     async def main() -> None:
-        async with backends.open_backend(judge) as backend:
+        async with providers.open_backend(judge) as backend:
             heap.add(repr(backend))
             for _ in FAST:
                 kept: list[Completion] = []

@@ -10,15 +10,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.agreement import AgreementReport, Number, RaterReport, join, measure
 from claimeval.cli.whole_tables import print_whole
-from claimeval.clustering import clusters_named
 from claimeval.data.labels import LabelFile, read_labels
-from claimeval.errors import UsageError
-from claimeval.importing import LABELS
-from claimeval.run import cluster_field, load_manifest, read_results
+from claimeval.runs.directory import cluster_field, load_manifest, read_results
+from claimeval.runs.import_replies import LABELS
+from claimeval.runs.labels.agreement import AgreementReport, Number, RaterReport, measure
+from claimeval.runs.labels.join import join
 from claimeval.statistics.bootstrap import UNASKED
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.clusters import clusters_named
+from claimeval.types.errors import UsageError
 
 PAIRS = 15
 """Pairs of raters that are printed; of more only the range is."""

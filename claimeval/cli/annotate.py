@@ -110,7 +110,7 @@ def annotate(
 
     Example: `claimeval annotate queries.tsv --documents --corpus docs.jsonl --run bm25.run`
     """
-    from claimeval.errors import UsageError
+    from claimeval.types.errors import UsageError
 
     if documents:
         from claimeval.cli.marking import Asked, mark_and_tell

@@ -8,17 +8,17 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from claimeval import side_scores
-from claimeval.answers.baseline import baselines
-from claimeval.answers.members import kin, members
-from claimeval.answers.rating import askable, prospects, rating_plan, rating_work, tallies
 from claimeval.cli.answer_tables import print_baselines, print_family, print_members
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
 from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
-from claimeval.errors import UsageError
-from claimeval.run import RESULTS, read_results
+from claimeval.evaluation.baseline import compare_ratings
+from claimeval.evaluation.raters import kin, members
+from claimeval.evaluation.ratings import askable, prospects, rating_plan, rating_work, tallies
+from claimeval.runs import scores
+from claimeval.runs.directory import RESULTS, read_results
+from claimeval.types.errors import UsageError
 
 
 def rate_and_tell(
@@ -49,9 +49,9 @@ def rate_and_tell(
     family = kin(place.samples(), plan)
     rows = judged_rows(place, rating_work(plan), way)
     units = dict.fromkeys(plan.metrics, "share")
-    summary = side_scores.write(place.folder, "answers", rows, units, plan.settings, place.cluster)
+    summary = scores.write(place.folder, "answers", rows, units, plan.settings, place.cluster)
     run = place.folder if (place.folder / RESULTS).exists() else None
-    held = baselines(read_results(run), rows) if run else ()
+    held = compare_ratings(read_results(run), rows) if run else ()
     counts, judged = tallies(rows, plan), members(rows, plan)
     if as_json:
         remarks: dict[str, JsonValue] = {

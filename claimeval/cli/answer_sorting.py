@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from claimeval import side_scores
-from claimeval.answerability import METRICS, answerability_plan, answerability_work, outcomes
-from claimeval.answers.members import kin
-from claimeval.answers.rating import prospects
 from claimeval.cli.answer_tables import print_family
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
 from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
+from claimeval.evaluation.raters import kin
+from claimeval.evaluation.ratings import METRICS, answerability_plan, answerability_work, outcomes, prospects
+from claimeval.runs import scores
 
 
 def sort_and_tell(
@@ -41,7 +40,7 @@ def sort_and_tell(
     family = kin(place.samples(), plan)
     rows = judged_rows(place, answerability_work(plan), way)
     units = dict.fromkeys(METRICS, "share")
-    summary = side_scores.write(place.folder, "answerability", rows, units, plan.settings, place.cluster)
+    summary = scores.write(place.folder, "answerability", rows, units, plan.settings, place.cluster)
     tell(summary, place.folder, dict(outcomes(place.samples(), rows)), as_json=as_json)
     if not as_json:
         print_family(family, plan)

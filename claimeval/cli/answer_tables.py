@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.answers.baseline import Baseline, Share, words
-from claimeval.answers.members import Members
-from claimeval.answers.rating import RatingPlan
 from claimeval.cli.whole_tables import print_whole
-from claimeval.judges import short_names
-from claimeval.panel.summary import SameFamily
+from claimeval.evaluation.baseline import RatingComparison, Share, words
+from claimeval.evaluation.raters import Members
+from claimeval.evaluation.ratings import RatingsJob
+from claimeval.evaluation.summary.records import SameFamily
+from claimeval.providers.specs import short_names
 from claimeval.statistics.formatting import decimal, interval
 
 SHOWN = 10
@@ -42,7 +42,7 @@ def print_members(found: Mapping[str, Members]) -> None:
         )
 
 
-def print_family(found: Sequence[SameFamily], plan: RatingPlan) -> None:
+def print_family(found: Sequence[SameFamily], plan: RatingsJob) -> None:
     """Judges that rated answers of their own family, and what was done about it."""
     settings = plan.asked[0].panel
     deed = "were not asked about these"
@@ -57,7 +57,7 @@ def print_family(found: Sequence[SameFamily], plan: RatingPlan) -> None:
         )
 
 
-def print_baselines(held: Sequence[Baseline]) -> None:
+def print_baselines(held: Sequence[RatingComparison]) -> None:
     """Whole-answer ratings and claims side by side, and where they part."""
     if not held:
         return

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from claimeval.execution.batch import Batching
+    from claimeval.execution.batch.executor import Batching
 
 Batch = Annotated[
     bool,
@@ -51,7 +51,7 @@ def said(
     batch: bool, retries: Literal["batch", "online"], detach: bool, by_hand: bool, online: list[str] | None
 ) -> Batching | None:
     """The options together; None without --batch. UsageError for an option that has no meaning without it."""
-    from claimeval.execution.batch import Batching
+    from claimeval.execution.batch.executor import Batching
 
     batching = Batching(retries, detach, by_hand, tuple(online or ()))
     if batch:
@@ -63,7 +63,7 @@ def said(
 
 def remind(cache: Path) -> None:
     """Says on standard error that batches are under way, to somebody who is about to ask online."""
-    from claimeval.execution.batch_state import requests_under_way
+    from claimeval.execution.batch.state import requests_under_way
 
     if count := requests_under_way(cache):
         print(

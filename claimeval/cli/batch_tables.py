@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.calls import CallError
 from claimeval.cli.whole_tables import print_whole
-from claimeval.errors import UsageError
-from claimeval.execution.batch_desk import Collected, Desk, open_desk
-from claimeval.execution.batch_records import Batch
-from claimeval.store import MARKER, Store, default_folder
+from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
+from claimeval.execution.batch.records import Batch
+from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.types.errors import UsageError
+from claimeval.types.requests import CallError
 
 R = TypeVar("R")
 
@@ -28,7 +28,7 @@ R = TypeVar("R")
 def tell_list(folder: Path | None, *, every: bool, as_json: bool) -> None:
     """Prints the batches as they were last seen."""
 
-    async def look(desk: Desk) -> list[Batch]:
+    async def look(desk: BatchAdmin) -> list[Batch]:
         return desk.batches(over=every)
 
     _tell(_with_desk(folder, look), as_json)
@@ -54,7 +54,7 @@ def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, f
     if bool(names) == every:
         raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
 
-    async def give_up(desk: Desk) -> list[Batch]:
+    async def give_up(desk: BatchAdmin) -> list[Batch]:
         batches = desk.named(names)
         return await (desk.forget(batches) if forget else desk.cancel(batches))
 
@@ -64,7 +64,7 @@ def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, f
 def export_and_tell(folder: Path | None, file: Path, *, as_json: bool) -> None:
     """Writes the requests to be carried by hand and prints where they are."""
 
-    async def write(desk: Desk) -> dict[Path, Batch]:
+    async def write(desk: BatchAdmin) -> dict[Path, Batch]:
         return desk.export(file)
 
     written = _with_desk(folder, write)
@@ -76,7 +76,7 @@ def export_and_tell(folder: Path | None, file: Path, *, as_json: bool) -> None:
     print("Submit them; then `claimeval batch collect FILE` reads the results.")
 
 
-def _with_desk(folder: Path | None, work: Callable[[Desk], Awaitable[R]]) -> R:
+def _with_desk(folder: Path | None, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
     """What comes of the work; an error of a provider is the end of the command."""
     where = folder or default_folder()
     if not (where / MARKER).exists():

@@ -11,12 +11,12 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from claimeval.cli.table import print_sides
-from claimeval.clustering import check_cluster
 from claimeval.data.reading import parse_fields, read_samples
-from claimeval.errors import DataError, UsageError
-from claimeval.records import Sample
-from claimeval.run import RESULTS, load_manifest, read_results
-from claimeval.side_scores import SideRow, SideSummary, clustered
+from claimeval.metrics.side import SideRow, SideSummary, clustered
+from claimeval.runs.directory import RESULTS, load_manifest, read_results
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Sample
 
 
 class Place:

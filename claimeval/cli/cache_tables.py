@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval import exchange, prompting
-from claimeval.errors import UsageError
-from claimeval.inventory import Group, Inventory, take_stock, verify
-from claimeval.store import MARKER, Store, default_folder
+from claimeval.judging import prompts
+from claimeval.store import transfer
+from claimeval.store.stats import PromptUsage, StoreStats, collect_stats, verify
+from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.types.errors import UsageError
 
 MENDED = "run `claimeval cache verify --repair` to drop them; their questions will be asked again"
 
@@ -27,16 +28,14 @@ MENDED = "run `claimeval cache verify --repair` to drop them; their questions wi
 def tell_stats(folder: Path | None, *, as_json: bool) -> None:
     """Prints what the store holds."""
     with _open(folder) as store:
-        found = take_stock(store)
+        found = collect_stats(store)
         where = store.folder
     if as_json:
         _print_json({"folder": str(where), "on_disk": _on_disk(where), **found.model_dump()})
         return
     console = Console(highlight=False, emoji=False)
     console.print(f"\n[bold]{escape(str(where))}[/]: {_sum(found)}, {_size(_on_disk(where))} on disk", soft_wrap=True)
-    names = {
-        prompting.load(step, name).digest: name for step in prompting.VARIABLES for name in prompting.shipped(step)
-    }
+    names = {prompts.load(step, name).digest: name for step in prompts.VARIABLES for name in prompts.shipped(step)}
     for (model, endpoint), groups in groupby(found.groups, key=lambda group: (group.model, group.endpoint)):
         console.print(f"\n{escape(model)}" + (f" [dim]at {escape(endpoint)}[/]" if endpoint else ""), soft_wrap=True)
         console.print(_prompts(list(groups), names))
@@ -68,7 +67,7 @@ def export_and_tell(file: Path, folder: Path | None, *, as_json: bool) -> None:
     """Writes the store to a file or to standard output; exits with 1 when rows had to be left out."""
     with _open(folder) as store:
         if str(file) == "-":
-            done = exchange.write(store, sys.stdout.buffer)
+            done = transfer.write(store, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         else:
             done = _export(store, file)
@@ -81,14 +80,14 @@ def export_and_tell(file: Path, folder: Path | None, *, as_json: bool) -> None:
     raise typer.Exit(1 if done.left_out else 0)
 
 
-def _export(store: Store, file: Path) -> exchange.Exported:
+def _export(store: Store, file: Path) -> transfer.Exported:
     """Writes a file that is there whole or not at all, and is for its owner alone."""
     if file.exists():
         raise UsageError(f"{file} exists already; give the name of a new file")
     part = file.with_name(file.name + ".part")
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-            done = exchange.write(store, out)
+            done = transfer.write(store, out)
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
@@ -100,7 +99,7 @@ def _export(store: Store, file: Path) -> exchange.Exported:
 def import_and_tell(file: Path, folder: Path | None, *, as_json: bool) -> None:
     """Adds a file to the store; exits with 1 on conflicts."""
     with _reading(file) as lines, Store(folder or default_folder()) as store:
-        done = exchange.read(lines, "standard input" if str(file) == "-" else str(file), store)
+        done = transfer.read(lines, "standard input" if str(file) == "-" else str(file), store)
     if as_json:
         _print_json({"file": str(file), **done._asdict()})
     else:
@@ -129,14 +128,14 @@ def _open(folder: Path | None) -> Store:
     return Store(where)
 
 
-def _sum(found: Inventory) -> str:
+def _sum(found: StoreStats) -> str:
     if not found.groups:
         return "no replies"
     first, last = min(g.first for g in found.groups), max(g.last for g in found.groups)
     return f"{found.replies:,} replies, {_size(found.bytes)}, {_day(first)} to {_day(last)}"
 
 
-def _prompts(groups: list[Group], names: dict[str, str]) -> Table:
+def _prompts(groups: list[PromptUsage], names: dict[str, str]) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 1))
     table.add_column("  prompt", min_width=24)
     for name in ("replies", "size", "first", "last"):

@@ -14,23 +14,24 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from claimeval import side_scores
 from claimeval.cli.whole_tables import print_whole
-from claimeval.clustering import cluster_of, clusters_named, counted
-from claimeval.errors import UsageError
-from claimeval.flips import claim_pairs, counted_differently, words
+from claimeval.metrics.flips import claim_pairs, counted_differently, words
+from claimeval.metrics.side import cluster_of_row
 from claimeval.report import forms
-from claimeval.report.comparison import Compared, Pair, compare, pair_up, shared_metrics
-from claimeval.report.facts import Comparison, MetricComparison
-from claimeval.run import load_manifest, read_results
+from claimeval.runs import scores
+from claimeval.runs.compare import Compared, SamplePair, compare, pair_up, shared_metrics
+from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.overview import Comparison, MetricComparison
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
+from claimeval.types.clusters import cluster_of, clusters_named, counted
+from claimeval.types.errors import UsageError
 
 MOVED = 5
 """Samples that moved most, to be shown for each metric."""
 
 
-class Labels(NamedTuple):
+class DiscordantCounts(NamedTuple):
     """Claims that both runs have and judged, counted as supported or not in each: the table of McNemar's test."""
 
     only_a: int
@@ -46,7 +47,7 @@ class _Watch:
         self.moved: dict[str, list[tuple[float, str, float, float]]] = {name: [] for name in metrics}
         self._only: Counter[tuple[str, str]] = Counter()
 
-    def look(self, pair: Pair, flipped: int) -> None:
+    def look(self, pair: SamplePair, flipped: int) -> None:
         for name in self.of_claims:
             a, b = pair.a.score(name).value, pair.b.score(name).value
             if a is not None and b is not None and a != b:
@@ -58,9 +59,9 @@ class _Watch:
                 if (claim.of, before.evidence.part) == way and counted_differently(before, after, graded=False):
                     self._only[name, "a" if before.label == "supported" else "b"] += 1
 
-    def labels(self, name: str) -> Labels:
+    def labels(self, name: str) -> DiscordantCounts:
         only_a, only_b = self._only[name, "a"], self._only[name, "b"]
-        return Labels(only_a, only_b, mcnemar_exact(only_a, only_b))
+        return DiscordantCounts(only_a, only_b, mcnemar_exact(only_a, only_b))
 
 
 def side_metrics(
@@ -70,16 +71,16 @@ def side_metrics(
 
     A name that two kinds have, or that is one `of_claims`, stands with its kind behind it.
     """
-    kinds = {kind: names for kind, names in side_scores.shared(run_a, run_b).items() if names}
+    kinds = {kind: names for kind, names in scores.shared(run_a, run_b).items() if names}
     names = Counter([*of_claims, *(name for shared in kinds.values() for name in shared)])
     together: dict[str, int] = {}
-    if kinds and not side_scores.stand_alone(run_a):
+    if kinds and not scores.stand_alone(run_a):
         together = {result.sample.id: cluster_of(result.sample, cluster) for result in read_results(run_a)}
     found = []
     for kind, shared in kinds.items():
-        ours = {row.id: row for row in side_scores.rows(run_a, kind)}
-        both = [(ours[row.id], row) for row in side_scores.rows(run_b, kind) if row.id in ours]
-        clusters = [together.get(a.id, side_scores.cluster_of_row(a)) for a, _ in both]
+        ours = {row.id: row for row in scores.rows(run_a, kind)}
+        both = [(ours[row.id], row) for row in scores.rows(run_b, kind) if row.id in ours]
+        clusters = [together.get(a.id, cluster_of_row(a)) for a, _ in both]
         for name in shared if both else ():
             label = f"{name} ({kind})" if names[name] > 1 else name
             found.append(pair_up(label, [(a.scores.get(name), b.scores.get(name)) for a, b in both], clusters))
@@ -95,7 +96,7 @@ def compare_and_tell(
 
     Of folders that hold scores without claims, as `claimeval retrieval` writes them, it compares these scores.
     """
-    if side_scores.stand_alone(run_a) or side_scores.stand_alone(run_b):
+    if scores.stand_alone(run_a) or scores.stand_alone(run_b):
         _compare_sides(run_a, run_b, out=out, cluster=cluster, as_json=as_json)
         return
     metrics = shared_metrics(load_manifest(run_a), load_manifest(run_b))
@@ -103,7 +104,7 @@ def compare_and_tell(
     found = compare(run_a, run_b, watch.look, cluster=cluster)
     of_claims = [metric.metric for metric in found.comparison.metrics]
     sides = side_metrics(run_a, run_b, found.comparison.cluster, of_claims)
-    changed = list(side_scores.changed_settings(run_a, run_b))
+    changed = list(scores.changed_settings(run_a, run_b))
     if out:
         forms.write(run_a, "html", out, compared=run_b)
     if as_json:
@@ -121,21 +122,21 @@ def compare_and_tell(
 
 
 def _compare_sides(run_a: Path, run_b: Path, *, out: Path | None, cluster: str | None, as_json: bool) -> None:
-    field = side_scores.clustering(run_a, cluster)
-    side_scores.clustering(run_b, cluster if side_scores.stand_alone(run_b) else None)
+    field = scores.clustering(run_a, cluster)
+    scores.clustering(run_b, cluster if scores.stand_alone(run_b) else None)
     if out:
         raise UsageError("--out writes the page of two runs with claims; these folders hold other scores")
-    kinds = [kind for kind, names in side_scores.shared(run_a, run_b).items() if names]
+    kinds = [kind for kind, names in scores.shared(run_a, run_b).items() if names]
     if not kinds:
-        has = [", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in side_scores.read(run)) for run in (run_a, run_b)]
+        has = [", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in scores.read(run)) for run in (run_a, run_b)]
         raise UsageError(
             f"{run_a} and {run_b} have no metric in common: one has {has[0] or 'none'}; the other {has[1] or 'none'}"
         )
-    a, b = ({row.id for kind in kinds for row in side_scores.rows(run, kind)} for run in (run_a, run_b))
+    a, b = ({row.id for kind in kinds for row in scores.rows(run, kind)} for run in (run_a, run_b))
     if not a & b:
         raise UsageError(f"{run_a} and {run_b} have no sample id in common")
     sides = side_metrics(run_a, run_b, field)
-    changed = list(side_scores.changed_settings(run_a, run_b))
+    changed = list(scores.changed_settings(run_a, run_b))
     counts = {"shared": len(a & b), "only_a": len(a - b), "only_b": len(b - a)}
     if as_json:
         content = {"side_scores": [metric.model_dump() for metric in sides], "side_settings": changed}

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.annotating import Labels, metric_of
 from claimeval.cli.whole_tables import print_whole
-from claimeval.correcting import Corrected, Method, Number, correct
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.errors import UsageError
-from claimeval.importing import LABELS
+from claimeval.runs.import_replies import LABELS
+from claimeval.runs.labels.correct import Corrected, Method, Number, correct
+from claimeval.runs.labels.draw import LabelFile, metric_of
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.errors import UsageError
 
 
 def correct_and_tell(
@@ -59,7 +59,7 @@ def correct_and_tell(
 def _labels(run: Path, labels: Path | None, metric: str | None) -> Iterable[HumanLabel]:
     if labels:
         return read_labels(labels)
-    given = Labels(run, metric_of(run, metric).name).given
+    given = LabelFile(run, metric_of(run, metric).name).given
     if given:
         return given
     if (run / LABELS).exists():

@@ -14,6 +14,6 @@ def demo(out: o.Out = Path("runs/demo"), json: o.Json = False) -> None:
     to see. The local scorer finds words, not meaning: name a real judge with `claimeval score` for numbers to rely on.
     """
     from claimeval.cli.running import Settings, run_and_tell
-    from claimeval.data.bundled import bundled
+    from claimeval.data.corpora import bundled
 
     run_and_tell(Settings(data=bundled("demo.jsonl"), judges=("local:lexical",), out=out, overwrite=True, json=json))

@@ -13,7 +13,7 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.rows import read_json_lines, read_rows
 from claimeval.data.sampling import Drawing, as_line, draw
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 
 def draw_and_tell(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from claimeval.carrying import Ending
+from claimeval.execution.runner import Ending
 
 
 def ending_code(ending: Ending) -> int:

@@ -13,8 +13,8 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.data.survey import Survey, survey
-from claimeval.errors import DataError
-from claimeval.metrics import METRICS, ClaimMetric, rows
+from claimeval.metrics.rows import METRICS, Metric, rows
+from claimeval.types.errors import DataError
 
 SHOWN = 20
 
@@ -39,7 +39,7 @@ def examine_and_tell(data: Path, asked: tuple[str, ...] | None, fields: tuple[st
 
 
 def _tell(
-    console: Console, data: Path, metrics: tuple[ClaimMetric, ...], found: Survey | None, malformed: list[str]
+    console: Console, data: Path, metrics: tuple[Metric, ...], found: Survey | None, malformed: list[str]
 ) -> None:
     console.print(f"\n[bold]{escape(str(data))}[/]: {found.samples if found else 0} readable samples", soft_wrap=True)
     if malformed:
@@ -60,7 +60,7 @@ def _tell(
         console.print(f"- {escape(line)}", soft_wrap=True)
 
 
-def _fed(metric: ClaimMetric, found: Survey) -> str:
+def _fed(metric: Metric, found: Survey) -> str:
     said = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in found.lacks[metric.name]]
     if not found.feeds(metric.name):
         return f"[red]no[/]: {escape('; '.join(said))}"

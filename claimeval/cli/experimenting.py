@@ -18,18 +18,18 @@ from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
-from claimeval.clustering import counted
-from claimeval.errors import UsageError
+from claimeval.evaluation.plan import choose_metrics
 from claimeval.execution.progress import Progress
-from claimeval.experiments import printing
-from claimeval.experiments.design import Arm, read
-from claimeval.experiments.results import ArmResult, Table, flips, tabulate
-from claimeval.experiments.running import prepare, run
-from claimeval.experiments.selection import select as choose_arm
-from claimeval.plan import choose_metrics
-from claimeval.scoring import ends_in_words
+from claimeval.metrics.scoring import ends_in_words
+from claimeval.runs.experiments import printing
+from claimeval.runs.experiments.design import Arm, read
+from claimeval.runs.experiments.results import ArmResult, ExperimentResult, flips, tabulate
+from claimeval.runs.experiments.running import prepare, run
+from claimeval.runs.experiments.selection import select as choose_arm
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
-from claimeval.store import default_folder
+from claimeval.store.store import default_folder
+from claimeval.types.clusters import counted
+from claimeval.types.errors import UsageError
 
 
 def experiment_and_tell(
@@ -90,7 +90,7 @@ def experiment_and_tell(
     console.print(f"\nTables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl", soft_wrap=True)
 
 
-def _scores(table: Table, metric: str) -> Grid:
+def _scores(table: ExperimentResult, metric: str) -> Grid:
     grid = Grid(title=escape(metric), title_justify="left", title_style="bold", box=None, padding=(0, 1))
     grid.add_column("arm", overflow="fold")
     for name in ("mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)"):
@@ -106,7 +106,7 @@ def _scores(table: Table, metric: str) -> Grid:
     return grid
 
 
-def _costs(table: Table) -> Grid:
+def _costs(table: ExperimentResult) -> Grid:
     grid = Grid(title="what it took", title_justify="left", title_style="bold", box=None, padding=(0, 1))
     grid.add_column("arm", overflow="fold")
     for name in ("claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD"):
@@ -116,7 +116,7 @@ def _costs(table: Table) -> Grid:
     return grid
 
 
-def _people(table: Table) -> Grid:
+def _people(table: ExperimentResult) -> Grid:
     grid = Grid(title="agreement with people", title_justify="left", title_style="bold", box=None, padding=(0, 1))
     grid.add_column("arm", overflow="fold")
     for name in ("claims", "accuracy", "balanced", "95 % interval", "kappa"):

@@ -17,16 +17,16 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
-from claimeval.derived import choose
-from claimeval.execution.batch import Batching
-from claimeval.experiments.design import read as read_design
-from claimeval.experiments.running import prepare
-from claimeval.judges import short_names
-from claimeval.metrics import SUPPORT
-from claimeval.plan import Plan, choose_metrics, make_plan, without_partial_support
-from claimeval.planning.walk import Forecast, forecast
-from claimeval.records import Sample
-from claimeval.store import MARKER, Store, default_folder
+from claimeval.evaluation.forecast.walk import Forecast, forecast
+from claimeval.evaluation.plan import ClaimsJob, choose_metrics, make_plan, without_partial_support
+from claimeval.execution.batch.executor import Batching
+from claimeval.metrics.derived import select_metrics
+from claimeval.metrics.rows import SUPPORT
+from claimeval.providers.specs import short_names
+from claimeval.runs.experiments.design import read as read_design
+from claimeval.runs.experiments.running import prepare
+from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.types.records import Sample
 
 NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
 
@@ -54,7 +54,7 @@ def forecast_and_tell(
     def samples() -> Iterator[Sample]:
         return islice(read_samples(data, fields=names, references=several), limit)
 
-    asked = choose(metrics) if metrics else None
+    asked = select_metrics(metrics) if metrics else None
     chosen = choose_metrics(asked, survey(samples(), asked.rows if asked else SUPPORT))
     plan = make_plan(judges, extractor, chosen, *prompts, panel, with_labels=with_labels)
     folder = cache or default_folder()
@@ -66,7 +66,7 @@ def forecast_and_tell(
         _tell(Console(highlight=False, emoji=False), data, plan, found, _batched(batching, plan))
 
 
-def _batched(batching: Batching | None, plan: Plan) -> Collection[str]:
+def _batched(batching: Batching | None, plan: ClaimsJob) -> Collection[str]:
     """The judges that are asked in batches."""
     return batching.judges((*plan.judges, plan.extractor)) if batching else ()
 
@@ -119,7 +119,7 @@ def _content(found: Forecast) -> dict[str, object]:
     }
 
 
-def _tell(console: Console, data: Path, plan: Plan, found: Forecast, batched: Collection[str]) -> None:
+def _tell(console: Console, data: Path, plan: ClaimsJob, found: Forecast, batched: Collection[str]) -> None:
     names = ", ".join([*(metric.name for metric in plan.metrics), *plan.derived])
     console.print(f"\n[bold]{escape(data.name)}[/]: {found.samples:,} samples; {escape(names)}\n", soft_wrap=True)
     shorter = short_names(judge.name for judge in (plan.extractor, *plan.judges))
@@ -169,7 +169,7 @@ def _most(found: Forecast) -> str:
     )
 
 
-def _remarks(plan: Plan, found: Forecast, batched: Collection[str], names: dict[str, str]) -> Iterator[str]:
+def _remarks(plan: ClaimsJob, found: Forecast, batched: Collection[str], names: dict[str, str]) -> Iterator[str]:
     yield from without_partial_support(plan)
     yield from found.how
     for line in found.lines:

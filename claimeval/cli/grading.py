@@ -14,31 +14,32 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 
-from claimeval import ir, side_scores
-from claimeval.api import NO_SETTINGS
+from claimeval import ir
 from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.grading_tables import print_grading, print_refused, print_validity
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.cli.table import print_sides
-from claimeval.clustering import cluster_of_question
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
-from claimeval.errors import DataError, UsageError
-from claimeval.evaluation import Anew
-from claimeval.execution.batch import Batching
+from claimeval.evaluation import relevance, relevance_run
+from claimeval.evaluation.relevance import Candidates
+from claimeval.evaluation.relevance_run import GRADES, QRELS, grading_plan, prospects, run
+from claimeval.evaluation.run import Reiterable
+from claimeval.evaluation.validity import Refused, Validity, check_grades, on_scale, share_pairs, validity
+from claimeval.execution.batch.executor import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.ir.tables import labels as labels_of
-from claimeval.relevance import pairs, per_sample
-from claimeval.relevance.pairs import Candidates
-from claimeval.relevance.running import GRADES, QRELS, grading_plan, prospects, run
-from claimeval.relevance.validity import Refused, Validity, check_grades, on_scale, share_pairs, validity
-from claimeval.relevance_scales import RelevanceScale, relevance_scale
-from claimeval.run import RESULTS
+from claimeval.runs import scores
+from claimeval.runs.directory import RESULTS
+from claimeval.runs.report import NO_SETTINGS
 from claimeval.statistics.formatting import percent
-from claimeval.store import default_folder
+from claimeval.store.store import default_folder
+from claimeval.types.clusters import cluster_of_question
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.relevance_scales import RelevanceScale, relevance_scale
 
 
 class Settings(NamedTuple):
@@ -81,7 +82,7 @@ def grade_and_tell(settings: Settings) -> None:
     runs = _runs(settings.runs)
     place = _place(settings, settings.data)
     items = _items(settings, human, runs, place)
-    found = pairs.survey(items)
+    found = relevance.survey(items)
     if found.without_text:
         say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document: holes")
     if human:
@@ -120,9 +121,9 @@ def grade_and_tell(settings: Settings) -> None:
         )
     sides = None
     if place and summary.complete:
-        rows = place.clustered(per_sample.rows(place.samples(), outcome.qrels, outcome.holes, plan.scale))
-        units = per_sample.units(plan.scale)
-        sides = side_scores.write(place.folder, "relevance", rows, units, summary.settings, place.cluster)
+        rows = place.clustered(relevance_run.rows(place.samples(), outcome.qrels, outcome.holes, plan.scale))
+        units = relevance_run.units(plan.scale)
+        sides = scores.write(place.folder, "relevance", rows, units, summary.settings, place.cluster)
     if settings.json:
         against = {name: one.model_dump(mode="json") for name, one in held.items()}
         shown = summary.model_dump(mode="json", exclude={"prompt": {"source"}})
@@ -232,13 +233,13 @@ def _items(
 ) -> Iterable[Candidates]:
     """What is graded, to be gone over as often as needed."""
     if place:
-        return Anew(lambda: pairs.of_samples(place.samples(), settings.per_call))
+        return Reiterable(lambda: relevance.of_samples(place.samples(), settings.per_call))
     assert settings.data is not None, "checked before"
     if not runs and human is None:
         raise UsageError("with a corpus, say what is to be graded: the first documents of a --run, or the --qrels")
-    pool = dict(itertools.islice(pairs.pool(runs.values(), settings.depth, human).items(), settings.limit))
+    pool = dict(itertools.islice(relevance.pool(runs.values(), settings.depth, human).items(), settings.limit))
     queries = read_queries(settings.data)
     wanted = {name for names in pool.values() for name in names}
     corpus = read_corpus(settings.corpus or settings.data)
     documents = {document.id: document for document in corpus if document.id in wanted}
-    return Anew(lambda: pairs.of_pool(pool, queries, documents, settings.per_call))
+    return Reiterable(lambda: relevance.of_pool(pool, queries, documents, settings.per_call))

@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
-from claimeval.judges import short_names
-from claimeval.relevance.running import Counts, RelevanceSummary
-from claimeval.relevance.validity import Refused, Validity, Value
-from claimeval.relevance_scales import RelevanceScale
+from claimeval.evaluation.relevance_run import Counts, RelevanceSummary
+from claimeval.evaluation.validity import Refused, Validity, Value
+from claimeval.providers.specs import short_names
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.relevance_scales import RelevanceScale
 
 SHOWN = 5
 """Refused grades that are named."""

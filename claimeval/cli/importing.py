@@ -15,8 +15,8 @@ from rich.table import Table
 
 from claimeval.cli.table import print_run
 from claimeval.cli.whole_tables import print_whole
-from claimeval.data.field_maps import read_mapping
-from claimeval.importing import UNREAD, JudgeReading, import_judged, open_file
+from claimeval.data.foreign.field_maps import read_mapping
+from claimeval.runs.import_replies import UNREAD, JudgeReading, import_judged, open_file
 
 SHOWN = 10
 """Texts that could not be read that are printed; the file lists all."""

@@ -11,12 +11,11 @@ from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.evaluation import Anew
+from claimeval.evaluation.run import Reiterable, Work, lost, score_each
 from claimeval.execution.progress import Progress
-from claimeval.side_judging import Work, lost, score_each
-from claimeval.side_scores import SideRow
+from claimeval.metrics.side import SideRow
 from claimeval.statistics.formatting import percent
-from claimeval.store import default_folder
+from claimeval.store.store import default_folder
 
 
 def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:
@@ -25,7 +24,7 @@ def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:
     with ProgressLine(sys.stderr) as line:
         rows, ending = asyncio.run(
             score_each(
-                Anew(place.samples),
+                Reiterable(place.samples),
                 work,
                 cache=way.cache or default_folder(),
                 limits=way.limits,

@@ -9,7 +9,7 @@ from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 
 if TYPE_CHECKING:
-    from claimeval.execution.batch import Batching
+    from claimeval.execution.batch.executor import Batching
     from claimeval.execution.limits import Limits
 
 

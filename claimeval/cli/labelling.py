@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from claimeval.annotating import Design, Drawn, Labels, Question, draw, export, questions
 from claimeval.cli.asking import Keys, harmless
-from claimeval.records import Label
+from claimeval.runs.labels.draw import ClaimDraw, ClaimToLabel, Design, LabelFile, draw, export, questions
+from claimeval.types.records import Label
 
 KEYS: dict[str, Label | Literal["unsure"]] = {
     "y": "supported",
@@ -31,7 +31,7 @@ def label_and_tell(
         print(f"{export(run, found, to)} claims written to {to}; fill the column `label`, then: "
               f"claimeval correct {run} --labels {to}")  # fmt: skip
         return
-    labels = Labels(run, found.metric.name)
+    labels = LabelFile(run, found.metric.name)
     console = Console(highlight=False, emoji=False)
     try:
         _ask(console, run, found, labels, annotator)
@@ -45,7 +45,7 @@ def label_and_tell(
         console.print(f"Next: claimeval correct {run}", soft_wrap=True)
 
 
-def _ask(console: Console, run: Path, found: Drawn, labels: Labels, annotator: str | None) -> None:
+def _ask(console: Console, run: Path, found: ClaimDraw, labels: LabelFile, annotator: str | None) -> None:
     keys = Keys()
     for question in questions(run, found, labels.answered):
         _show(console, question, found, len(labels.answered) + 1)
@@ -57,7 +57,7 @@ def _ask(console: Console, run: Path, found: Drawn, labels: Labels, annotator: s
         labels.add(question, found.metric.against, KEYS[key], annotator)
 
 
-def _show(console: Console, question: Question, found: Drawn, number: int) -> None:
+def _show(console: Console, question: ClaimToLabel, found: ClaimDraw, number: int) -> None:
     sample = question.result.sample
     console.rule(f"{number} of {len(found.items)}")
     for document in sample.documents(found.metric.against) or ():

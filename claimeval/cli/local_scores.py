@@ -14,14 +14,15 @@ from pydantic import JsonValue
 from rich.console import Console
 from rich.table import Table
 
-from claimeval import side_scores
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.whole_tables import print_whole
-from claimeval.errors import UsageError
-from claimeval.local import perplexity, published_scores, reward
-from claimeval.local.devices import describe
-from claimeval.store import Store, default_folder
+from claimeval.metrics.side import SideRow
+from claimeval.providers.local import perplexity, published, reward
+from claimeval.providers.local.devices import describe
+from claimeval.runs import scores
+from claimeval.store.store import Store, default_folder
+from claimeval.types.errors import UsageError
 
 
 def batch(text: str) -> int | None:
@@ -57,19 +58,19 @@ def relevance_and_tell(
         store = stack.enter_context(Store(cache or default_folder()))
         found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)
         units = dict.fromkeys(perplexity.METRICS, "share")
-        summary = side_scores.write(
+        summary = scores.write(
             place.folder, "perplexity", place.clustered(_rows(found, counts)), units, _settings(scorer), place.cluster
         )
     tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
 
 
-def _rows(found: Iterable[perplexity.ContextRelevance], counts: dict[str, int]) -> Iterator[side_scores.SideRow]:
+def _rows(found: Iterable[perplexity.ContextRelevance], counts: dict[str, int]) -> Iterator[SideRow]:
     for relevance in found:
         counts["texts"] += len(relevance.texts)
         counts["texts_cut"] += sum(text.cut > 0 for text in relevance.texts)
         counts["texts_in_windows"] += sum(text.windows > 1 for text in relevance.texts)
         why = relevance.undefined_because
-        yield side_scores.SideRow(
+        yield SideRow(
             id=relevance.id,
             scores=relevance.scores,
             undefined=dict.fromkeys(relevance.scores, why) if why else {},
@@ -95,7 +96,7 @@ def reward_and_tell(
         counter = _Counter(stack, scorer, sum(bool(sample.answer) for sample in place.samples()), "answers")
         store = stack.enter_context(Store(cache or default_folder()))
         found = reward.measure(place.samples(), scorer, store, on_scored=counter.add)
-        summary = side_scores.write(
+        summary = scores.write(
             place.folder,
             "reward",
             place.clustered(_rewards(found, counts)),
@@ -106,10 +107,10 @@ def reward_and_tell(
     tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
 
 
-def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[side_scores.SideRow]:
+def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[SideRow]:
     for answer in found:
         counts["answers_cut"] += answer.cut > 0
-        yield side_scores.SideRow(
+        yield SideRow(
             id=answer.id,
             scores={reward.METRIC: answer.score},
             undefined={reward.METRIC: answer.undefined_because} if answer.undefined_because else {},
@@ -120,8 +121,8 @@ def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> It
 def check_and_tell(scorer: perplexity.QuestionScorer, *, as_json: bool) -> None:
     """Scores the published examples, prints both numbers, and exits with 1 where they differ."""
     print(f"claimeval: {scorer.name} on {describe(scorer.setting)}", file=sys.stderr)
-    found = list(published_scores.compare(scorer))
-    wrong = sum(not published_scores.agrees(example, score) for example, score in found)
+    found = list(published.compare(scorer))
+    wrong = sum(not published.agrees(example, score) for example, score in found)
     if as_json:
         rows = [{**example._asdict(), "here": score} for example, score in found]
         print(json.dumps({"model": scorer.name, "differ": wrong, "scores": rows}, indent=1))
@@ -130,7 +131,7 @@ def check_and_tell(scorer: perplexity.QuestionScorer, *, as_json: bool) -> None:
         for name in ("question", "text", "published", "here"):
             table.add_column(name)
         for example, score in found:
-            differs = "" if published_scores.agrees(example, score) else "  differs"
+            differs = "" if published.agrees(example, score) else "  differs"
             table.add_row(example.question, example.text, f"{example.score:.2f}", f"{score:.2f}{differs}")
         print_whole(Console(highlight=False), table)
     said = f"{wrong} of {len(found)} scores differ; they were" if wrong else f"all {len(found)} scores agree; they were"

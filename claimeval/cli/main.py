@@ -39,7 +39,7 @@ from claimeval.cli.sample import sample
 from claimeval.cli.score import score
 from claimeval.cli.track import track
 from claimeval.cli.view import view
-from claimeval.errors import ClaimevalError, UsageError
+from claimeval.types.errors import ClaimevalError, UsageError
 
 app = typer.Typer(
     name="claimeval",

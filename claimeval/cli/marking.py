@@ -14,16 +14,27 @@ from rich.padding import Padding
 from rich.text import Text
 
 from claimeval import ir
-from claimeval.annotating import FOLDER
 from claimeval.cli.asking import Keys, harmless
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.reading import parse_fields, read_samples
-from claimeval.errors import UsageError
-from claimeval.marking import COUNT, FIRST, Answer, Lgtm, Mark, Marks, Pair, draw, lgtm, of_samples
-from claimeval.relevance import pairs
-from claimeval.relevance.pairs import Candidates
-from claimeval.run import RESULTS, read_results
+from claimeval.evaluation import relevance
+from claimeval.evaluation.relevance import Candidates
+from claimeval.runs.directory import RESULTS, read_results
+from claimeval.runs.labels.documents import (
+    COUNT,
+    FIRST,
+    DocumentLabel,
+    DocumentLabels,
+    DocumentToLabel,
+    Lgtm,
+    Mark,
+    draw,
+    lgtm,
+    of_samples,
+)
+from claimeval.runs.labels.draw import FOLDER
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.errors import UsageError
 
 KEYS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
 HELP = "y good   n not good   ? unsure   b back   m all of the text   q stop"
@@ -50,7 +61,7 @@ class Asked(NamedTuple):
 
 def mark_and_tell(asked: Asked) -> None:
     """Asks until everything is marked or the person stops, and says what the marks add up to."""
-    marks = Marks(asked.out or _default(asked.data))
+    marks = DocumentLabels(asked.out or _default(asked.data))
     console = Console(highlight=False, emoji=False, stderr=asked.json)
     if not asked.only_figure:
         _mark(console, marks, asked)
@@ -74,7 +85,7 @@ def _default(data: Path) -> Path:
     )
 
 
-def _mark(console: Console, marks: Marks, asked: Asked) -> None:
+def _mark(console: Console, marks: DocumentLabels, asked: Asked) -> None:
     before = marks.drawn
     first = asked.first or (before.first if before else FIRST)
     drawn, todo = draw(
@@ -95,16 +106,16 @@ def _items(asked: Asked, first: int) -> Iterable[Candidates]:
     if (asked.corpus is None) != (asked.run is None):
         raise UsageError("documents of a collection need both: --corpus with the texts and --run with what was found")
     if asked.corpus and asked.run:
-        pool = pairs.pool([ir.read_run(asked.run)], first)
+        pool = relevance.pool([ir.read_run(asked.run)], first)
         wanted = {name for names in pool.values() for name in names}
         documents = {document.id: document for document in read_corpus(asked.corpus) if document.id in wanted}
-        return pairs.of_pool(pool, read_queries(asked.data), documents, first)
+        return relevance.of_pool(pool, read_queries(asked.data), documents, first)
     if (asked.data / RESULTS).exists():
         return of_samples((result.sample for result in read_results(asked.data)), first)
     return of_samples(read_samples(asked.data, fields=parse_fields(list(asked.fields))), first)
 
 
-def _ask(console: Console, marks: Marks, todo: list[Pair], queries: int) -> None:
+def _ask(console: Console, marks: DocumentLabels, todo: list[DocumentToLabel], queries: int) -> None:
     keys = Keys()
     at = _next(marks, todo)
     while at < len(todo):
@@ -121,17 +132,17 @@ def _ask(console: Console, marks: Marks, todo: list[Pair], queries: int) -> None
             at -= 1
             continue
         console.print(f"[bold]{KEYS[key]}[/]")
-        marks.add(Answer(query=pair.query, document=pair.document.id, mark=KEYS[key]))
+        marks.add(DocumentLabel(query=pair.query, document=pair.document.id, mark=KEYS[key]))
         at = _next(marks, todo)
 
 
-def _next(marks: Marks, todo: list[Pair]) -> int:
+def _next(marks: DocumentLabels, todo: list[DocumentToLabel]) -> int:
     """Where the first one stands that has no answer."""
     unanswered = (i for i, pair in enumerate(todo) if (pair.query, pair.document.id) not in marks.answers)
     return next(unanswered, len(todo))
 
 
-def _show(console: Console, pair: Pair, queries: int, said: Mark | None) -> None:
+def _show(console: Console, pair: DocumentToLabel, queries: int, said: Mark | None) -> None:
     room = max(LEAST, console.height - ROOM) if console.is_terminal else 40
     width = max(20, console.width - 2)
     text = _text(pair)
@@ -148,7 +159,7 @@ def _show(console: Console, pair: Pair, queries: int, said: Mark | None) -> None
     console.print(f"[dim]Is it a good result for the question?  {HELP}[/]")
 
 
-def _text(pair: Pair) -> str:
+def _text(pair: DocumentToLabel) -> str:
     title = f"{pair.document.title}\n" if pair.document.title else ""
     return harmless(title + pair.document.text)
 

@@ -11,7 +11,7 @@ import typer
 
 def _go_before_others(prices: Path | None) -> Path | None:
     """Lets a file of prices go before those in the environment, as long as this process lives."""
-    from claimeval.prices import VARIABLE
+    from claimeval.providers.prices import VARIABLE
 
     if prices:
         others = os.environ.get(VARIABLE)

@@ -133,7 +133,7 @@ def kinship(
     on_same_family: OnSameFamily = None, leave_own_family_out: LeaveOwnFamilyOut = False, families: Families = None
 ) -> dict[str, Any]:
     """What becomes of judges of the family that wrote the answer."""
-    from claimeval.families import read_families
+    from claimeval.types.families import read_families
 
     return given(
         on_same_family=on_same_family,

@@ -11,11 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
-from claimeval.panel.orders import OrderEffects
-from claimeval.panel.settings import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.panel.summary import Agreement, Dispute, PanelSummary, Preference
-from claimeval.run import Manifest, Summary
-from claimeval.scoring import MetricSummary
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.orders import OrderEffects
+from claimeval.evaluation.summary.records import Agreement, Dispute, PanelSummary, SelfPreference
+from claimeval.evaluation.summary.run import Summary
+from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.metrics.scoring import MetricSummary
 from claimeval.statistics.formatting import decimal, interval, percent, signed, signed_interval
 
 MEMBERS = 8
@@ -80,7 +81,7 @@ def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
             yield f"judges of {found.family} do favour answers of {found.family}: {_preference(found)}."
 
 
-def _preference(found: Preference) -> str:
+def _preference(found: SelfPreference) -> str:
     return f"{found.metric} {signed(found.value)}" + (f" ({signed_interval(found.ci)})" if found.ci else "")
 
 

@@ -52,8 +52,8 @@ def perplexity(
     Example: `claimeval perplexity answers.jsonl --out runs/a`
     """
     from claimeval.cli import local_scores
-    from claimeval.errors import UsageError
-    from claimeval.local.perplexity import QuestionScorer
+    from claimeval.providers.local.perplexity import QuestionScorer
+    from claimeval.types.errors import UsageError
 
     if self_check == bool(data):
         raise UsageError("give either samples, as in `claimeval perplexity answers.jsonl`, or --self-check")

@@ -61,7 +61,7 @@ def plan(
     Example: `claimeval plan answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness`
     """
     from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
-    from claimeval.errors import UsageError
+    from claimeval.types.errors import UsageError
 
     batching = b.said(batch, "batch", False, False, online)
     if data.suffix in (".yaml", ".yml"):

@@ -9,39 +9,39 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval import prompting
+from claimeval.cli.prompt_view import messages
 from claimeval.data.reading import parse_fields, read_samples
-from claimeval.errors import PromptError, UsageError
-from claimeval.metrics import metric as metric_row
-from claimeval.prompt_views import messages
-from claimeval.prompting import Prompt
-from claimeval.records import Claim, Sample
-from claimeval.run import RESULTS, read_results
+from claimeval.judging import prompts
+from claimeval.judging.prompts import Prompt
+from claimeval.metrics.rows import metric as metric_row
+from claimeval.runs.directory import RESULTS, read_results
+from claimeval.types.errors import PromptError, UsageError
+from claimeval.types.records import Claim, Sample
 
 
 def find(spec: str, step: str | None) -> Prompt:
     """A prompt of either step; one of one's own is tried under both where the step is not said."""
     if step:
-        return prompting.load(step, spec)
-    if spec.partition("/")[0] in prompting.VARIABLES and not Path(spec).is_file():
-        return prompting.load(spec.partition("/")[0], spec)
-    steps = [step for step in prompting.VARIABLES if f"{step}/{spec}" in prompting.shipped(step)]
+        return prompts.load(step, spec)
+    if spec.partition("/")[0] in prompts.VARIABLES and not Path(spec).is_file():
+        return prompts.load(spec.partition("/")[0], spec)
+    steps = [step for step in prompts.VARIABLES if f"{step}/{spec}" in prompts.shipped(step)]
     if steps:
-        return prompting.load(steps[0], spec)
+        return prompts.load(steps[0], spec)
     if not Path(spec).is_file():
-        return prompting.load("assess", spec)
+        return prompts.load("assess", spec)
     try:
-        return prompting.load("assess", spec)
+        return prompts.load("assess", spec)
     except PromptError as as_assess:
         try:
-            return prompting.load("extract", spec)
+            return prompts.load("extract", spec)
         except PromptError as as_extract:
             raise PromptError(f"as assess: {as_assess}; as extract: {as_extract}") from as_extract
 
 
 def print_list(*, as_json: bool) -> None:
     """All shipped prompts, a row each."""
-    found = [prompting.load(step, name) for step in prompting.VARIABLES for name in prompting.shipped(step)]
+    found = [prompts.load(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
     if as_json:
         rows = [
             {"name": p.name, "step": p.step, "reply": p.reply, "purpose": p.purpose, "digest": p.digest} for p in found

@@ -42,7 +42,7 @@ def show(prompt: Name, step: Step = None) -> None:
 def diff(a: Name, b: Name, step: Step = None) -> None:
     """Show how two prompts differ, line by line; exits with 1 when they do."""
     from claimeval.cli.prompt_printing import find
-    from claimeval.prompt_views import difference
+    from claimeval.cli.prompt_view import difference
 
     lines = difference(find(a, step), find(b, step))
     print("\n".join(lines) or "no difference")

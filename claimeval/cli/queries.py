@@ -52,7 +52,7 @@ def queries(
     Example: `claimeval queries docs.jsonl --judge openai:gpt-5-mini --n 200 --plan`
     """
     from claimeval.cli.query_making import make_and_tell
-    from claimeval.test_sets.running import writing_plan
+    from claimeval.evaluation.queries_run import writing_plan
 
     make_and_tell(
         corpus,

@@ -14,12 +14,12 @@ from claimeval.cli.endings import ending_code
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.data.corpora import read_corpus
-from claimeval.execution.batch import Batching
+from claimeval.evaluation.queries import WritingPlan
+from claimeval.evaluation.queries_run import DATA, QRELS, draw, prospects, run
+from claimeval.execution.batch.executor import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.store import default_folder
-from claimeval.test_sets.running import DATA, QRELS, draw, prospects, run
-from claimeval.test_sets.writing import WritingPlan
+from claimeval.store.store import default_folder
 
 
 def make_and_tell(

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
-from claimeval.planning.questions import Prospect, quote
-from claimeval.store import MARKER, Store, default_folder
+from claimeval.evaluation.forecast.quotes import Prospect, quote
+from claimeval.store.store import MARKER, Store, default_folder
 
 
 def quote_and_tell(prospects: Iterable[Prospect], cache: Path | None, *, as_json: bool) -> None:

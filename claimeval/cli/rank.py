@@ -94,9 +94,9 @@ def rank(
     Example: `claimeval rank qrels_docs.txt pages.run --fold '#.*'`
     """
     from claimeval import ir
-    from claimeval.errors import UsageError
+    from claimeval.evaluation.relevance_run import relevant_from
     from claimeval.ir import names, pairs, pictures, tables
-    from claimeval.relevance.running import relevant_from
+    from claimeval.types.errors import UsageError
 
     if paired and (len(runs) < 2 or trec):
         raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
@@ -143,7 +143,7 @@ def rank(
 
 
 def _refuse_or_tell(message: str, *, go_on: bool) -> None:
-    from claimeval.errors import UsageError
+    from claimeval.types.errors import UsageError
 
     if not go_on:
         raise UsageError(message)

@@ -98,11 +98,11 @@ def rejudge(
     """
     from claimeval.cli.rejudging import rejudge_and_tell
     from claimeval.cli.running import Settings
-    from claimeval.rejudging import Wanted
+    from claimeval.runs.rejudge.prepare import RejudgeOptions
 
     rejudge_and_tell(
         tuple(sources),
-        Wanted(
+        RejudgeOptions(
             judges=tuple(judge or ()),
             keep=keep_verdicts,
             extractor=extractor,

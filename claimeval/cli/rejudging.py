@@ -8,19 +8,22 @@ from typing import Any
 
 import typer
 
+from claimeval.api.claims import recount
 from claimeval.cli.running import Settings, carry_out_into, exit_code, gates_of
 from claimeval.cli.table import print_run
 from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields
-from claimeval.errors import UsageError
-from claimeval.evaluation import Outline, identity
-from claimeval.rejudging import Prepared, Wanted, open_source, prepare, recount
+from claimeval.evaluation.run import Outline, identity
+from claimeval.evaluation.summary.run import Tallies
 from claimeval.report import forms
-from claimeval.revoting import settle
-from claimeval.run import RunWriter, Tallies
+from claimeval.runs.directory import RunWriter
+from claimeval.runs.rejudge.prepare import PreparedRejudge, RejudgeOptions, prepare
+from claimeval.runs.rejudge.sources import open_source
+from claimeval.runs.revote import settle
+from claimeval.types.errors import UsageError
 
 
-def rejudge_and_tell(sources: tuple[Path, ...], wanted: Wanted, settings: Settings) -> None:
+def rejudge_and_tell(sources: tuple[Path, ...], wanted: RejudgeOptions, settings: Settings) -> None:
     """Judges every source and exits with the gravest code."""
     assert settings.out is not None, "the command asks for --out"
     folders = [settings.out if len(sources) == 1 else settings.out / source.stem for source in sources]
@@ -33,7 +36,7 @@ def rejudge_and_tell(sources: tuple[Path, ...], wanted: Wanted, settings: Settin
     raise typer.Exit(max(codes))
 
 
-def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: list[dict[str, Any]]) -> int:
+def _one(path: Path, folder: Path, wanted: RejudgeOptions, settings: Settings, told: list[dict[str, Any]]) -> int:
     source = open_source(path, fields=parse_fields(list(settings.fields)))
     if folder.resolve() == path.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
@@ -69,7 +72,7 @@ def _one(path: Path, folder: Path, wanted: Wanted, settings: Settings, told: lis
     return exit_code(outline, gates, settings.max_missing)
 
 
-def count_again(folder: Path, prepared: Prepared, labels: Path | None, *, overwrite: bool) -> Outline:
+def count_again(folder: Path, prepared: PreparedRejudge, labels: Path | None, *, overwrite: bool) -> Outline:
     """Counts the votes of a source about which nobody is asked anything, and writes the run directory."""
     record = prepared.manifest
     writer = RunWriter(folder, record, overwrite=overwrite)

@@ -143,7 +143,7 @@ def relevance(
     Example: `claimeval relevance queries.tsv --corpus docs.jsonl --run bm25.run --qrels human.txt -j ...`
     """
     from claimeval.cli.grading import Settings, compare_and_tell, grade_and_tell
-    from claimeval.errors import UsageError
+    from claimeval.types.errors import UsageError
 
     settings = Settings(
         data=data,

@@ -91,7 +91,7 @@ def retrieval(
     Example: `claimeval retrieval answers.jsonl --match judge --judge openai:gpt-5-mini`
     """
     from claimeval.cli.retrieving import Judged, match_by_judges, score_and_tell
-    from claimeval.errors import UsageError
+    from claimeval.types.errors import UsageError
 
     if match != "judge":
         if judge:

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval import matching, side_scores
-from claimeval import retrieval as retrieved
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
 from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
-from claimeval.errors import UsageError
-from claimeval.relevance.running import prospects
+from claimeval.evaluation import matching
+from claimeval.evaluation import retrieval as retrieved
+from claimeval.evaluation.relevance_run import prospects
+from claimeval.runs import scores
+from claimeval.types.errors import UsageError
 
 
 class Judged(NamedTuple):
@@ -42,7 +43,7 @@ def score_and_tell(
     place = Place(data, "retrieval", out=out, fields=fields, limit=limit, cluster=cluster)
     rows = retrieved.score(place.samples(), asked, match, fold=fold)
     settings = {"match": match, **({"fold": fold} if fold else {})}
-    summary = side_scores.write(
+    summary = scores.write(
         place.folder, "retrieval", place.clustered(rows), retrieved.units(asked), settings, place.cluster
     )
     tell(summary, place.folder, {}, as_json=as_json)
@@ -73,7 +74,7 @@ def match_by_judges(
         quote_and_tell(prospects(items, plan), way.cache, as_json=as_json)
         return
     rows = judged_rows(place, matching.matching_work(plan, asked), way)
-    summary = side_scores.write(
+    summary = scores.write(
         place.folder, "retrieval", rows, retrieved.units(asked), matching.settings(plan), place.cluster
     )
     tell(summary, place.folder, {"pairs_judged": matching.judged_pairs(rows)}, as_json=as_json)

@@ -30,7 +30,7 @@ def reward(
     Example: `claimeval reward runs/a --device cuda`
     """
     from claimeval.cli import local_scores
-    from claimeval.local.reward import RewardScorer
+    from claimeval.providers.local.reward import RewardScorer
 
     scorer = RewardScorer(
         model, revision=revision, device=device, dtype=dtype, window=window, batch=local_scores.batch(batch_size)

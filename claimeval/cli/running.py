@@ -13,30 +13,32 @@ from typing import Any, NamedTuple
 
 import typer
 
-from claimeval import backends
-from claimeval.api import NO_SETTINGS
+from claimeval import providers
 from claimeval.cli.batch_options import remind
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
-from claimeval.clustering import check_cluster
 from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
-from claimeval.derived import choose
-from claimeval.errors import UsageError
-from claimeval.evaluation import Anew, Outline, carry_out, identity
-from claimeval.execution.batch import Batching
+from claimeval.evaluation.manifest import Manifest, manifest
+from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, incomplete, make_plan, notes
+from claimeval.evaluation.run import Outline, Reiterable, carry_out, identity
+from claimeval.evaluation.summary.run import Summary
+from claimeval.execution.batch.executor import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.metrics import SUPPORT
-from claimeval.plan import Plan, check_families, choose_metrics, incomplete, make_plan, notes
-from claimeval.records import Sample, SampleResult
+from claimeval.metrics.derived import select_metrics
+from claimeval.metrics.rows import SUPPORT
 from claimeval.report import forms
-from claimeval.revoting import settle
-from claimeval.run import Manifest, RunWriter, Summary, manifest
+from claimeval.runs.directory import RunWriter
+from claimeval.runs.report import NO_SETTINGS
+from claimeval.runs.revote import settle
 from claimeval.statistics.formatting import decimal, percent
-from claimeval.store import default_folder
+from claimeval.store.store import default_folder
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Sample, SampleResult
 
 
 class Settings(NamedTuple):
@@ -83,11 +85,11 @@ def run_and_tell(settings: Settings) -> None:
     """Runs a scoring command to its end and exits with its code."""
     fields, references = parse_fields(list(settings.fields)), parse_references(settings.references)
 
-    samples = Anew(
+    samples = Reiterable(
         lambda: itertools.islice(read_samples(settings.data, fields=fields, references=references), settings.limit)
     )
 
-    asked = choose(settings.metrics) if settings.metrics else None
+    asked = select_metrics(settings.metrics) if settings.metrics else None
     found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
     check_cluster(settings.cluster, samples)
@@ -128,7 +130,7 @@ def run_and_tell(settings: Settings) -> None:
 def carry_out_into(
     folder: Path,
     record: Manifest,
-    plan: Plan,
+    plan: ClaimsJob,
     samples: Iterable[Sample | SampleResult],
     total: int | None,
     settings: Settings,
@@ -137,7 +139,7 @@ def carry_out_into(
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
     if not settings.offline:
         for judge in plan.judges:
-            if judge.name not in plan.on_record and (place := backends.place(judge)):
+            if judge.name not in plan.on_record and (place := providers.place(judge)):
                 say(f"{judge.name} on {place}")
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
     cache = settings.cache or default_folder()
@@ -173,13 +175,13 @@ def default_out(record: Manifest) -> Path:
     return Path("runs") / f"{Path(record.data or 'data').stem}-{digest[:8]}"
 
 
-def gates_of(settings: Settings, plan: Plan) -> list[Gate]:
+def gates_of(settings: Settings, plan: ClaimsJob) -> list[Gate]:
     """The gates that were given; UsageError for one that is none of the plan's metrics."""
     under = [_gate("--fail-under", text, plan, most=False) for text in settings.fail_under]
     return under + [_gate("--fail-over", text, plan, most=True) for text in settings.fail_over]
 
 
-def _gate(option: str, text: str, plan: Plan, *, most: bool) -> Gate:
+def _gate(option: str, text: str, plan: ClaimsJob, *, most: bool) -> Gate:
     """A gate as written, `faithfulness=0.9`."""
     name, equals, value = text.partition("=")
     try:

@@ -13,17 +13,18 @@ from rich.table import Table
 
 from claimeval.cli.panel_table import MEMBERS, members, print_orders, print_panel, range_of_members
 from claimeval.cli.whole_tables import print_whole
-from claimeval.clustering import counted
-from claimeval.data.judged import RECORDED
-from claimeval.derived import derived
-from claimeval.records import Part, Reason
-from claimeval.report.facts import Trouble
-from claimeval.report.troubles import Worst
-from claimeval.run import Manifest, Summary, read_results
-from claimeval.scoring import MetricSummary, ends_in_words
-from claimeval.side_scores import SideSummary
-from claimeval.side_scores import read as read_sides
+from claimeval.data.foreign.records import RECORDED
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary
+from claimeval.metrics.derived import derived
+from claimeval.metrics.scoring import MetricSummary, ends_in_words
+from claimeval.metrics.side import SideSummary
+from claimeval.runs.directory import read_results
+from claimeval.runs.overview import WorstClaim, WorstClaims
+from claimeval.runs.scores import read as read_sides
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.clusters import counted
+from claimeval.types.records import Part, Reason
 
 BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
 WORST = 5
@@ -51,7 +52,7 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
         print_orders(console, summary.orders)
     if sides := list(read_sides(folder)):
         print_sides(console, sides)
-    worst = Worst([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
+    worst = WorstClaims([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
     for result in read_results(folder):
         worst.add(result)
     if troubles := worst.troubles():
@@ -161,7 +162,7 @@ def _reasons(counts: dict[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in counts.items())
 
 
-def _print_trouble(console: Console, trouble: Trouble) -> None:
+def _print_trouble(console: Console, trouble: WorstClaim) -> None:
     label = "contradicted by" if trouble.label == "contradicted" else "not found in"
     why = f": {_short(trouble.reason)}" if trouble.reason else ""
     lines = {

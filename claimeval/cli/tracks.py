@@ -12,9 +12,9 @@ from rich.table import Table
 
 from claimeval.cli.table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
-from claimeval.scoring import ends_in_words
+from claimeval.metrics.scoring import ends_in_words
+from claimeval.runs.track import Change, MetricSeries, track
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
-from claimeval.tracking import Change, Track, track
 
 
 def track_and_tell(
@@ -40,7 +40,7 @@ def track_and_tell(
             console.print(f"{before.run} to {after.run}: {setting}", markup=False, soft_wrap=True)
 
 
-def _table(one: Track) -> Table:
+def _table(one: MetricSeries) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column(escape(one.metric), no_wrap=True)
     for name in ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down"):

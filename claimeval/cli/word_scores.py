@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from claimeval import lexical, side_scores
+from claimeval import lexical
 from claimeval.cli.beside_a_run import Place, tell
-from claimeval.records import Sample
+from claimeval.metrics.side import SideRow
+from claimeval.runs import scores
+from claimeval.types.records import Sample
 
 
 def score_and_tell(
@@ -25,7 +27,7 @@ def score_and_tell(
     place = Place(data, "lexical", out=out, fields=fields, limit=limit, cluster=cluster)
     warned = _Warner(normalisation)
     rows = (
-        side_scores.SideRow(id=row.id, scores=row.scores, undefined=dict(row.undefined))
+        SideRow(id=row.id, scores=row.scores, undefined=dict(row.undefined))
         for row in lexical.score(
             (warned.look(_texts(sample)) for sample in place.samples()),
             metrics or lexical.METRICS,
@@ -34,14 +36,14 @@ def score_and_tell(
     )
     names = list(dict.fromkeys([*(metrics or lexical.METRICS), "answer_length"]))
     units = {name: lexical.METRICS[name].unit for name in names if name in lexical.METRICS}
-    summary = side_scores.write(
+    summary = scores.write(
         place.folder, "lexical", place.clustered(rows), units, {"normalisation": normalisation}, place.cluster
     )
     tell(summary, place.folder, {}, as_json=as_json)
 
 
-def _texts(sample: Sample) -> lexical.Texts:
-    return lexical.Texts(
+def _texts(sample: Sample) -> lexical.LexicalSample:
+    return lexical.LexicalSample(
         answer=sample.answer,
         question=sample.question,
         contexts=None if (found := sample.documents("contexts")) is None else [document.text for document in found],
@@ -58,8 +60,8 @@ class _Warner:
     def __init__(self, normalisation: str) -> None:
         self._silent = normalisation != "squad"
 
-    def look(self, texts: lexical.Texts) -> lexical.Texts:
-        if not self._silent and texts.answer and lexical.unspaced(texts.answer):
+    def look(self, texts: lexical.LexicalSample) -> lexical.LexicalSample:
+        if not self._silent and texts.answer and lexical.is_unspaced_script(texts.answer):
             self._silent = True
             print(
                 f"claimeval: sample {texts.id!r} has no spaces between words; use --normalisation multilingual",

@@ -1,4 +1,7 @@
-"""Documents and queries by themselves, as test collections keep them: JSON Lines and the tables of MS MARCO."""
+"""Documents and queries by themselves, as test collections keep them: JSON Lines and the tables of MS MARCO.
+
+The sample data that comes with claimeval.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from claimeval.data.rows import Row, read_rows
-from claimeval.errors import DataError
-from claimeval.records import Document
+from claimeval.data.rows import SourceRow, read_rows
+from claimeval.types.errors import DataError
+from claimeval.types.records import Document
 
 DOCUMENT_NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id", "doc_id", "docid", "document_id"),
@@ -65,7 +68,7 @@ def _one_object(path: Path) -> dict[str, str] | None:
     return None
 
 
-def _rows(path: Path, in_folder: str) -> Iterator[Row]:
+def _rows(path: Path, in_folder: str) -> Iterator[SourceRow]:
     file = path / in_folder if path.is_dir() else path
     if file.suffix.lower() != ".tsv":
         yield from read_rows(file)
@@ -76,12 +79,12 @@ def _rows(path: Path, in_folder: str) -> Iterator[Row]:
                 name, tab, text = line.decode("utf-8").rstrip("\r\n").partition("\t")
                 if not tab:
                     raise DataError(f"{file}, line {number}: no tab between an id and a text")
-                yield Row(f"{file}, line {number}", number, {"id": name, "text": text})
+                yield SourceRow(f"{file}, line {number}", number, {"id": name, "text": text})
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from error
 
 
-def _named(row: Row, names: Mapping[str, tuple[str, ...]], needed: tuple[str, ...]) -> dict[str, str]:
+def _named(row: SourceRow, names: Mapping[str, tuple[str, ...]], needed: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for field, aliases in names.items():
         value = next((row.fields[alias] for alias in aliases if row.fields.get(alias) is not None), None)
@@ -94,3 +97,9 @@ def _named(row: Row, names: Mapping[str, tuple[str, ...]], needed: tuple[str, ..
         if value is not None:
             found[field] = value
     return found
+
+
+def bundled(name: str) -> Path:
+    """The path of a bundled file: inside the installed package, or in the checkout's examples."""
+    inside = Path(__file__).parents[1] / "_examples"
+    return (inside if inside.is_dir() else Path(__file__).parents[2] / "examples" / "data") / name

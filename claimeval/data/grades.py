@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claimeval import ir
-from claimeval.data.rows import FORMATS, Row, read_rows
-from claimeval.errors import DataError, UsageError
+from claimeval.data.rows import FORMATS, SourceRow, read_rows
+from claimeval.types.errors import DataError, UsageError
 
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query_id", "qid", "query-id", "question_id", "query"),
@@ -94,7 +94,7 @@ def _table(path: Path, own_name: str, names: Sequence[str], *, of_many: bool) ->
     return found
 
 
-def _said(row: Row, own_name: str, names: Sequence[str], *, of_many: bool) -> Mapping[str, int | None]:
+def _said(row: SourceRow, own_name: str, names: Sequence[str], *, of_many: bool) -> Mapping[str, int | None]:
     many = row.fields.get(OF_MANY) if of_many else None
     if isinstance(many, dict):
         return {name: _grade(said, row) for name, said in many.items()}
@@ -106,7 +106,7 @@ def _said(row: Row, own_name: str, names: Sequence[str], *, of_many: bool) -> Ma
     return {own_name: _grade(next((row.fields[name] for name in OF_ONE if name in row.fields), None), row)}
 
 
-def _grade(said: object, row: Row) -> int | None:
+def _grade(said: object, row: SourceRow) -> int | None:
     if said is None or said == "":
         return None
     try:
@@ -118,7 +118,7 @@ def _grade(said: object, row: Row) -> int | None:
     return int(value)
 
 
-def _named(row: Row, field: str) -> str:
+def _named(row: SourceRow, field: str) -> str:
     value = next((row.fields[name] for name in NAMES[field] if row.fields.get(name) is not None), "")
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise DataError(f"{row.place}: no id of the {field} (one of {', '.join(NAMES[field])})")

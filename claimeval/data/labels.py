@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.rows import Row, read_rows
-from claimeval.errors import DataError
-from claimeval.recorded_replies import Vocabulary
-from claimeval.records import Evidence, Label, Record
+from claimeval.data.rows import SourceRow, read_rows
+from claimeval.judging.recorded.vocabulary import Vocabulary
+from claimeval.types.errors import DataError
+from claimeval.types.records import Evidence, Label, Record
 
 NAMES = {
     "sample": ("id", "sample_id", "sample", "question_id"),
@@ -85,7 +85,7 @@ def read_labels(path: Path) -> LabelFile:
     return LabelFile(path)
 
 
-def label(row: Row) -> HumanLabel | None:
+def label(row: SourceRow) -> HumanLabel | None:
     """The label in a row; None where it is empty or the person was undecided."""
     given = {field: _named(row, names) for field, names in NAMES.items()}
     if given["sample"] is None:
@@ -129,5 +129,5 @@ def _empty(value: object) -> bool:
     return value is None or not str(value).strip()
 
 
-def _named(row: Row, names: tuple[str, ...]) -> object:
+def _named(row: SourceRow, names: tuple[str, ...]) -> object:
     return next((row.fields[name] for name in names if row.fields.get(name) is not None), None)

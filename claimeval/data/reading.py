@@ -8,10 +8,10 @@ from typing import cast, get_args
 
 from pydantic import ValidationError
 
-from claimeval.data.rows import OnError, Row, read_rows, stop_at_error
-from claimeval.errors import DataError, UsageError, unknown
-from claimeval.metrics import BUILT_IN, ambiguous
-from claimeval.records import Document, References, Sample
+from claimeval.data.rows import OnError, SourceRow, read_rows, stop_at_error
+from claimeval.metrics.rows import BUILT_IN, ambiguous
+from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.records import Document, References, Sample
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
@@ -66,7 +66,7 @@ def read_samples(
 def _check(fields: Mapping[str, str]) -> None:
     for name in fields:
         if name not in ALIASES:
-            raise unknown("field of a sample", name, ALIASES)
+            raise unknown_name("field of a sample", name, ALIASES)
 
 
 def parse_references(said: str | None) -> References | None:
@@ -75,11 +75,11 @@ def parse_references(said: str | None) -> References | None:
         if word == said:
             return cast(References, word)
     if said is not None:
-        raise unknown("way with several references", said, get_args(References))
+        raise unknown_name("way with several references", said, get_args(References))
     return None
 
 
-def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
+def sample(row: SourceRow, chosen: Mapping[str, str]) -> Sample:
     """The sample in a row. Fields that no sample has are kept in its metadata under their own names."""
     rest = dict(row.fields)
     found: dict[str, object] = {}
@@ -125,7 +125,7 @@ def sample(row: Row, chosen: Mapping[str, str]) -> Sample:
         raise DataError(f"{row.place}, field {where!r}: {first['msg']}, got {str(first['input'])[:60]!r}") from error
 
 
-def _id(value: object, row: Row) -> str:
+def _id(value: object, row: SourceRow) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise DataError(f"{row.place}, field 'id': a text or whole number was expected, got {value!r}")
     return str(value)
@@ -139,14 +139,14 @@ def _ids(value: object) -> object:
     return tuple(str(v) if isinstance(v, int) else v for v in value) if isinstance(value, (list, tuple)) else value
 
 
-def _contexts(found: Mapping[str, object], row: Row) -> tuple[Document, ...] | None:
+def _contexts(found: Mapping[str, object], row: SourceRow) -> tuple[Document, ...] | None:
     """What was retrieved; None where the row does not say."""
     if "contexts" not in found and "context_ids" not in found:
         return None
     return _documents(found.get("contexts", ()), row, "contexts", found.get("context_ids"))
 
 
-def _documents(value: object, row: Row, field: str, ids: object = None) -> tuple[Document, ...]:
+def _documents(value: object, row: SourceRow, field: str, ids: object = None) -> tuple[Document, ...]:
     """Documents from objects, or from texts with their ids beside them (their ranks where there are none)."""
     items = (value,) if isinstance(value, (str, dict)) else value
     if not isinstance(items, (list, tuple)):
@@ -163,7 +163,7 @@ def _documents(value: object, row: Row, field: str, ids: object = None) -> tuple
         renamed = {known.get(str(name), str(name)): v for name, v in given.items() if v is not None}
         renamed["id"] = str(names[i]) if names is not None else str(renamed.get("id", i + 1))
         if extra := set(renamed) - set(Document.model_fields):
-            problem = unknown("field of a document", min(extra), Document.model_fields)
+            problem = unknown_name("field of a document", min(extra), Document.model_fields)
             raise DataError(f"{row.place}, field {field!r}, item {i + 1}: {problem}")
         documents.append(Document.model_validate(renamed))
     if len({d.id for d in documents}) < len(documents):
@@ -171,7 +171,7 @@ def _documents(value: object, row: Row, field: str, ids: object = None) -> tuple
     return tuple(documents)
 
 
-def _answerable(value: object, row: Row) -> bool | None:
+def _answerable(value: object, row: SourceRow) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     known = _ANSWERABLE | _UNANSWERABLE
@@ -187,7 +187,7 @@ def _author(value: object) -> object:
     return value.get("model_name") or None if value.get("type") == "ai" else None
 
 
-def _evidence(value: object, row: Row) -> dict[str, tuple[Document, ...]]:
+def _evidence(value: object, row: SourceRow) -> dict[str, tuple[Document, ...]]:
     if not isinstance(value, dict):
         raise DataError(f"{row.place}, field 'evidence': an object of named document lists was expected")
     for name in map(str, value):

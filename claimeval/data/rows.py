@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
-class Row(NamedTuple):
+class SourceRow(NamedTuple):
     """One record of a file as it was written."""
 
     place: str
@@ -32,7 +32,7 @@ def stop_at_error(error: DataError) -> None:
     raise error
 
 
-def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[Row]:
+def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
     """The rows of a file, one after the other; JSON Lines are streamed.
 
     DataError for a path that is no readable file and for text that cannot be taken apart into rows; a single bad row
@@ -68,7 +68,7 @@ def _decoded(name: str, line: int, data: bytes) -> str:
         ) from error
 
 
-def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_at_error) -> Iterator[Row]:
+def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
     """The rows of JSON Lines from anywhere, a pipe too; `name` is how messages call it."""
     number = 0
     for line, data in enumerate(file, 1):
@@ -83,22 +83,22 @@ def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_a
         yield row
 
 
-def _json_lines(path: Path, on_error: OnError) -> Iterator[Row]:
+def _json_lines(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     with path.open("rb") as file:
         yield from read_json_lines(file, str(path), on_error)
 
 
-def _json_line(name: str, line: int, number: int, data: bytes) -> Row:
+def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
     place = f"{name}, line {line}"
     text = _decoded(name, line, data)
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: not JSON: {error}") from error
-    return Row(place, number, _object(fields, place))
+    return SourceRow(place, number, _object(fields, place))
 
 
-def _json(path: Path, on_error: OnError) -> Iterator[Row]:
+def _json(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     text = _decoded(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     try:
         content = json.loads(text)
@@ -114,14 +114,14 @@ def _json(path: Path, on_error: OnError) -> Iterator[Row]:
         raise DataError(f"{path}: a list of samples was expected, not {type(content).__name__}")
     for number, fields in enumerate(content, 1):
         place = f"{path}, {key or 'item'} {number}"
-        yield Row(place, number, _object(fields, place))
+        yield SourceRow(place, number, _object(fields, place))
 
 
 CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "data")
 """Where JSON files keep their rows: LabelledRagDataset and its predictions, RAGChecker, deepeval, ragas, others."""
 
 
-def _csv(path: Path, on_error: OnError) -> Iterator[Row]:
+def _csv(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     text = _decoded(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -132,7 +132,9 @@ def _csv(path: Path, on_error: OnError) -> Iterator[Row]:
             if None in fields or None in fields.values():
                 on_error(DataError(f"{place}: the row does not have {len(names)} columns"))
                 continue
-            yield Row(place, number, {name: _cell(value, place, name) for name, value in fields.items() if value != ""})
+            yield SourceRow(
+                place, number, {name: _cell(value, place, name) for name, value in fields.items() if value != ""}
+            )
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
 
@@ -157,7 +159,7 @@ def _cell(value: str, place: str, name: str) -> object:
         return value
 
 
-def _parquet(path: Path, on_error: OnError) -> Iterator[Row]:
+def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
@@ -167,7 +169,7 @@ def _parquet(path: Path, on_error: OnError) -> Iterator[Row]:
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
             for fields in batch.to_pylist():
                 number += 1
-                yield Row(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
+                yield SourceRow(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
     except ArrowException as error:
         raise DataError(
             f"{path} is not a Parquet file that can be read: {' '.join(str(error).split())[:200]}"

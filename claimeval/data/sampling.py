@@ -19,9 +19,9 @@ from typing import NamedTuple
 from rapidfuzz import fuzz, process
 
 from claimeval.data.reading import ALIASES
-from claimeval.data.rows import Row
-from claimeval.errors import DataError, UsageError
+from claimeval.data.rows import SourceRow
 from claimeval.statistics.sampling import allocate
+from claimeval.types.errors import DataError, UsageError
 
 NEAR = 90.0
 """From which `rapidfuzz.fuzz.token_sort_ratio` on, of 100, two questions are near copies."""
@@ -37,16 +37,16 @@ _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"\w+")
 
 
-class Drawn(NamedTuple):
+class DrawnRow(NamedTuple):
     """One row of the draw."""
 
-    row: Row
+    row: SourceRow
     stratum: str | None
     probability: float
     """Of a question of this stratum to be drawn; in (0, 1]."""
 
 
-class Stratum(NamedTuple):
+class LogStratum(NamedTuple):
     """One stratum of the log, or all of it."""
 
     rows: int
@@ -62,15 +62,15 @@ class Stratum(NamedTuple):
 class Drawing(NamedTuple):
     """What was drawn, in the order of the log."""
 
-    rows: tuple[Drawn, ...]
-    strata: dict[str, Stratum]
+    rows: tuple[DrawnRow, ...]
+    strata: dict[str, LogStratum]
     empty: int
     """Rows whose question holds no character that shows; they were left out."""
 
 
-class _Held(NamedTuple):
+class _ReservoirRow(NamedTuple):
     number: float
-    row: Row
+    row: SourceRow
     words: str
 
 
@@ -79,23 +79,23 @@ class _Reservoir:
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._heap: list[tuple[float, int, _Held]] = []
+        self._heap: list[tuple[float, int, _ReservoirRow]] = []
         """The greatest number first, as its negative."""
         self._numbers: set[float] = set()
         self.rows = 0
         self._overflowed = False
 
-    def offer(self, number: float, row: Row, words: str) -> None:
+    def offer(self, number: float, row: SourceRow, words: str) -> None:
         self.rows += 1
         if number in self._numbers:
             return
         if len(self._heap) < self._room:
-            heapq.heappush(self._heap, (-number, row.number, _Held(number, row, words)))
+            heapq.heappush(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
             self._numbers.add(number)
             return
         self._overflowed = True
         if number < -self._heap[0][0]:
-            gone, _, _ = heapq.heapreplace(self._heap, (-number, row.number, _Held(number, row, words)))
+            gone, _, _ = heapq.heapreplace(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
             self._numbers.remove(-gone)
             self._numbers.add(number)
 
@@ -110,12 +110,12 @@ class _Reservoir:
     def exact(self) -> bool:
         return not self._overflowed
 
-    def smallest(self) -> list[_Held]:
+    def smallest(self) -> list[_ReservoirRow]:
         return [held for _, _, held in sorted(self._heap, key=lambda entry: -entry[0])]
 
 
 def draw(
-    rows: Iterable[Row],
+    rows: Iterable[SourceRow],
     count: int,
     *,
     seed: int,
@@ -163,21 +163,21 @@ def draw(
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), at_least if by else 1)
     different = None if keep_copies else Different(near)
-    found: list[Drawn] = []
+    found: list[DrawnRow] = []
     strata = {}
     for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda one: one[0][1]):
         reservoir = reservoirs[name]
         taken, copies = _taken(reservoir.smallest(), share, different)
         chance = min(1.0, len(taken) / max(1, size - copies))
-        found += [Drawn(held.row, name if by else None, chance) for held in taken]
+        found += [DrawnRow(held.row, name if by else None, chance) for held in taken]
         exact = keep_copies or reservoir.exact
-        strata[name] = Stratum(reservoir.rows, size, exact, len(taken), copies)
+        strata[name] = LogStratum(reservoir.rows, size, exact, len(taken), copies)
     return Drawing(
         tuple(sorted(found, key=lambda drawn: drawn.row.number)), {name: strata[name] for name in sorted(strata)}, empty
     )
 
 
-def as_line(drawn: Drawn, source: str, seed: int) -> str:
+def as_line(drawn: DrawnRow, source: str, seed: int) -> str:
     """The row as a line of JSON, with where it came from and how likely it was under `drawn`."""
     origin: dict[str, object] = {"from": source, "row": drawn.row.number, "seed": seed}
     if drawn.stratum is not None:
@@ -186,9 +186,9 @@ def as_line(drawn: Drawn, source: str, seed: int) -> str:
     return json.dumps({**drawn.row.fields, "drawn": origin}, ensure_ascii=False, default=str)
 
 
-def _taken(held: list[_Held], count: int, different: Different | None) -> tuple[list[_Held], int]:
+def _taken(held: list[_ReservoirRow], count: int, different: Different | None) -> tuple[list[_ReservoirRow], int]:
     """The first rows that are like none taken before, for another stratum either; and how many were left out for it."""
-    taken: list[_Held] = []
+    taken: list[_ReservoirRow] = []
     copies = 0
     for one in held:
         if len(taken) == count:
@@ -223,7 +223,7 @@ def _number(key: str, seed: int) -> float:
     return int.from_bytes(digest.digest()[:8], "big") / 2**64
 
 
-def _question(row: Row, field: str | None) -> str:
+def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
     value = next((row.fields[name] for name in names if row.fields.get(name) is not None), None)
     if not isinstance(value, str):
@@ -231,7 +231,7 @@ def _question(row: Row, field: str | None) -> str:
     return value
 
 
-def _stratum(row: Row, by: str) -> str:
+def _stratum(row: SourceRow, by: str) -> str:
     value: object = row.fields
     for part in by.split("."):
         value = value.get(part) if isinstance(value, dict) else None

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from claimeval.errors import DataError
-from claimeval.metrics import FIELDS, ClaimMetric
-from claimeval.records import Record, Sample
+from claimeval.metrics.rows import FIELDS, Metric
+from claimeval.types.errors import DataError
+from claimeval.types.records import Record, Sample
 
 _DAMAGE = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€[\u0080-\u00ff™œ“”˜š¦]|Â[\u00a0-\u00bf]")
 """The replacement character, and UTF-8 that was read as Latin-1 or Windows-1252."""
@@ -58,7 +58,7 @@ class Survey(Record):
         return sum(lack.count for lack in self.lacks[metric]) < self.samples
 
 
-def survey(samples: Iterable[Sample], metrics: Sequence[ClaimMetric]) -> Survey:
+def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Looks at every sample once; needs memory for the ids only. DataError when there is none."""
     count = empty_contexts = empty_answers = unanswered = 0
     lacks: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}

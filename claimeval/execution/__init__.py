@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from claimeval.calls import Outcome, Request
+from claimeval.types.requests import Outcome, Request
 
 
 class Executor(Protocol):

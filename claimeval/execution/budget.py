@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from claimeval.backends import provider
-from claimeval.calls import CallError, Completion, Judge, Request
-from claimeval.errors import UsageError
 from claimeval.execution.ledger import Ledger
-from claimeval.prices import VARIABLE, Price, price, worst_case
+from claimeval.providers import provider
+from claimeval.providers.prices import VARIABLE, Price, price, worst_case
+from claimeval.types.errors import UsageError
+from claimeval.types.requests import CallError, Completion, Judge, Request
 
 
 def check_prices(judges: Iterable[Judge]) -> None:

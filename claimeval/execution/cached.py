@@ -6,24 +6,24 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-from claimeval.calls import Failure, Outcome, Request
 from claimeval.execution import Executor
-from claimeval.execution.replies import completion
-from claimeval.execution.turns import Turns
-from claimeval.store import Store
+from claimeval.store.locks import KeyLocks
+from claimeval.store.replies import completion
+from claimeval.store.store import Store
+from claimeval.types.requests import Failure, Outcome, Request
 
 POLL = 0.05
 """Seconds between two looks for a reply that another process is waiting for."""
 
 
-class Cached:
+class CachedExecutor:
     """A request that is stored is not asked again; one that is under way is waited for."""
 
     def __init__(self, store: Store, behind: Executor) -> None:
         self._store = store
         self._behind = behind
         self._under_way: dict[str, asyncio.Future[Outcome]] = {}
-        self._turns = Turns(store.folder / "turns")
+        self._turns = KeyLocks(store.folder / "turns")
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +67,7 @@ class Cached:
             self._turns.give(key)
 
 
-class Replay:
+class OfflineExecutor:
     """Stands behind the store where no call may be made."""
 
     async def ask(self, request: Request) -> Outcome:

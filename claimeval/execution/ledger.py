@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from claimeval.errors import StoreError
+from claimeval.types.errors import StoreError
 
 FILE = "spending.db"
 """In the store's folder."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, ValidationError
 
-from claimeval.errors import UsageError
-from claimeval.records import Record
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Record
 
 MOST_IN_FLIGHT = 100
 """Calls in flight per model that are not passed without being asked to."""

@@ -14,12 +14,12 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from claimeval.backends import Backend, open_backend, provider
-from claimeval.calls import CallError, Completion, Failure, Judge, Outcome, Request
 from claimeval.execution.budget import Budget
 from claimeval.execution.limits import Limits
 from claimeval.execution.pace import MAX_WAIT, PATIENCE, Clock, Pace, Sleep, Turn
 from claimeval.execution.progress import Progress, time_of_day
+from claimeval.providers import Backend, open_backend, provider
+from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

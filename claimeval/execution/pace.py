@@ -1,16 +1,23 @@
-"""When the next call to a model may go: slots, rates per minute and pauses, for all workers at once."""
+"""When the next call to a model may go: slots, rates per minute and pauses, for all workers at once.
+
+What was used within the last minute, against a limit.
+
+How many calls may be in flight: a number that was given, or one that is found.
+
+Found as TCP finds a line's capacity (additive increase, multiplicative decrease; Chiu and Jain 1989): it begins low,
+doubles while rounds are clean, falls by a fifth when the provider says that it is too much, and then grows slowly.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable
 
-from claimeval.calls import Allowance, CallError, Completion, Request
-from claimeval.execution.concurrency import Concurrency
-from claimeval.execution.limits import Limits
+from claimeval.execution.limits import MOST_IN_FLIGHT, Limits
 from claimeval.execution.progress import time_of_day
-from claimeval.execution.window import Use, Window
+from claimeval.types.requests import Allowance, CallError, Completion, Request
 
 Clock = Callable[[], float]
 """Seconds that only go forward."""
@@ -45,9 +52,9 @@ class Pace:
     """The pace of one model at one endpoint. First come, first served."""
 
     def __init__(self, limits: Limits, waits: Waits, clock: Clock, sleep: Sleep) -> None:
-        self._slots = Concurrency(limits.concurrency)
-        self._requests = Window(limits.rpm)
-        self._tokens = Window(limits.tpm)
+        self._slots = ConcurrencyLimit(limits.concurrency)
+        self._requests = RateWindow(limits.rpm)
+        self._tokens = RateWindow(limits.tpm)
         self._fixed = (limits.rpm is not None, limits.tpm is not None)
         self._waits = waits
         self._clock = clock
@@ -147,3 +154,129 @@ class Pace:
         if waits[why] > 0:
             self._waits(f"{why} until {time_of_day(waits[why])}")
         return waits[why]
+
+
+MINUTE = 61.0
+"""Seconds; one more than a minute, since a use begins to count at the provider only when it arrives there."""
+
+
+class Use:
+    """One use; its amount may be corrected when it is known better."""
+
+    __slots__ = ("amount", "at")
+
+    def __init__(self, amount: float, at: float) -> None:
+        self.amount = amount
+        self.at = at
+
+
+class RateWindow:
+    """Lets at most `limit` through in any minute, which satisfies sliding windows and refilled buckets alike.
+
+    Without a limit it lets everything through and takes note, so that a limit learnt later holds at once.
+    """
+
+    def __init__(self, limit: float | None = None) -> None:
+        self.limit = limit
+        self._uses: deque[Use] = deque()
+        self._used = 0.0
+
+    def used(self, now: float) -> float:
+        """The sum of the last minute's uses."""
+        while self._uses and self._uses[0].at <= now - MINUTE:
+            self._used -= self._uses.popleft().amount
+        if not self._uses:
+            self._used = 0.0
+        return self._used
+
+    def wait(self, amount: float, now: float) -> float:
+        """Seconds until `amount` fits, 0 when it does. More than the limit fits when nothing else is used."""
+        if self.limit is None:
+            return 0.0
+        over = min(self.used(now) + amount - self.limit, self._used)
+        for use in self._uses:
+            if over <= 0:
+                return 0.0
+            over -= use.amount
+            if over <= 1e-9:
+                return use.at + MINUTE - now
+        return 0.0
+
+    def take(self, amount: float, now: float) -> Use:
+        """Uses it up, whether it fits or not."""
+        use = Use(amount, now)
+        self._uses.append(use)
+        self._used += amount
+        return use
+
+    def correct(self, use: Use, amount: float, now: float) -> None:
+        """Replaces the amount of a use that was only estimated; one that is over a minute old counts no more."""
+        self.used(now)
+        if use.at > now - MINUTE:
+            self._used += amount - use.amount
+            use.amount = amount
+
+    def allow_at_most(self, left: float, now: float) -> None:
+        """Counts as used what the provider says is: others may be using the same account."""
+        if self.limit is not None and (others := self.limit - left - self.used(now)) > 0:
+            self.take(others, now)
+
+
+FIRST = 8
+GROWTH, CUT = 1.05, 0.8
+CUT_EVERY = 15.0
+"""Seconds between two cuts: the calls in flight at a cut belong to the old number."""
+BUSY = 0.8
+"""The number grows only when at least this share of it was in use; else it was never tried."""
+
+
+class ConcurrencyLimit:
+    """The number of slots, and how many are taken."""
+
+    def __init__(self, fixed: int | None) -> None:
+        self.limit = fixed or FIRST
+        self.in_flight = 0
+        self._fixed = fixed is not None
+        self._steep = True
+        self._clean = 0
+        self._most = 0
+        self._next_cut = float("-inf")
+
+    @property
+    def full(self) -> bool:
+        """Whether every slot is taken."""
+        return self.in_flight >= self.limit
+
+    def take(self) -> None:
+        self.in_flight += 1
+        self._most = max(self._most, self.in_flight)
+
+    def give(self) -> None:
+        self.in_flight -= 1
+
+    def succeeded(self) -> None:
+        """A reply came. A round of as many as there are slots makes the number grow."""
+        self._clean += 1
+        if self._fixed or self._clean < self.limit:
+            return
+        if self._most >= BUSY * self.limit:
+            grown = 2 * self.limit if self._steep else max(self.limit + 1, int(self.limit * GROWTH))
+            self.limit = min(grown, MOST_IN_FLIGHT)
+        self._new_round()
+
+    def refused(self, now: float) -> None:
+        """The provider said that it is too much."""
+        if self._fixed or now < self._next_cut:
+            return
+        self._steep = False
+        self._next_cut = now + CUT_EVERY
+        self.limit = max(1, int(self.limit * CUT))
+        self._new_round()
+
+    def troubled(self) -> None:
+        """The provider failed: no time to grow, and no reason to shrink."""
+        self._new_round()
+
+    def _new_round(self) -> None:
+        self._clean = 0
+        self._most = self.in_flight

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from claimeval.calls import CallError, Completion
+from claimeval.types.requests import CallError, Completion
 
 RECENT = 60.0
 """Seconds over which rates are taken."""

@@ -27,19 +27,19 @@ from claimeval.ir.lists import (
 from claimeval.ir.mappings import Qrels, Run
 from claimeval.ir.names import Measure, parse
 from claimeval.ir.order import Ties
-from claimeval.ir.results import Counts, Evaluation
+from claimeval.ir.results import Evaluation, QueryCounts
 from claimeval.ir.trec_files import read_qrels, read_run, write_qrels, write_run
 from claimeval.ir.trec_output import trec_text
 
 __all__ = [
     "DEFAULT_MEASURES",
     "Beir",
-    "Counts",
     "Evaluation",
     "Measure",
     "Missing",
     "Passage",
     "Qrels",
+    "QueryCounts",
     "Run",
     "Ties",
     "WithoutRelevant",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from claimeval.errors import DataError
-from claimeval.ir.content import Content
+from claimeval.ir.content import FileContent
 from claimeval.ir.trec_files import read_qrels
+from claimeval.types.errors import DataError
 
 
 class Passage(TypedDict):
@@ -74,7 +74,7 @@ def _entries(path: Path) -> list[tuple[str, str, str]]:
     if found is None:
         raise DataError(f"{path}: there is no such file")
     entries: dict[str, tuple[str, str, str]] = {}
-    for number, line in enumerate(Content.read(found).lines(), 1):
+    for number, line in enumerate(FileContent.read(found).lines(), 1):
         if not line.strip():
             continue
         try:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from claimeval.ir.content import Content
+from claimeval.ir.content import FileContent
 from claimeval.ir.decimals import decimals
-from claimeval.ir.fields import Block, Field, Irregular, Text, Words, same
+from claimeval.ir.fields import Field, Irregular, LineBlock, TextTable, Words, same
 from claimeval.ir.order import Tied, Ties, arrange, places
 from claimeval.ir.ranked import Floats, Ints, Ranked, whole_numbers
 
@@ -29,7 +29,7 @@ class Placed(NamedTuple):
     """The tag in the run's last line."""
 
 
-def rank(qrels: Content, run: Content, ties: Ties, lowest: int = 0) -> Placed | None:
+def rank(qrels: FileContent, run: FileContent, ties: Ties, lowest: int = 0) -> Placed | None:
     """Rank the documents graded ``lowest`` or better; None where the content needs the readers of ``trec_files``.
 
     That is so for comments, empty lines, queries whose lines are scattered, and for everything that is wrong.
@@ -37,8 +37,8 @@ def rank(qrels: Content, run: Content, ties: Ties, lowest: int = 0) -> Placed | 
     if ties == "error":
         return None
     try:
-        judgments = _read_judgments(Text(qrels))
-        return _rank(judgments, Text(run), ties, lowest)
+        judgments = _read_judgments(TextTable(qrels))
+        return _rank(judgments, TextTable(run), ties, lowest)
     except Irregular:
         return None
 
@@ -46,7 +46,7 @@ def rank(qrels: Content, run: Content, ties: Ties, lowest: int = 0) -> Placed | 
 class _Judgments(NamedTuple):
     """The judgments in the order of the file."""
 
-    text: Text
+    text: TextTable
     numbers: dict[bytes, int]
     """Query to its number, in the order of the file."""
     counts: Ints
@@ -63,7 +63,7 @@ class _Judgments(NamedTuple):
         return np.repeat(self.first[queries] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
-def _read_judgments(text: Text) -> _Judgments:
+def _read_judgments(text: TextTable) -> _Judgments:
     numbers: dict[bytes, int] = {}
     counts, starts, ends, hashes, grades = [], [], [], [], []
     for block in text.blocks(4):
@@ -90,7 +90,7 @@ def _read_judgments(text: Text) -> _Judgments:
     )
 
 
-def _rank(judgments: _Judgments, text: Text, ties: Ties, lowest: int) -> Placed:
+def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> Placed:
     in_run: dict[bytes, int] = {}
     retrieved = np.zeros(len(judgments.counts), np.int64)
     seen = np.zeros(len(judgments.counts), np.int64)
@@ -135,7 +135,7 @@ def _rank(judgments: _Judgments, text: Text, ties: Ties, lowest: int) -> Placed:
     )
 
 
-def _number(text: Text, block: Block, numbers: dict[bytes, int]) -> list[bytes]:
+def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> list[bytes]:
     """The queries of a block, which get the next numbers; each may come only once."""
     names = text.bytes_of(block.fields[0].take(block.starts[:-1]))
     numbers.update(zip(names, range(len(numbers), len(numbers) + len(names)), strict=True))
@@ -144,7 +144,7 @@ def _number(text: Text, block: Block, numbers: dict[bytes, int]) -> list[bytes]:
     return names
 
 
-def _find(judgments: _Judgments, judged: Ints, query: Ints, text: Text, block: Block) -> tuple[Ints, Ints]:
+def _find(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
     """Rows of the block that are judged, and which of the given judgments are theirs."""
     documents, sizes = block.fields[2], np.diff(block.starts)
     keys = _tag(text.hashes(documents), np.repeat(np.arange(len(sizes)), sizes))
@@ -160,7 +160,7 @@ def _find(judgments: _Judgments, judged: Ints, query: Ints, text: Text, block: B
     return rows, found
 
 
-def _places(text: Text, block: Block, scores: Floats, rows: Ints, query: Ints, ties: Ties) -> Ints:
+def _places(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties) -> Ints:
     documents = block.fields[2]
     order = arrange(scores, block.starts)
 

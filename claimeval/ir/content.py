@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from claimeval.errors import DataError
+from claimeval.types.errors import DataError
 
 Source = str | Path
 """A file name; gzipped content is unpacked, ``-`` is the standard input."""
@@ -17,7 +17,7 @@ MARGIN = 32
 """Bytes before and behind the content, so that several bytes may be read at any place of it."""
 
 
-class Content:
+class FileContent:
     """What a file holds; ``name`` is how messages call it."""
 
     def __init__(self, size: int, name: str) -> None:
@@ -29,7 +29,7 @@ class Content:
         self.inside = self.padded.data[MARGIN : self.end]
 
     @classmethod
-    def read(cls, source: Source) -> Content:
+    def read(cls, source: Source) -> FileContent:
         """Read a file into memory."""
         try:
             if str(source) == "-":
@@ -51,7 +51,7 @@ class Content:
             raise DataError(f"{source}: cannot be read: {error}") from None
 
     @classmethod
-    def of(cls, data: bytes, name: str) -> Content:
+    def of(cls, data: bytes, name: str) -> FileContent:
         """Take content that is in memory already."""
         content = cls(len(data), name)
         content.inside[:] = data

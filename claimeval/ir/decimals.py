@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from claimeval.ir.fields import TRAILING, Field, Irregular, Text, Words
+from claimeval.ir.fields import TRAILING, Field, Irregular, TextTable, Words
 from claimeval.ir.ranked import Bools, Floats, Ints
 
 _DIGITS = 19
@@ -24,7 +24,7 @@ _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 
 
-def decimals(text: Text, field: Field) -> Floats:
+def decimals(text: TextTable, field: Field) -> Floats:
     """The number in each field; raises Irregular where one is no number or NaN."""
     negative = text.words(field.start) & np.uint64(0xFF) == ord("-")
     start = field.start + negative
@@ -53,7 +53,7 @@ def decimals(text: Text, field: Field) -> Floats:
     return values
 
 
-def _find_point(text: Text, start: Ints, end: Ints) -> Ints:
+def _find_point(text: TextTable, start: Ints, end: Ints) -> Ints:
     """Position of the first point among the first eight bytes, or the end."""
     other = text.words(start) ^ np.uint64(0x2E2E2E2E2E2E2E2E)
     points = (other - _ONES) & ~other & _HIGH
@@ -62,7 +62,7 @@ def _find_point(text: Text, start: Ints, end: Ints) -> Ints:
     return np.where(lowest != 0, np.minimum(start + (exponent >> 3), end), end)
 
 
-def _digits(text: Text, position: Ints, fraction: Ints, count: Ints, number: int) -> Words:
+def _digits(text: TextTable, position: Ints, fraction: Ints, count: Ints, number: int) -> Words:
     """Eight digits, 0 to 9 each, that end ``8 * number`` digits before the number's end; others are above 9.
 
     Digits behind the point are where they should be; those before it are one byte further left.

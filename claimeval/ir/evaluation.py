@@ -8,15 +8,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from claimeval.errors import DataError, UsageError, unknown
 from claimeval.ir import columnar, folding, mappings
-from claimeval.ir.content import Content, Source
+from claimeval.ir.content import FileContent, Source
 from claimeval.ir.mappings import Qrels, Run
 from claimeval.ir.names import Measure, parse
 from claimeval.ir.order import Ties
 from claimeval.ir.ranked import Ranked
 from claimeval.ir.results import Evaluation, count, summarise
 from claimeval.ir.trec_files import parse_qrels, parse_run
+from claimeval.types.errors import DataError, UsageError, unknown_name
 
 DEFAULT_MEASURES = "map,ndcg@10,mrr,P@10,recall@100,judged@10"
 
@@ -90,39 +90,39 @@ def evaluate(
     )
 
 
-class _Joined(NamedTuple):
+class _JoinedRun(NamedTuple):
     ranked: Ranked
     """Of all queries of the qrels, sorted."""
     in_run: frozenset[str]
     run_id: str | None
 
 
-def _join(qrels: Qrels | Source, run: Run | Source, ties: Ties, lowest: int) -> _Joined:
+def _join(qrels: Qrels | Source, run: Run | Source, ties: Ties, lowest: int) -> _JoinedRun:
     """Bring run and judgments together, by columns where the run is a file in the usual form."""
     if isinstance(run, Mapping):
-        judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(Content.read(qrels))
+        judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(FileContent.read(qrels))
         return _join_mappings(judgments, run, None, ties, lowest)
-    content = Content.read(run)
+    content = FileContent.read(run)
     if not isinstance(qrels, Mapping):
-        judged = Content.read(qrels)
+        judged = FileContent.read(qrels)
         placed = columnar.rank(judged, content, ties, lowest)
         if placed:
-            return _Joined(*placed)
+            return _JoinedRun(*placed)
         qrels = parse_qrels(judged)
     written = _written(qrels)
     placed = columnar.rank(written, content, ties, lowest) if written else None
     if placed:
-        return _Joined(*placed)
+        return _JoinedRun(*placed)
     return _join_mappings(qrels, *parse_run(content), ties, lowest=0)
 
 
-def _join_folded(qrels: Qrels | Source, run: Run | Source, pattern: str, ties: Ties, lowest: int) -> _Joined:
-    judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(Content.read(qrels))
-    found, tag = (run, None) if isinstance(run, Mapping) else parse_run(Content.read(run))
+def _join_folded(qrels: Qrels | Source, run: Run | Source, pattern: str, ties: Ties, lowest: int) -> _JoinedRun:
+    judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(FileContent.read(qrels))
+    found, tag = (run, None) if isinstance(run, Mapping) else parse_run(FileContent.read(run))
     return _join_mappings(folding.fold(judgments, pattern), folding.fold(found, pattern), tag, ties, lowest)
 
 
-def _written(qrels: Qrels) -> Content | None:
+def _written(qrels: Qrels) -> FileContent | None:
     """Judgments as the text of a file, where they can be written so."""
     if not all(isinstance(pool, Mapping) and pool for pool in qrels.values()):
         return None
@@ -130,15 +130,15 @@ def _written(qrels: Qrels) -> Content | None:
     text = "\n".join(lines)
     if text.count("\n") != len(lines) - 1:
         return None
-    return Content.of(text.encode("utf-8", "surrogateescape"), "qrels")
+    return FileContent.of(text.encode("utf-8", "surrogateescape"), "qrels")
 
 
-def _join_mappings(qrels: Qrels, run: Run, run_id: str | None, ties: Ties, lowest: int) -> _Joined:
+def _join_mappings(qrels: Qrels, run: Run, run_id: str | None, ties: Ties, lowest: int) -> _JoinedRun:
     if not qrels:
         raise DataError("the qrels hold no queries")
     if not run:
         raise DataError("the run holds no queries")
-    return _Joined(mappings.rank(qrels, run, sorted(qrels), ties, lowest), frozenset(run), run_id)
+    return _JoinedRun(mappings.rank(qrels, run, sorted(qrels), ties, lowest), frozenset(run), run_id)
 
 
 def _lacking(ranked: Ranked, in_run: frozenset[str], missing: Missing) -> tuple[str, ...]:
@@ -168,4 +168,4 @@ def _check(level: int, max_retrieved: int | None, ties: str, missing: str, witho
         ("policy for queries without relevant documents", without_relevant, ("zero", "undefined")),
     ):
         if given not in allowed:
-            raise unknown(kind, given, allowed)
+            raise unknown_name(kind, given, allowed)

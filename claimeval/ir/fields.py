@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from claimeval.ir.content import MARGIN, Content
+from claimeval.ir.content import MARGIN, FileContent
 from claimeval.ir.ranked import Bools, Ints
 
 Words = NDArray[np.uint64]
@@ -46,7 +46,7 @@ class Field(NamedTuple):
         return Field(self.start[rows], self.end[rows])
 
 
-class Block(NamedTuple):
+class LineBlock(NamedTuple):
     """Lines that follow each other."""
 
     fields: list[Field]
@@ -54,10 +54,10 @@ class Block(NamedTuple):
     """Rows where the first field changes, from 0, and the number of rows."""
 
 
-class Text:
+class TextTable:
     """The content of a file as a table."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: FileContent) -> None:
         self._bytes = content.padded
         self._view = content.padded.data
         self._words = np.ndarray((len(content.padded) - 7,), "<u8", content.padded, strides=(1,))
@@ -66,7 +66,7 @@ class Text:
             self._end -= 1
         self._bytes[self._end] = _NEWLINE
 
-    def blocks(self, width: int) -> Iterator[Block]:
+    def blocks(self, width: int) -> Iterator[LineBlock]:
         """All lines, each of ``width`` fields, cut so that lines with the same first field stay together."""
         if self._end == MARGIN:
             raise Irregular
@@ -80,7 +80,7 @@ class Text:
             if count < 1:
                 size *= 2
                 continue
-            yield Block([field.take(slice(starts[count])) for field in fields], starts[: count + 1])
+            yield LineBlock([field.take(slice(starts[count])) for field in fields], starts[: count + 1])
             if complete and count == len(starts) - 1:
                 return
             begin, size = int(fields[0].start[starts[count]]), _BLOCK
@@ -127,7 +127,7 @@ class Text:
         return key
 
 
-def same(text: Text, field: Field, other_text: Text, other: Field) -> Bools:
+def same(text: TextTable, field: Field, other_text: TextTable, other: Field) -> Bools:
     """Where two fields hold the same bytes."""
     length = field.end - field.start
     equal: Bools = length == other.end - other.start

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Literal
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 Anchor = Literal["start", "middle", "end"]
 _FONT = 13

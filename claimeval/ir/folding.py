@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 Number = TypeVar("Number", int, float)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import fsum
 
-from claimeval.errors import DataError, UsageError
 from claimeval.ir.content import Source
 from claimeval.ir.mappings import Run
 from claimeval.ir.trec_files import read_run
+from claimeval.types.errors import DataError, UsageError
 
 
 def fuse(runs: Sequence[Run | Source], k: int = 60, depth: int | None = None) -> dict[str, dict[str, float]]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from claimeval.errors import DataError
 from claimeval.ir.binary import ratio
 from claimeval.ir.ranked import Floats, Ints, Ranked, within
-from claimeval.ir.setting import Setting
+from claimeval.ir.setting import MeasureSettings
+from claimeval.types.errors import DataError
 
 Gain = Callable[[Ints], Floats]
 
@@ -32,17 +32,17 @@ def exponential(grade: Ints) -> Floats:
     return np.exp2(linear(grade)) - 1
 
 
-def cumulated_gain(ranked: Ranked, at: Setting, gain: Gain = linear) -> Floats:
+def cumulated_gain(ranked: Ranked, at: MeasureSettings, gain: Gain = linear) -> Floats:
     """``sum(g(i) for i <= k)``."""
     return _cumulated(ranked, ranked.query, ranked.rank, gain(ranked.grade), at, discount=False)
 
 
-def discounted_gain(ranked: Ranked, at: Setting, gain: Gain = linear) -> Floats:
+def discounted_gain(ranked: Ranked, at: MeasureSettings, gain: Gain = linear) -> Floats:
     """``sum(g(i) / log2(i + 1) for i <= k)``: DCG. Source: trec_eval ``dcg``."""
     return _cumulated(ranked, ranked.query, ranked.rank, gain(ranked.grade), at, discount=True)
 
 
-def ndcg(ranked: Ranked, at: Setting, gain: Gain = linear) -> Floats:
+def ndcg(ranked: Ranked, at: MeasureSettings, gain: Gain = linear) -> Floats:
     """DCG@k divided by the DCG@k of the best possible order of all judged documents; 0 where that is 0.
 
     Options are gains by grade, ``ndcg(1=3,2=9)``, which replace the default gain of that grade. Source: trec_eval
@@ -60,22 +60,22 @@ def ndcg(ranked: Ranked, at: Setting, gain: Gain = linear) -> Floats:
     return ratio(discounted_gain(ranked, at, gain), _cumulated(ranked, query, rank, gains, at, discount=True))
 
 
-def cumulated_gain_exp(ranked: Ranked, at: Setting) -> Floats:
+def cumulated_gain_exp(ranked: Ranked, at: MeasureSettings) -> Floats:
     """CG with gain ``2 ** grade - 1``."""
     return cumulated_gain(ranked, at, exponential)
 
 
-def discounted_gain_exp(ranked: Ranked, at: Setting) -> Floats:
+def discounted_gain_exp(ranked: Ranked, at: MeasureSettings) -> Floats:
     """DCG with gain ``2 ** grade - 1``."""
     return discounted_gain(ranked, at, exponential)
 
 
-def ndcg_exp(ranked: Ranked, at: Setting) -> Floats:
+def ndcg_exp(ranked: Ranked, at: MeasureSettings) -> Floats:
     """nDCG with gain ``2 ** grade - 1``."""
     return ndcg(ranked, at, exponential)
 
 
-def rank_biased_precision(ranked: Ranked, at: Setting) -> Floats:
+def rank_biased_precision(ranked: Ranked, at: MeasureSettings) -> Floats:
     """``(1 - p) * sum(g(i) * p ** (i - 1))``, p being 0.9 unless given; g is scaled to 0..1.
 
     Gains above 1 are divided by the highest grade judged for the query; with a relevance level, ``rbp(rel=2)``, g is
@@ -90,7 +90,7 @@ def rank_biased_precision(ranked: Ranked, at: Setting) -> Floats:
     return _persistent(ranked, at, gains)
 
 
-def rank_biased_residual(ranked: Ranked, at: Setting) -> Floats:
+def rank_biased_residual(ranked: Ranked, at: MeasureSettings) -> Floats:
     """How much rbp could rise if every unjudged or unseen document were perfect; 0 where all retrieved are judged.
 
     Source: trec_eval 10.0 ``rbp_resid``.
@@ -99,13 +99,15 @@ def rank_biased_residual(ranked: Ranked, at: Setting) -> Floats:
     return np.where(ranked.sums(ranked.query) < ranked.retrieved, 1 - known, 0.0)
 
 
-def _persistent(ranked: Ranked, at: Setting, gains: Floats) -> Floats:
+def _persistent(ranked: Ranked, at: MeasureSettings, gains: Floats) -> Floats:
     p = at.options["p"]
     seen = ranked.rank <= (np.inf if at.cutoff is None else at.cutoff)
     return (1 - p) * ranked.sums(ranked.query[seen], (gains * p ** (ranked.rank - 1.0))[seen])
 
 
-def _cumulated(ranked: Ranked, query: Ints, rank: Ints, gains: Floats, at: Setting, *, discount: bool) -> Floats:
+def _cumulated(
+    ranked: Ranked, query: Ints, rank: Ints, gains: Floats, at: MeasureSettings, *, discount: bool
+) -> Floats:
     counted = gains != 0
     if at.cutoff is not None:
         counted &= rank <= at.cutoff

@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from claimeval.errors import DataError
 from claimeval.ir.names import Measure, parse
 from claimeval.ir.ranked import Floats, Ints, Ranked
 from claimeval.ir.results import Evaluation, count, summarise
+from claimeval.types.errors import DataError
 
 Relevant = Collection[str] | Mapping[str, int]
 Gain = Literal["linear", "exponential"]

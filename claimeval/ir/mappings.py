@@ -7,9 +7,9 @@ from itertools import chain, compress, islice, repeat
 
 import numpy as np
 
-from claimeval.errors import DataError
 from claimeval.ir.order import Tied, Ties, arrange, places, refuse_ties
 from claimeval.ir.ranked import LARGEST_GRADE, Floats, Ints, Ranked, join, whole_numbers
+from claimeval.types.errors import DataError
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Query id to document id to grade."""

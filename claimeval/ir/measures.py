@@ -8,7 +8,7 @@ from typing import Literal
 
 from claimeval.ir import binary, counts, graded
 from claimeval.ir.ranked import Floats, Ranked
-from claimeval.ir.setting import Setting
+from claimeval.ir.setting import MeasureSettings
 
 Cutoff = Literal["none", "optional", "required"]
 Relevance = Literal["binary", "graded", "either", "none"]
@@ -16,12 +16,12 @@ Summary = Literal["mean", "geometric", "sum"]
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasureDefinition:
     """One measure of the table."""
 
     name: str
     """As papers write it; case, ``_`` and ``-`` are ignored when a name is looked up."""
-    formula: Callable[[Ranked, Setting], Floats]
+    formula: Callable[[Ranked, MeasureSettings], Floats]
     also: tuple[str, ...] = ()
     """Other names that are accepted."""
     cutoff: Cutoff = "none"
@@ -46,21 +46,21 @@ class Row:
 _RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _RECALLS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
-MEASURES: tuple[Row, ...] = (
+MEASURES: tuple[MeasureDefinition, ...] = (
     # counts
-    Row("num_q", counts.queries, relevance="none", trec="num_q", summary="sum"),
-    Row("num_ret", counts.retrieved, relevance="none", trec="num_ret", summary="sum"),
-    Row("num_rel", counts.relevant, trec="num_rel", summary="sum"),
-    Row("num_rel_ret", counts.relevant_retrieved, trec="num_rel_ret", summary="sum"),
-    Row(
+    MeasureDefinition("num_q", counts.queries, relevance="none", trec="num_q", summary="sum"),
+    MeasureDefinition("num_ret", counts.retrieved, relevance="none", trec="num_ret", summary="sum"),
+    MeasureDefinition("num_rel", counts.relevant, trec="num_rel", summary="sum"),
+    MeasureDefinition("num_rel_ret", counts.relevant_retrieved, trec="num_rel_ret", summary="sum"),
+    MeasureDefinition(
         "num_nonrel_judged_ret",
         counts.nonrelevant_judged_retrieved,
         trec="num_nonrel_judged_ret",
         nonrelevant=True,
         summary="sum",
     ),
-    Row("judged", counts.judged, cutoff="optional", relevance="none", nonrelevant=True),
-    Row(
+    MeasureDefinition("judged", counts.judged, cutoff="optional", relevance="none", nonrelevant=True),
+    MeasureDefinition(
         "unj",
         counts.unjudged,
         ("unjudged",),
@@ -71,10 +71,10 @@ MEASURES: tuple[Row, ...] = (
         trec_cutoffs=(5, 10, 20),
     ),
     # precision and recall at a rank
-    Row("P", binary.precision, ("precision",), "required", trec_cut="P", trec_cutoffs=_RANKS),
-    Row("recall", binary.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS),
-    Row("capped_recall", binary.capped_recall, ("recall_cap", "r_cap"), "required"),
-    Row(
+    MeasureDefinition("P", binary.precision, ("precision",), "required", trec_cut="P", trec_cutoffs=_RANKS),
+    MeasureDefinition("recall", binary.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS),
+    MeasureDefinition("capped_recall", binary.capped_recall, ("recall_cap", "r_cap"), "required"),
+    MeasureDefinition(
         "hit",
         binary.hit,
         ("success", "hit_rate"),
@@ -82,20 +82,20 @@ MEASURES: tuple[Row, ...] = (
         trec_cut="success",
         trec_cutoffs=(1, 5, 10),
     ),
-    Row("f1", binary.f1, ("f",), "required"),
+    MeasureDefinition("f1", binary.f1, ("f",), "required"),
     # of the whole list, without regard to order
-    Row("set_P", binary.set_precision, ("set_precision",), trec="set_P"),
-    Row("set_recall", binary.set_recall, ("set_r",), trec="set_recall"),
-    Row("set_F", binary.set_f, ("set_f1",), trec="set_F", options={"x": 1}),
+    MeasureDefinition("set_P", binary.set_precision, ("set_precision",), trec="set_P"),
+    MeasureDefinition("set_recall", binary.set_recall, ("set_r",), trec="set_recall"),
+    MeasureDefinition("set_F", binary.set_f, ("set_f1",), trec="set_F", options={"x": 1}),
     # of the order
-    Row(
+    MeasureDefinition(
         "recip_rank",
         binary.reciprocal_rank,
         ("mrr", "rr", "reciprocal_rank", "mean_reciprocal_rank"),
         "optional",
         trec="recip_rank",
     ),
-    Row(
+    MeasureDefinition(
         "map",
         binary.average_precision,
         ("ap", "average_precision", "mean_average_precision"),
@@ -104,11 +104,11 @@ MEASURES: tuple[Row, ...] = (
         trec_cut="map_cut",
         trec_cutoffs=_RANKS,
     ),
-    Row("gm_map", binary.average_precision, ("gmap",), trec="gm_map", summary="geometric"),
-    Row("ap_retrieved", binary.ap_retrieved, (), "optional"),
-    Row("Rprec", binary.r_precision, ("r_precision",), trec="Rprec"),
-    Row("bpref", binary.bpref, trec="bpref", nonrelevant=True),
-    Row(
+    MeasureDefinition("gm_map", binary.average_precision, ("gmap",), trec="gm_map", summary="geometric"),
+    MeasureDefinition("ap_retrieved", binary.ap_retrieved, (), "optional"),
+    MeasureDefinition("Rprec", binary.r_precision, ("r_precision",), trec="Rprec"),
+    MeasureDefinition("bpref", binary.bpref, trec="bpref", nonrelevant=True),
+    MeasureDefinition(
         "iprec",
         binary.interpolated_precision,
         ("interpolated_precision",),
@@ -117,11 +117,11 @@ MEASURES: tuple[Row, ...] = (
         trec_cutoffs=_RECALLS,
     ),
     # of grades
-    Row("cg", graded.cumulated_gain, ("cumulated_gain",), "optional", "graded"),
-    Row("cg_exp", graded.cumulated_gain_exp, (), "optional", "graded"),
-    Row("dcg", graded.discounted_gain, (), "optional", "graded", trec="dcg"),
-    Row("dcg_exp", graded.discounted_gain_exp, (), "optional", "graded"),
-    Row(
+    MeasureDefinition("cg", graded.cumulated_gain, ("cumulated_gain",), "optional", "graded"),
+    MeasureDefinition("cg_exp", graded.cumulated_gain_exp, (), "optional", "graded"),
+    MeasureDefinition("dcg", graded.discounted_gain, (), "optional", "graded", trec="dcg"),
+    MeasureDefinition("dcg_exp", graded.discounted_gain_exp, (), "optional", "graded"),
+    MeasureDefinition(
         "ndcg",
         graded.ndcg,
         (),
@@ -132,9 +132,9 @@ MEASURES: tuple[Row, ...] = (
         trec_cutoffs=_RANKS,
         gains=True,
     ),
-    Row("ndcg_exp", graded.ndcg_exp, ("ndcg_burges",), "optional", "graded", gains=True),
-    Row("rbp", graded.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
-    Row(
+    MeasureDefinition("ndcg_exp", graded.ndcg_exp, ("ndcg_burges",), "optional", "graded", gains=True),
+    MeasureDefinition("rbp", graded.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
+    MeasureDefinition(
         "rbp_resid",
         graded.rank_biased_residual,
         relevance="none",

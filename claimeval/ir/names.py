@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from claimeval.errors import UsageError, unknown
-from claimeval.ir.measures import MEASURES, Row
-from claimeval.ir.setting import Setting
+from claimeval.ir.measures import MEASURES, MeasureDefinition
+from claimeval.ir.setting import MeasureSettings
+from claimeval.types.errors import UsageError, unknown_name
 
 GROUPS = {
     "official": "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P",
@@ -36,7 +36,7 @@ class Measure:
 
     name: str
     """As asked for: the key under which the values are found."""
-    row: Row
+    row: MeasureDefinition
     cutoff: float | None = None
     level: int | None = None
     """Its own relevance level, ``P(rel=2)@5``; otherwise that of the whole evaluation."""
@@ -44,9 +44,9 @@ class Measure:
     written: str = ""
     """The options as they were written, which trec_eval repeats in its output."""
 
-    def setting(self, level: int) -> Setting:
+    def setting(self, level: int) -> MeasureSettings:
         """What the formula needs to know when the evaluation's relevance level is ``level``."""
-        return Setting(
+        return MeasureSettings(
             level=level if self.level is None else self.level,
             cutoff=self.cutoff,
             options={**self.row.options, **dict(self.options)},
@@ -68,7 +68,7 @@ class Measure:
         return f"{name}_{self.cutoff:.2f}" if self.row.name == "iprec" else f"{name}_{self.cutoff:.0f}"
 
 
-class Asked(NamedTuple):
+class MeasureList(NamedTuple):
     """A list of measures as read."""
 
     measures: tuple[Measure, ...]
@@ -86,7 +86,7 @@ def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
     return asked.measures
 
 
-def read(measures: str | Iterable[str | Measure]) -> Asked:
+def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     """Read names; those that only trec_eval has are listed apart.
 
     Accepted are ``name``, ``name@cutoff`` and ``name(option=value)@cutoff``, trec_eval's ``name.5,10`` and
@@ -109,7 +109,7 @@ def read(measures: str | Iterable[str | Measure]) -> Asked:
             found.setdefault(measure.name, measure)
     if not found and not left_out:
         raise UsageError("no measure was asked for; give names such as 'ndcg@10,map'")
-    return Asked(tuple(found.values()), left_out, "runid" in (*explicit, *grouped))
+    return MeasureList(tuple(found.values()), left_out, "runid" in (*explicit, *grouped))
 
 
 def complaint(names: Iterable[str]) -> str:
@@ -173,7 +173,7 @@ def _read_one(text: str) -> list[Measure]:
     return [Measure(text, row, None, level, values, options or "")]
 
 
-def _read_trec(row: Row, parameters: str, text: str) -> list[Measure]:
+def _read_trec(row: MeasureDefinition, parameters: str, text: str) -> list[Measure]:
     """``P.5,10``, ``ndcg.1=3,2=9``, ``set_F.0.5``: one measure for each cutoff, or one with options."""
     parts = parameters.split(",")
     if not all(_PARAMETER.fullmatch(part) for part in parts):
@@ -187,14 +187,14 @@ def _read_trec(row: Row, parameters: str, text: str) -> list[Measure]:
     return [Measure(f"{row.name}@{cutoff:g}", row, cutoff) for cutoff in cutoffs]
 
 
-def _row(name: str) -> Row:
+def _row(name: str) -> MeasureDefinition:
     row = _ROWS.get(_key(name))
     if row is None:
-        raise unknown("measure", name, {name for row in MEASURES for name in (row.name, *row.also[:1])})
+        raise unknown_name("measure", name, {name for row in MEASURES for name in (row.name, *row.also[:1])})
     return row
 
 
-def _cutoff(row: Row, text: str, measure: str) -> float:
+def _cutoff(row: MeasureDefinition, text: str, measure: str) -> float:
     try:
         cutoff = float(text)
     except ValueError:
@@ -210,7 +210,9 @@ def _cutoff(row: Row, text: str, measure: str) -> float:
     return cutoff
 
 
-def _read_options(row: Row, text: str, measure: str) -> tuple[Row, int | None, tuple[tuple[str, float], ...]]:
+def _read_options(
+    row: MeasureDefinition, text: str, measure: str
+) -> tuple[MeasureDefinition, int | None, tuple[tuple[str, float], ...]]:
     level: int | None = None
     values: dict[str, float] = {}
     for part in text.split(","):
@@ -230,5 +232,5 @@ def _read_options(row: Row, text: str, measure: str) -> tuple[Row, int | None, t
             values[name] = number
         else:
             allowed = [*row.options, *(["rel"] if row.relevance in ("binary", "either") else [])]
-            raise unknown(f"option of {row.name}", name, [*allowed, *(["1", "2"] if row.gains else [])])
+            raise unknown_name(f"option of {row.name}", name, [*allowed, *(["1", "2"] if row.gains else [])])
     return row, level, tuple(values.items())

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from claimeval.errors import DataError
 from claimeval.ir.ranked import Bools, Floats, Ints
+from claimeval.types.errors import DataError
 
 Ties = Literal["trec", "stable", "error"]
 """``trec``: equal scores are ordered by document id, falling, as trec_eval does. ``stable``: in the order given.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from claimeval.errors import UsageError
 from claimeval.ir.figure import Figure
 from claimeval.ir.names import Measure
 from claimeval.ir.results import Evaluation
+from claimeval.types.errors import UsageError
 
 CURVE = tuple(f"iprec@{recall / 10:g}" for recall in range(11))
 """The measures that ``draw`` needs for the curve of precision over recall."""

@@ -15,7 +15,7 @@ _LEAST = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class QueryCounts:
     """What lies behind the means."""
 
     queries: int
@@ -54,7 +54,7 @@ class Evaluation:
     """Query to measure to value; None where it is undefined."""
     mean: Mapping[str, float | None]
     """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
-    counts: Counts
+    counts: QueryCounts
 
     def only(self, measures: tuple[Measure, ...]) -> Evaluation:
         """The same with some of the measures."""
@@ -81,7 +81,7 @@ def summarise(
     ranked: Ranked,
     measures: tuple[Measure, ...],
     *,
-    counts: Counts,
+    counts: QueryCounts,
     level: int = 1,
     undefined: bool = False,
     run_id: str | None = None,
@@ -102,9 +102,9 @@ def summarise(
     )
 
 
-def count(ranked: Ranked, level: int) -> Counts:
+def count(ranked: Ranked, level: int) -> QueryCounts:
     """The counts that the ranking itself tells."""
-    return Counts(
+    return QueryCounts(
         queries=len(ranked.queries),
         without_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
         level=level,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Setting:
+class MeasureSettings:
     """What a formula needs to know besides the ranking."""
 
     level: int = 1

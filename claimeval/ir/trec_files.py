@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
-from claimeval.errors import DataError
-from claimeval.ir.content import Content, Source
+from claimeval.ir.content import FileContent, Source
 from claimeval.ir.mappings import Qrels, Run
 from claimeval.ir.ranked import LARGEST_GRADE
+from claimeval.types.errors import DataError
 
 _BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 
@@ -32,7 +32,7 @@ def read_run(source: Source) -> dict[str, dict[str, float]]:
     Six fields a line, parted by blanks or tabs: query, Q0, document, rank, score, tag. Further fields are ignored,
     and so are the rank, empty lines and lines that begin with ``#``. Gzipped files are unpacked.
     """
-    return parse_run(Content.read(source)).run
+    return parse_run(FileContent.read(source)).run
 
 
 def read_qrels(source: Source) -> dict[str, dict[str, int]]:
@@ -42,7 +42,7 @@ def read_qrels(source: Source) -> dict[str, dict[str, int]]:
     negative one means pooled but not judged. A tab-separated file that begins with ``query-id corpus-id score``, as
     BEIR has it, is read as well. Empty lines and lines that begin with ``#`` are ignored, gzipped files unpacked.
     """
-    return parse_qrels(Content.read(source))
+    return parse_qrels(FileContent.read(source))
 
 
 def write_run(run: Run, target: IO[str], tag: str = "claimeval") -> None:
@@ -65,7 +65,7 @@ def write_qrels(qrels: Qrels, target: IO[str]) -> None:
             target.write(f"{query} 0 {document} {int(qrels[query][document])}\n")
 
 
-def parse_run(content: Content) -> TaggedRun:
+def parse_run(content: FileContent) -> TaggedRun:
     """The run in a file's content."""
     run: dict[str, dict[str, float]] = {}
     tag = b""
@@ -81,7 +81,7 @@ def parse_run(content: Content) -> TaggedRun:
     return TaggedRun(run, _text(tag))
 
 
-def parse_qrels(content: Content) -> dict[str, dict[str, int]]:
+def parse_qrels(content: FileContent) -> dict[str, dict[str, int]]:
     """The judgments in a file's content."""
     qrels: dict[str, dict[str, int]] = {}
     beir = False
@@ -105,7 +105,7 @@ def parse_qrels(content: Content) -> dict[str, dict[str, int]]:
 _QRELS_FORM = "qrels have four: query, iteration, document, grade"
 
 
-def _lines(content: Content) -> Iterator[tuple[str, list[bytes]]]:
+def _lines(content: FileContent) -> Iterator[tuple[str, list[bytes]]]:
     """Place and fields of each line that says something."""
     empty = True
     for number, line in enumerate(content.lines(), 1):

@@ -4,24 +4,24 @@ K-precision (faithfulness to the contexts), token recall, precision and F1, stri
 containment and ROUGE-L (correctness against reference answers). `METRICS` is the table of them.
 
 >>> from claimeval import lexical
->>> lexical.measure("It is Paris.", references=["Paris"], metrics=["token_recall"])
+>>> lexical.score_one("It is Paris.", references=["Paris"], metrics=["token_recall"])
 {'token_recall': 1.0, 'answer_length': 3.0}
 """
 
-from claimeval.lexical.metrics import METRICS, Metric
-from claimeval.lexical.scoring import Mean, Row, Texts, measure, score, summarise
-from claimeval.lexical.words import NORMALISATIONS, normalise, unspaced
+from claimeval.lexical.metrics import METRICS, LexicalMetric
+from claimeval.lexical.scoring import LexicalMean, LexicalSample, LexicalScores, score, score_one, summarize
+from claimeval.lexical.words import NORMALIZATIONS, is_unspaced_script, normalize
 
 __all__ = [
     "METRICS",
-    "NORMALISATIONS",
-    "Mean",
-    "Metric",
-    "Row",
-    "Texts",
-    "measure",
-    "normalise",
+    "NORMALIZATIONS",
+    "LexicalMean",
+    "LexicalMetric",
+    "LexicalSample",
+    "LexicalScores",
+    "is_unspaced_script",
+    "normalize",
     "score",
-    "summarise",
-    "unspaced",
+    "score_one",
+    "summarize",
 ]

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from claimeval.errors import UsageError, unknown
-from claimeval.lexical.metrics import METRICS, Case, Metric, Need
+from claimeval.lexical.metrics import METRICS, Case, LexicalMetric, Need
 from claimeval.lexical.words import Bags, Normalisation, named
+from claimeval.types.errors import UsageError, unknown_name
 
 Undefined = Literal["no answer", "no question", "no contexts", "no reference answers"]
 
@@ -20,7 +20,7 @@ _ABSENT: dict[Need, Undefined] = {
 }
 
 
-class Texts(NamedTuple):
+class LexicalSample(NamedTuple):
     """The texts of one sample."""
 
     answer: str | None
@@ -33,7 +33,7 @@ class Texts(NamedTuple):
     id: str = ""
 
 
-class Row(NamedTuple):
+class LexicalScores(NamedTuple):
     """The scores of one sample."""
 
     id: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
     """Why, for each metric that is None."""
 
 
-class Mean(NamedTuple):
+class LexicalMean(NamedTuple):
     """One metric over many samples."""
 
     mean: float | None
@@ -56,13 +56,15 @@ class Mean(NamedTuple):
     """The mean if every missing value were 0, and if it were 1; None for `answer_length`, which knows no best."""
 
 
-def score(samples: Iterable[Texts], metrics: Iterable[str] = METRICS, *, normalisation: str = "squad") -> Iterator[Row]:
+def score(
+    samples: Iterable[LexicalSample], metrics: Iterable[str] = METRICS, *, normalisation: str = "squad"
+) -> Iterator[LexicalScores]:
     """One row for every sample, in order, read and given one at a time.
 
     A text met again (a context that several answers share) is not read again. Memory does not grow with the number of
     samples. `answer_length` is always among the scores, last if not asked for: recall says little without it.
 
-    >>> [row] = score([Texts("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
+    >>> [row] = score([LexicalSample("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
     >>> row.scores
     {'token_recall': 1.0, 'token_precision': 0.3333333333333333, 'answer_length': 3.0}
 
@@ -72,11 +74,11 @@ def score(samples: Iterable[Texts], metrics: Iterable[str] = METRICS, *, normali
     names = list(dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"]))
     for name in names:
         if name not in METRICS:
-            raise unknown("lexical metric", name, METRICS)
+            raise unknown_name("lexical metric", name, METRICS)
     return _rows(samples, {name: METRICS[name] for name in names}, named(normalisation))
 
 
-def measure(
+def score_one(
     answer: str | None,
     *,
     question: str | None = None,
@@ -87,14 +89,14 @@ def measure(
 ) -> dict[str, float | None]:
     """The scores of one sample by metric, None where it lacks what a metric needs.
 
-    >>> measure("It is Paris.", references=["Paris", "City of Paris"], metrics=["strict_recall"])
+    >>> score_one("It is Paris.", references=["Paris", "City of Paris"], metrics=["strict_recall"])
     {'strict_recall': 1.0, 'answer_length': 3.0}
     """
-    [row] = score([Texts(answer, question, contexts, references)], metrics, normalisation=normalisation)
+    [row] = score([LexicalSample(answer, question, contexts, references)], metrics, normalisation=normalisation)
     return row.scores
 
 
-def summarise(rows: Iterable[Row]) -> dict[str, Mean]:
+def summarize(rows: Iterable[LexicalScores]) -> dict[str, LexicalMean]:
     """The mean of every metric in `rows`, with what is missing and the bounds it sets; no rows give no metrics."""
     values: defaultdict[str, list[float]] = defaultdict(list)
     missing: defaultdict[str, Counter[Undefined]] = defaultdict(Counter)
@@ -108,9 +110,9 @@ def summarise(rows: Iterable[Row]) -> dict[str, Mean]:
     return {name: _mean(name, values[name], missing[name]) for name in names}
 
 
-def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> Mean:
+def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> LexicalMean:
     n, total, absent = len(values), math.fsum(values), missing.total()
-    return Mean(
+    return LexicalMean(
         mean=total / n if n else None,
         n=n,
         missing=dict(missing),
@@ -118,7 +120,9 @@ def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> Mean:
     )
 
 
-def _rows(samples: Iterable[Texts], metrics: dict[str, Metric], normalisation: Normalisation) -> Iterator[Row]:
+def _rows(
+    samples: Iterable[LexicalSample], metrics: dict[str, LexicalMetric], normalisation: Normalisation
+) -> Iterator[LexicalScores]:
     bags = Bags(normalisation)
     needs = [
         (need, reason, [name for name in metrics if need in metrics[name].needs]) for need, reason in _ABSENT.items()
@@ -126,7 +130,7 @@ def _rows(samples: Iterable[Texts], metrics: dict[str, Metric], normalisation: N
     for number, texts in enumerate(samples, start=1):
         _check(texts, number)
         if texts.answer is None:
-            yield Row(texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer"))
+            yield LexicalScores(texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer"))
             continue
         absent = {
             "question": not texts.question,
@@ -136,10 +140,10 @@ def _rows(samples: Iterable[Texts], metrics: dict[str, Metric], normalisation: N
         undefined = {name: reason for need, reason, names in needs if absent[need] for name in names}
         case = Case(texts.answer, texts.question, texts.contexts or (), texts.references, normalisation, bags)
         scores = {name: None if name in undefined else metric.measure(case) for name, metric in metrics.items()}
-        yield Row(texts.id, scores, undefined)
+        yield LexicalScores(texts.id, scores, undefined)
 
 
-def _check(texts: Texts, number: int) -> None:
+def _check(texts: LexicalSample, number: int) -> None:
     single: list[object] = [text for text in (texts.answer, texts.question) if text is not None]
     for field, several in (("contexts", texts.contexts or ()), ("references", texts.references)):
         if isinstance(several, str):

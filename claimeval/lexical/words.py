@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from claimeval.errors import unknown
+from claimeval.types.errors import unknown_name
 
 
 class Bag(NamedTuple):
@@ -176,7 +176,7 @@ def rouge_words(text: str) -> list[str]:
     return _ROUGE_WORD.findall(text.lower())
 
 
-NORMALISATIONS: dict[str, Normalisation] = {
+NORMALIZATIONS: dict[str, Normalisation] = {
     "squad": Normalisation(
         fold=_squad_fold,
         ascii_table=_ascii_table(separators=b""),
@@ -195,20 +195,20 @@ NORMALISATIONS: dict[str, Normalisation] = {
 
 def named(name: str) -> Normalisation:
     """The normalisation of that name; UsageError if there is none."""
-    if name not in NORMALISATIONS:
-        raise unknown("normalisation", name, NORMALISATIONS)
-    return NORMALISATIONS[name]
+    if name not in NORMALIZATIONS:
+        raise unknown_name("normalisation", name, NORMALIZATIONS)
+    return NORMALIZATIONS[name]
 
 
-def normalise(text: str, normalisation: str = "squad") -> str:
+def normalize(text: str, normalisation: str = "squad") -> str:
     """The words of `text` joined by single spaces: what exact match and answer containment compare.
 
-    >>> normalise("The  Washington-Post, (an) 1877 paper")
+    >>> normalize("The  Washington-Post, (an) 1877 paper")
     'washingtonpost 1877 paper'
     """
     return " ".join(named(normalisation).words(text))
 
 
-def unspaced(text: str) -> bool:
+def is_unspaced_script(text: str) -> bool:
     """Whether `text` holds a script written without spaces; only ``multilingual`` finds words there."""
     return _UNSPACED.search(text) is not None

@@ -10,12 +10,12 @@ from typing import IO
 
 from pydantic import ValidationError
 
-from claimeval.errors import DataError
-from claimeval.experiments import printing
-from claimeval.experiments.results import ArmFlip, Table
 from claimeval.report.assets import page
 from claimeval.report.packing import as_json, block
 from claimeval.report.visible import visible
+from claimeval.runs.experiments import printing
+from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
+from claimeval.types.errors import DataError
 
 TABLE, FLIPS = "experiment.json", "flips.jsonl"
 SHOWN = 5000
@@ -30,7 +30,7 @@ def is_experiment(folder: Path) -> bool:
 def render(file: IO[str], folder: Path) -> None:
     """Writes the page into an open file; DataError where the folder's tables cannot be read."""
     try:
-        table = Table.model_validate(json.loads((folder / TABLE).read_text(encoding="utf-8")))
+        table = ExperimentResult.model_validate(json.loads((folder / TABLE).read_text(encoding="utf-8")))
         with (folder / FLIPS).open("rb") as lines:
             flips = [ArmFlip.model_validate_json(line) for line in itertools.islice(lines, SHOWN)]
     except (OSError, ValidationError, ValueError) as error:

@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from claimeval.errors import UsageError
 from claimeval.report import experiments, markdown, page, tables
-from claimeval.report.comparison import compare
-from claimeval.report.facts import Facts
-from claimeval.report.gathering import gather
+from claimeval.runs.compare import compare
+from claimeval.runs.overview import Overview, gather
+from claimeval.types.errors import UsageError
 
 Form = Literal["html", "md", "csv", "json"]
 Rows = tables.Rows
@@ -62,6 +61,6 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
     return markdown.summary(facts) if form == "md" else json.dumps(_plain(facts), indent=1) + "\n"
 
 
-def _plain(facts: Facts) -> dict[str, object]:
+def _plain(facts: Overview) -> dict[str, object]:
     """The facts without the texts of prompts, whose digests name them."""
     return facts.model_dump(mode="json", exclude={"manifest": {"prompts": {"__all__": {"source"}}}})

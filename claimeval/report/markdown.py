@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from claimeval.clustering import counted
-from claimeval.flips import words
-from claimeval.panel.orders import OrderEffects
-from claimeval.prompting import PromptRecord
-from claimeval.records import Reason
-from claimeval.report.facts import Comparison, Facts, MetricComparison
+from claimeval.evaluation.summary.orders import OrderEffects
+from claimeval.judging.prompts import PromptRecord
+from claimeval.metrics.flips import words
+from claimeval.metrics.scoring import MetricSummary, ends_in_words
+from claimeval.metrics.side import SideMetric
 from claimeval.report.visible import visible
-from claimeval.scoring import MetricSummary, ends_in_words
-from claimeval.side_scores import SideMetric
+from claimeval.runs.overview import Comparison, MetricComparison, Overview
 from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
+from claimeval.types.clusters import counted
+from claimeval.types.records import Reason
 
 WORST = 5
 FLIPS = 10
@@ -25,7 +25,7 @@ WIDTH = 160
 """Characters of a claim that are shown."""
 
 
-def summary(facts: Facts) -> str:
+def summary(facts: Overview) -> str:
     """What a run comes to: the means, what to beware of, and the worst claims."""
     shorter = {judge.name: judge.short for judge in facts.judges}
     judges = ", ".join(code(shorter[judge.name]) for judge in facts.manifest.judges)
@@ -56,7 +56,7 @@ def summary(facts: Facts) -> str:
     )
 
 
-def compared(comparison: Comparison, facts: Facts) -> str:
+def compared(comparison: Comparison, facts: Overview) -> str:
     """What two runs differ by; `facts` are those of the first."""
     only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
     return _page(
@@ -97,7 +97,7 @@ def _page(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _samples(facts: Facts) -> str:
+def _samples(facts: Overview) -> str:
     summary = facts.summary
     return counted(summary.samples, summary.clusters, facts.manifest.cluster) + (
         "" if summary.complete else " (stopped early)"
@@ -173,14 +173,14 @@ def _reasons(missing: dict[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in missing.items()) or "none"
 
 
-def _asked(facts: Facts, prompt: PromptRecord) -> str:
+def _asked(facts: Overview, prompt: PromptRecord) -> str:
     """Who was asked with a prompt, where not all judges were."""
     asked_with = facts.manifest.asked_with
     judges = [judge for judge, prompts in asked_with.items() if prompt.id in prompts]
     return f" ({', '.join(map(code, judges))})" if judges and len(judges) < len(facts.manifest.judges) else ""
 
 
-def _footer(facts: Facts) -> str:
+def _footer(facts: Overview) -> str:
     def parts() -> Iterator[str]:
         yield f"claimeval {code(facts.manifest.versions.get('claimeval', 'unknown'))}"
         for prompt in facts.manifest.prompts:

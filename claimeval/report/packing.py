@@ -1,4 +1,7 @@
-"""Data inside a page: compressed, and written so that nothing in it can be markup."""
+"""Data inside a page: compressed, and written so that nothing in it can be markup.
+
+One short row per sample: what the page's list shows, sorts and filters without opening the sample.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import IO
+from typing import IO, NamedTuple
 
-from claimeval.report.requests import Literals, Packed
+from claimeval.metrics.rows import Metric
+from claimeval.report.requests import Literals, RequestPieces
+from claimeval.types.records import Assessment, SampleResult
 
 CHUNK = 256 * 1024
 """Bytes of JSON from which a chunk of details is closed; a page unpacks one chunk to show one sample."""
@@ -76,7 +81,7 @@ class Details:
         self._requests: list[object] = []
         self._bytes = 0
 
-    def add(self, lines: Iterable[bytes], requests: Sequence[Sequence[Packed | None]]) -> None:
+    def add(self, lines: Iterable[bytes], requests: Sequence[Sequence[RequestPieces | None]]) -> None:
         """One sample: its line in each run, and the requests behind its calls in each run."""
         if not self._lines:
             self.starts.append(self._samples)
@@ -95,3 +100,69 @@ class Details:
         rest = as_json({"requests": self._requests, "literals": self.literals.texts()})
         self._file.write(block(f"chunk-{len(self.starts) - 1}", b'{"results":[' + lines + b"]," + rest[1:]))
         self._begin()
+
+
+QUESTION = 200
+"""Characters of the question that a row carries."""
+LETTERS = {"supported": "s", "contradicted": "c", "not_found": "n", "unassessed": "u"}
+
+
+class ScoreCell(NamedTuple):
+    """One metric of one sample."""
+
+    value: float | None
+    strip: str
+    """A letter per claim (`LETTERS`), in the order of the claims; a capital where judges differ."""
+    because: str | None
+    """Why there is no value."""
+
+
+class SampleRow(NamedTuple):
+    """One sample."""
+
+    id: str
+    question: str
+    ungrounded: int
+    """Claims that are tied to no place in their text."""
+    failed: int
+    """Calls without a usable reply."""
+    cells: tuple[ScoreCell, ...]
+    """In the order of the run's metrics."""
+
+
+def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
+    """The row of one sample."""
+    found = {(a.evidence.part, a.claim_id): a for a in result.assessments}
+    extracted = {extraction.of: extraction.claims for extraction in result.extractions}
+    scores = {score.metric: score for score in result.scores}
+
+    def letter(against: str, claim_id: str) -> str:
+        assessment = found.get((against, claim_id))
+        if assessment is None:
+            return LETTERS["unassessed"]
+        letter = LETTERS[assessment.label]
+        return letter.upper() if _divided(assessment) else letter
+
+    return SampleRow(
+        id=result.sample.id,
+        question=result.sample.question[:QUESTION],
+        ungrounded=sum(claim.grounding == "ungrounded" for claim in result.claims),
+        failed=sum(call.failed_because is not None for call in result.calls),
+        cells=tuple(
+            ScoreCell(
+                _rounded(scores[metric.name].value),
+                "".join(letter(metric.against, claim.id) for claim in extracted.get(metric.claims_of, ())),
+                scores[metric.name].undefined_because,
+            )
+            for metric in metrics
+        ),
+    )
+
+
+def _divided(assessment: Assessment) -> bool:
+    """Whether two verdicts have different labels; those without one do not count."""
+    return len({verdict.label for verdict in assessment.verdicts if verdict.label != "unassessed"}) > 1
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)

@@ -9,19 +9,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from claimeval.calls import Message
-from claimeval.records import REASONS, SampleResult
+from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page
-from claimeval.report.comparison import Pair, compare, shared_metrics
-from claimeval.report.facts import Comparison, Facts
-from claimeval.report.gathering import gather
-from claimeval.report.packing import Details, Index, as_json, block
-from claimeval.report.requests import Literals, Packed, Rebuilder, pack
-from claimeval.report.rows import row
+from claimeval.report.packing import Details, Index, as_json, block, row
+from claimeval.report.requests import Literals, Rebuilder, RequestPieces, pack
 from claimeval.report.visible import visible
-from claimeval.run import load_manifest, to_line
-from claimeval.scoring import ends_in_words
+from claimeval.runs.compare import SamplePair, compare, shared_metrics
+from claimeval.runs.directory import load_manifest, to_line
+from claimeval.runs.overview import Comparison, Overview, gather
 from claimeval.statistics.formatting import decimal
+from claimeval.types.records import REASONS, SampleResult
+from claimeval.types.requests import Message
 
 
 def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
@@ -62,8 +60,8 @@ def _copy(scratch: IO[str], file: IO[str]) -> None:
 class _Content(NamedTuple):
     """What a page says beside the details of its samples."""
 
-    facts: Facts
-    other: Facts | None
+    facts: Overview
+    other: Overview | None
     comparison: Comparison | None
 
     def overview(self) -> dict[str, object]:
@@ -91,7 +89,7 @@ def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Conte
     manifests = load_manifest(folder), load_manifest(compared)
     metrics, rebuilders = shared_metrics(*manifests), [Rebuilder(manifest) for manifest in manifests]
 
-    def each(pair: Pair, flipped: int) -> None:
+    def each(pair: SamplePair, flipped: int) -> None:
         index.add((row(pair.a, metrics), row(pair.b, metrics), flipped))
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
         details.add([to_line(result) for result in pair], requests)
@@ -99,13 +97,13 @@ def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Conte
     return _Content(*compare(folder, compared, each))
 
 
-def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[Packed | None]:
+def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[RequestPieces | None]:
     """The request behind each call; None where it cannot be rebuilt with the key of the call.
 
     Judges of a panel read the same words, which are cut into pieces once.
     """
-    packed: dict[tuple[Message, ...], Packed] = {}
-    found: list[Packed | None] = []
+    packed: dict[tuple[Message, ...], RequestPieces] = {}
+    found: list[RequestPieces | None] = []
     for call in result.calls:
         request = rebuilder.rebuild(result, call)
         if request is not None and request.messages not in packed:
@@ -114,7 +112,7 @@ def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) ->
     return found
 
 
-def _table(facts: Facts) -> str:
+def _table(facts: Overview) -> str:
     """The means as a plain table, for a browser that runs no script."""
     rows = "".join(
         f"<tr><th>{html.escape(visible(name))}</th><td>{decimal(metric.mean)}</td>"

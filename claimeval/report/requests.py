@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from claimeval.calls import ExtractTask, Request
-from claimeval.errors import PromptError
-from claimeval.prompting import Prompt, quoted
-from claimeval.records import Call, Evidence, Sample, SampleResult
-from claimeval.run import Manifest
-from claimeval.steps import assess, extract
+from claimeval.evaluation.manifest import Manifest
+from claimeval.judging import assess, extract
+from claimeval.judging.prompts import Prompt, quoted
+from claimeval.types.errors import PromptError
+from claimeval.types.records import Call, Evidence, Sample, SampleResult
+from claimeval.types.requests import ExtractTask, Request
 
 SHORTEST = 12
 """Characters from which a text is referred to; shorter ones stand in the pieces of the prompt."""
@@ -26,20 +26,20 @@ Piece = int | str
 evidence, `c3` the third claim of the call, `s10-25` the characters 10 to 25 of the text that claims are taken from."""
 
 
-class Message(NamedTuple):
+class MessagePieces(NamedTuple):
     role: str
     pieces: tuple[Piece, ...]
 
 
-class Packed(NamedTuple):
+class RequestPieces(NamedTuple):
     """A request in pieces."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[MessagePieces, ...]
     schema: int | None
     """The number of the reply's JSON schema among the literals."""
 
 
-class _Place(NamedTuple):
+class _TextSlot(NamedTuple):
     known: str
     """A text of the sample, as it stands in the messages."""
     name: str
@@ -92,16 +92,16 @@ class Rebuilder:
         return assess.ask(prompt, judge, about, documents, question, alternatives=several, **again)
 
 
-def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> Packed:
+def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:
     """The request in pieces. Documents are referred to by their place in the whole set and its own order."""
     places = sorted(_places(request, sample, evidence), key=lambda place: -len(place.known))
-    return Packed(
-        tuple(Message(m.role, tuple(_cut(m.content, places, literals))) for m in request.messages),
+    return RequestPieces(
+        tuple(MessagePieces(m.role, tuple(_cut(m.content, places, literals))) for m in request.messages),
         None if request.response_schema is None else literals.number(request.response_schema),
     )
 
 
-def _places(request: Request, sample: Sample, evidence: Evidence | None) -> list[_Place]:
+def _places(request: Request, sample: Sample, evidence: Evidence | None) -> list[_TextSlot]:
     """The texts of the sample that can stand in a request, and what refers to each."""
     task = request.task
     assert task is not None, "every step gives its request a task"
@@ -113,21 +113,21 @@ def _places(request: Request, sample: Sample, evidence: Evidence | None) -> list
         for i, document in zip(sample.ranks(evidence), task.documents, strict=True):
             found += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
         found += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
-    return [_Place(quoted(text)[1:-1], name) for text, name in found if len(text) >= SHORTEST]
+    return [_TextSlot(quoted(text)[1:-1], name) for text, name in found if len(text) >= SHORTEST]
 
 
-def _cut(text: str, places: Sequence[_Place], literals: Literals) -> Iterator[Piece]:
+def _cut(text: str, places: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:
     """Cuts a message at the places of known texts, longest first; what is left are literals."""
-    pieces: list[str | _Place] = [text]
+    pieces: list[str | _TextSlot] = [text]
     for place in places:
         pieces = [part for piece in pieces for part in (_split(piece, place) if isinstance(piece, str) else [piece])]
     for piece in pieces:
-        if isinstance(piece, _Place):
+        if isinstance(piece, _TextSlot):
             yield piece.name
         elif piece:
             yield literals.number(piece)
 
 
-def _split(text: str, place: _Place) -> list[str | _Place]:
+def _split(text: str, place: _TextSlot) -> list[str | _TextSlot]:
     first, *others = text.split(place.known)
     return [first, *(part for other in others for part in (place, other))]

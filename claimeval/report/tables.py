@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Literal
 
-from claimeval.records import SampleResult, Verdict
-from claimeval.run import Manifest, load_manifest, read_results
+from claimeval.evaluation.manifest import Manifest
+from claimeval.runs.directory import load_manifest, read_results
+from claimeval.types.records import SampleResult, Verdict
 
 Rows = Literal["samples", "claims"]
 Cell = str | int | float | None

@@ -14,12 +14,12 @@ from pathlib import Path
 from threading import Lock
 from urllib.parse import parse_qs, urlsplit
 
-from claimeval.errors import UsageError
-from claimeval.report import shelf
+from claimeval.report import run_index
 from claimeval.report.assets import page
 from claimeval.report.packing import as_json, block
 from claimeval.report.page import render
-from claimeval.run import SUMMARY
+from claimeval.runs.directory import SUMMARY
+from claimeval.types.errors import UsageError
 
 ADDRESS = "127.0.0.1"
 KEPT = 4
@@ -49,13 +49,13 @@ class Viewer(ThreadingHTTPServer):
 
     def listing(self) -> bytes:
         """The page that lists the runs."""
-        found = [shelf.listed(name, path)._asdict() for name, path in shelf.runs(self.folder).items()]
+        found = [run_index.listed(name, path)._asdict() for name, path in run_index.runs(self.folder).items()]
         content = {"folder": self.folder.resolve().name, "runs": found}
         return page("viewer").html.replace("<!--data-->", block("runs", as_json(content))).encode()
 
     def report(self, names: list[str]) -> bytes | None:
         """The page of one run or of two; None for a name that is not in the list."""
-        known = shelf.runs(self.folder)
+        known = run_index.runs(self.folder)
         if not 1 <= len(names) <= 2 or any(name not in known for name in names):
             return None
         paths = [known[name] for name in names]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from claimeval.statistics.calibration import Bin, brier_score, calibration_error, reliability
     from claimeval.statistics.calibrators import Calibrator, HeldOutCalibration, calibrate_held_out, fit_calibrator
     from claimeval.statistics.classification import BinaryReport, Confusion, binary_report, confusion
-    from claimeval.statistics.correction import Correction
+    from claimeval.statistics.correction import CorrectedEstimate
     from claimeval.statistics.error_rates import Rate, rogan_gladen, rogan_gladen_rate
-    from claimeval.statistics.estimate import Estimate
+    from claimeval.statistics.estimate import IntervalEstimate
     from claimeval.statistics.intervals import difference_interval, mean_interval, ratio_interval
     from claimeval.statistics.paired import (
         PairedComparison,
@@ -71,13 +71,13 @@ _HOMES = {
         "binary_report",
         "confusion",
     ),
-    "correction": ("Correction",),
+    "correction": ("CorrectedEstimate",),
     "error_rates": (
         "Rate",
         "rogan_gladen",
         "rogan_gladen_rate",
     ),
-    "estimate": ("Estimate",),
+    "estimate": ("IntervalEstimate",),
     "intervals": (
         "difference_interval",
         "mean_interval",
@@ -142,11 +142,11 @@ __all__ = [
     "BinaryReport",
     "Calibrator",
     "Confusion",
-    "Correction",
+    "CorrectedEstimate",
     "DawidSkene",
     "Draw",
-    "Estimate",
     "HeldOutCalibration",
+    "IntervalEstimate",
     "PairAgreement",
     "PairedComparison",
     "Rate",

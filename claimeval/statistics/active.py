@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from claimeval.errors import UsageError
 from claimeval.statistics.clusters import cluster_sums, clustered_error
-from claimeval.statistics.correction import Correction, mean_estimate, share_estimate
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.correction import CorrectedEstimate, mean_estimate, share_estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.quantiles import check_level
+from claimeval.types.errors import UsageError
 
 
 def active_estimate(
@@ -21,7 +21,7 @@ def active_estimate(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Correction:
+) -> CorrectedEstimate:
     """The mean of what people would say: mean of F + (Y - F) / pi over labelled items, F elsewhere.
 
     `judge[i]` is F, `human[i]` is Y or `None`, `probabilities[i]` is pi, the probability with which item i
@@ -45,22 +45,22 @@ def active_estimate(
     shares = all(bool(((v >= 0) & (v <= 1)).all()) for v in (scores, labels[known]))
     count = int(known.sum())
 
-    def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Estimate:
+    def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
         if count < 2:
             reason = "fewer than two labels"
-            return Estimate(None, None, None, len(judge), "none", level=level, undefined_because=reason)
+            return IntervalEstimate(None, None, None, len(judge), "none", level=level, undefined_because=reason)
         increments = helper + np.where(known, weights * (labels - helper), 0.0)
         value = float(increments.mean())
         residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
         if len(residuals) < 2:
             reason = "one cluster has no spread to measure"
-            return Estimate(value, None, None, len(judge), "none", None, 1, level, reason)
+            return IntervalEstimate(value, None, None, len(judge), "none", None, 1, level, reason)
         error = clustered_error(residuals, len(judge))
         if not shares:
             return mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
         return share_estimate(value, error, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
 
-    return Correction(
+    return CorrectedEstimate(
         corrected=estimate(scores),
         judge=mean_interval(scores.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed),
         human=estimate(np.zeros_like(scores)),

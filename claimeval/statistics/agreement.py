@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.errors import UsageError, unknown
 from claimeval.statistics.bootstrap import FEWEST, estimates_of_sums, quotient
 from claimeval.statistics.clusters import cluster_sums, keys_of
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.ratings import count_labels, label_codes, label_scale
+from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ def raw_agreement(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """The share of items to which both raters give the same label; items without a label of both do not count."""
     import numpy as np
 
@@ -68,7 +68,7 @@ def cohen_kappa(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the disagreement of two labels.
 
     `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the scale
@@ -90,7 +90,7 @@ def cohen_kappa(
     steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     disagreement = {"unweighted": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}
     if weights not in disagreement:
-        raise unknown("weighting", weights, disagreement)
+        raise unknown_name("weighting", weights, disagreement)
     cost = disagreement[weights]
 
     def kappa(sums: Floats) -> Floats:
@@ -110,7 +110,7 @@ def fleiss_kappa(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """Fleiss' kappa of any number of raters; `ratings[i][j]` is rater j's label of item i, or `None`.
 
     With missing labels: agreement over items with two or more labels, shares of labels averaged over items
@@ -133,7 +133,7 @@ def gwet_ac1(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
 
     `labels` names the scale; by default it is the labels used, and with a single one AC1 is undefined.
@@ -159,7 +159,7 @@ def krippendorff_alpha(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """Krippendorff's alpha for any number of raters and missing labels; items with fewer than two do not count.
 
     `ordinal` uses the order of `labels` (by default the used labels, sorted); `interval` needs numbers. The
@@ -175,7 +175,7 @@ def krippendorff_alpha(
     pairs = table[:, :, None] * table[:, None, :] - np.eye(size) * table[:, None, :]
     coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(table), size * size)
     if scale not in ("nominal", "ordinal", "interval"):
-        raise unknown("scale", scale, ["nominal", "ordinal", "interval"])
+        raise unknown_name("scale", scale, ["nominal", "ordinal", "interval"])
     if scale == "interval" and not all(isinstance(value, int | float) for value in values):
         raise UsageError(f"alpha on an interval scale needs numbers as labels, given {list(values)!r}")
 
@@ -214,7 +214,7 @@ def _chance_corrected(
     level: float,
     resamples: int,
     seed: int,
-) -> Estimate:
+) -> IntervalEstimate:
     """A coefficient of the mean agreement within items and of the mean shares of the labels.
 
     `needs_rare` if rare labels leave it without an interval.
@@ -248,7 +248,7 @@ def _estimate(
     level: float,
     resamples: int,
     seed: int,
-) -> Estimate:
+) -> IntervalEstimate:
     """The statistic of the `used` rows, n being the number of `rated` items.
 
     `shares[i, c]` of the raters give item i label c; with them there is no interval where rare labels are too rare.

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from claimeval.errors import UsageError
-from claimeval.statistics.estimate import Estimate, Method
+from claimeval.statistics.estimate import IntervalEstimate, Method
 from claimeval.statistics.quantiles import check_level, critical_value, normal_cdf, normal_quantile
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ def estimates_of_sums(
     resamples: int = 2000,
     seed: int = 0,
     no_interval_because: str | None = None,
-) -> tuple[Estimate, ...]:
+) -> tuple[IntervalEstimate, ...]:
     """Each statistic of the column sums of `rows`, with its interval over one common set of resamples.
 
     `rows[g]` are the sums of cluster g, which stands `occurrences[g]` times (once by default); a statistic
@@ -95,7 +95,7 @@ def estimates_of_sums(
         else:
             error = jackknife_error(left_out, weights)
             method: Method = "symmetric" if symmetric else "bca"
-            estimates.append(Estimate(point, *interval, n, method, error, count, level))
+            estimates.append(IntervalEstimate(point, *interval, n, method, error, count, level))
     return tuple(estimates)
 
 
@@ -235,8 +235,8 @@ def _no_interval_because(resamples: int, clusters: int) -> str | None:
     return f"an interval needs {FEWEST} clusters, here are {clusters}" if clusters < FEWEST else None
 
 
-def _bare(value: float | None, n: int, clusters: int, level: float, reason: str) -> Estimate:
-    return Estimate(value, None, None, n, "none", None, clusters, level, reason)
+def _bare(value: float | None, n: int, clusters: int, level: float, reason: str) -> IntervalEstimate:
+    return IntervalEstimate(value, None, None, n, "none", None, clusters, level, reason)
 
 
 def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.errors import UsageError
 from claimeval.statistics.bootstrap import estimates_of_sums
 from claimeval.statistics.clusters import cluster_sums
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.sparse import wilson_interval
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ def brier_score(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """The mean of (p - y)^2: 0 is perfect, 0.25 is what p = 0.5 everywhere scores. Source: Brier 1950."""
     check_probabilities(probabilities, outcomes)
     squares = [(p - bool(y)) ** 2 for p, y in zip(probabilities, outcomes, strict=True)]
@@ -79,7 +79,7 @@ def calibration_error(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """Expected calibration error: sum over bins of n_b / N |share of true outcomes - mean probability|.
 
     Bins of equal mass (`reliability`). The value is biased upwards by noise, by about sqrt(bins / N) / 2, and

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.errors import UsageError
 from claimeval.statistics.calibration import brier_score, calibration_error, check_probabilities
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.splits import in_first_half
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,13 +68,13 @@ class HeldOutCalibration:
 
     calibrator: Calibrator
     """Fitted on the first half."""
-    brier_before: Estimate
+    brier_before: IntervalEstimate
     """Brier score of the judge's own probabilities on the second half."""
-    brier_after: Estimate
+    brier_after: IntervalEstimate
     """Brier score of the calibrated ones on the second half."""
-    error_before: Estimate
+    error_before: IntervalEstimate
     """Expected calibration error of the judge's own probabilities on the second half."""
-    error_after: Estimate
+    error_after: IntervalEstimate
     """Expected calibration error of the calibrated ones on the second half."""
     fitted_on: int
     """Items in the first half."""
@@ -106,10 +106,10 @@ def calibrate_held_out(
     own, truth = [probabilities[i] for i in second], [outcomes[i] for i in second]
     clusters = [keys[i] for i in second]
 
-    def brier(values: Sequence[float]) -> Estimate:
+    def brier(values: Sequence[float]) -> IntervalEstimate:
         return brier_score(values, truth, clusters=clusters, level=level, resamples=resamples, seed=seed)
 
-    def error(values: Sequence[float]) -> Estimate:
+    def error(values: Sequence[float]) -> IntervalEstimate:
         return calibration_error(values, truth, clusters=clusters, level=level, resamples=resamples, seed=seed)
 
     calibrated = calibrator.apply(own)

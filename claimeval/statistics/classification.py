@@ -6,14 +6,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claimeval.errors import UsageError
 from claimeval.statistics.agreement import cohen_kappa
 from claimeval.statistics.bootstrap import estimates_of_sums, quotient
 from claimeval.statistics.clusters import cluster_sums
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.intervals import ratio_interval
 from claimeval.statistics.ranking import auroc
 from claimeval.statistics.ratings import label_codes, label_scale
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 class BinaryReport:
     """A judge against human labels, yes being the positive label. Undefined numbers say why."""
 
-    accuracy: Estimate
+    accuracy: IntervalEstimate
     """Share of items with the human label."""
-    balanced_accuracy: Estimate
+    balanced_accuracy: IntervalEstimate
     """Mean of recall and specificity: accuracy if both labels were equally frequent."""
-    precision: Estimate
+    precision: IntervalEstimate
     """Share of human yes among the judge's yes."""
-    recall: Estimate
+    recall: IntervalEstimate
     """Share of the human yes that the judge finds; sensitivity."""
-    specificity: Estimate
+    specificity: IntervalEstimate
     """Share of the human no that the judge finds."""
-    f1: Estimate
+    f1: IntervalEstimate
     """Harmonic mean of precision and recall."""
-    kappa: Estimate
+    kappa: IntervalEstimate
     """Cohen's kappa: agreement beyond chance."""
-    auroc: Estimate | None
+    auroc: IntervalEstimate | None
     """Chance that a human yes has the higher probability; `None` without probabilities."""
     true_positives: int
     """Both say yes."""
@@ -81,7 +81,7 @@ def binary_report(
     keys = None if clusters is None else [clusters[i] for i in rated]
     cells = np.column_stack([said & truth, said & ~truth, ~said & truth, ~said & ~truth]).astype(np.float64)
 
-    def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> Estimate:
+    def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> IntervalEstimate:
         return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed)
 
     balanced, f1 = estimates_of_sums(
@@ -147,7 +147,7 @@ def _auroc(
     probabilities: Sequence[float | None],
     clusters: Sequence[Hashable] | None,
     level: float,
-) -> Estimate:
+) -> IntervalEstimate:
     pairs = [
         (label, probability, index if clusters is None else clusters[index])
         for index, (label, probability) in enumerate(zip(human, probabilities, strict=True))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np

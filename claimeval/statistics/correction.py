@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.quantiles import critical_value
 from claimeval.statistics.sparse import constant_interval, wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class CorrectedEstimate:
     """A corrected mean beside the two it is made of."""
 
-    corrected: Estimate
+    corrected: IntervalEstimate
     """The judge's mean corrected by the human labels."""
-    judge: Estimate
+    judge: IntervalEstimate
     """The judge's mean over all items, uncorrected: its interval knows nothing of the judge's errors."""
-    human: Estimate
+    human: IntervalEstimate
     """The mean by the human labels alone."""
     labelled: int
     """Items with a human label."""
@@ -39,7 +39,7 @@ class Correction:
 
 def share_estimate(
     value: float, error: float, spread: float, *, n: int, clusters: int, freedom: int, level: float
-) -> Estimate:
+) -> IntervalEstimate:
     """The estimate of a share from its standard `error`: Wilson's interval on the effective number of observations.
 
     The effective number is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
@@ -49,13 +49,13 @@ def share_estimate(
     share = min(1.0, max(0.0, value))
     if share in (0.0, 1.0) or spread == 0:
         interval = constant_interval(share, clusters, (0.0, 1.0), level)
-        return Estimate(share, *interval, n, "rule_of_three", error, clusters, level)
+        return IntervalEstimate(share, *interval, n, "rule_of_three", error, clusters, level)
     widening = critical_value(level, freedom) / critical_value(level)
     interval = wilson_interval(share, share * (1 - share) / (spread * widening) ** 2, level=level)
-    return Estimate(share, *interval, n, "wilson", error, clusters, level)
+    return IntervalEstimate(share, *interval, n, "wilson", error, clusters, level)
 
 
-def mean_estimate(value: float, error: float, *, n: int, clusters: int, freedom: int, level: float) -> Estimate:
+def mean_estimate(value: float, error: float, *, n: int, clusters: int, freedom: int, level: float) -> IntervalEstimate:
     """The estimate of a mean from its standard error: Student's t interval."""
     reach = critical_value(level, freedom) * error
-    return Estimate(value, value - reach, value + reach, n, "t", error, clusters, level)
+    return IntervalEstimate(value, value - reach, value + reach, n, "t", error, clusters, level)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from claimeval.errors import UsageError
 from claimeval.statistics.clusters import cluster_sums, clustered_error
-from claimeval.statistics.correction import Correction
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.correction import CorrectedEstimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.quantiles import critical_value
+from claimeval.types.errors import UsageError
 
 
 class Rate(NamedTuple):
@@ -30,7 +30,7 @@ def rogan_gladen(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Correction:
+) -> CorrectedEstimate:
     """The yes-rate people would give the unlabelled items, from the judge's error rates on the labelled ones.
 
     `judge[i]` and `human[i]` belong to item i; `human[i]` is `None` for the items in question, and the
@@ -54,10 +54,12 @@ def rogan_gladen(
     yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
     if yes is None or specificity is None or sensitivity is None:
         missing = "unlabelled items" if yes is None else "labels of both kinds"
-        corrected = Estimate(None, None, None, len(judge), "none", level=level, undefined_because=f"needs {missing}")
+        corrected = IntervalEstimate(
+            None, None, None, len(judge), "none", level=level, undefined_because=f"needs {missing}"
+        )
     else:
         corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=level)
-    return Correction(
+    return CorrectedEstimate(
         corrected=corrected,
         judge=mean_interval(
             [float(answer) for answer in judge], clusters=clusters, level=level, resamples=resamples, seed=seed
@@ -75,7 +77,7 @@ def rogan_gladen(
     )
 
 
-def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95) -> Estimate:
+def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95) -> IntervalEstimate:
     """theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with the adjusted interval of Lee et al. 2511.21140.
 
     `yes` is the judge's yes-rate p, `specificity` q0 its rate of no on human no, `sensitivity` q1 of yes on
@@ -96,14 +98,14 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
             f"the labels cannot tell the judge from chance: sensitivity {decimal(sensitivity.share, 2)} + specificity "
             f"{decimal(specificity.share, 2)} - 1 = {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
         )
-        return Estimate(None, None, None, observations, "none", level=level, undefined_because=reason)
+        return IntervalEstimate(None, None, None, observations, "none", level=level, undefined_because=reason)
     theta = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))
     shift = 2 * z * z * (theta * noise1 - (1 - theta) * noise0)
     variance = p * (1 - p) / n + (1 - theta) ** 2 * noise0 + theta**2 * noise1
     error = math.sqrt(variance) / (q0 + q1 - 1)
     value = min(1.0, max(0.0, (yes.share + specificity.share - 1) / edge))
     low, high = theta + shift - z * error, theta + shift + z * error
-    return Estimate(
+    return IntervalEstimate(
         value, min(1.0, max(0.0, low)), min(1.0, max(0.0, high)), observations, "normal", error, observations, level
     )
 

@@ -9,7 +9,7 @@ Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class IntervalEstimate:
     """A value with its confidence interval. Undefined parts are `None` and `undefined_because` says why."""
 
     value: float | None

@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from claimeval.errors import UsageError
 from claimeval.statistics.bootstrap import FEWEST, Interval, estimates_of_sums
 from claimeval.statistics.clusters import cluster_sums, clustered_error, effective_number
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.quantiles import check_level, critical_value
 from claimeval.statistics.sparse import common_value, constant_interval, sparse_interval, wilson_interval
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ def mean_interval(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """The mean of `values` with an interval that resamples clusters.
 
     One value a sample gives the macro mean; with a cluster key per value (the question that several answers
@@ -51,7 +51,7 @@ def ratio_interval(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """The ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
 
     The interval is BCa (`bootstrap.bca_interval`), except where almost every cluster has one value: there few
@@ -73,7 +73,7 @@ def difference_interval(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """The mean of paired differences with an interval that resamples clusters.
 
     As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`), and where effectively
@@ -105,7 +105,7 @@ def _estimate(
     level: float,
     resamples: int,
     seed: int,
-) -> Estimate:
+) -> IntervalEstimate:
     import numpy as np
 
     check_level(level)
@@ -113,7 +113,7 @@ def _estimate(
     rows = rows[rows[:, 1] > 0]
     n = int((columns[:, 1] > 0).sum())
     if n == 0:
-        return Estimate(None, None, None, 0, "none", level=level, undefined_because="no values")
+        return IntervalEstimate(None, None, None, 0, "none", level=level, undefined_because="no values")
     total = rows.sum(axis=0)
     value = float(total[0] / total[1])
     error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
@@ -125,7 +125,7 @@ def _estimate(
         assert error is not None, "values that vary are several"
         scale = support if bounded else (-math.inf, math.inf)
         interval = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)
-        return Estimate(value, *interval, n, "t", error, len(rows), level)
+        return IntervalEstimate(value, *interval, n, "t", error, len(rows), level)
     if common is None:
         (estimate,) = estimates_of_sums(
             rows,
@@ -141,9 +141,9 @@ def _estimate(
         return replace(estimate, standard_error=error)
     if not varies:
         interval = constant_interval(common, len(rows), support, level)
-        return Estimate(value, *interval, n, "rule_of_three", error, len(rows), level)
+        return IntervalEstimate(value, *interval, n, "rule_of_three", error, len(rows), level)
     interval = sparse_interval(rows, common, support, level)
-    return Estimate(value, *interval, n, "wilson", error, len(rows), level)
+    return IntervalEstimate(value, *interval, n, "wilson", error, len(rows), level)
 
 
 def _few_interval(

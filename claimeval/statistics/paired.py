@@ -7,10 +7,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.errors import UsageError
 from claimeval.statistics.clusters import cluster_sums
 from claimeval.statistics.estimate import Method
 from claimeval.statistics.intervals import difference_interval
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np

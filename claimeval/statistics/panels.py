@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from claimeval.errors import UsageError
 from claimeval.statistics.bootstrap import estimates_of_sums, quotient
 from claimeval.statistics.clusters import cluster_sums, keys_of
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ def self_preference(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> dict[str, Estimate]:
+) -> dict[str, IntervalEstimate]:
     """How much each judge family favours answers of its own family, as a difference in differences.
 
     `scores[f][i]` is the score that the judges of family f give item i, `generators[i]` the family that wrote
@@ -74,7 +74,7 @@ def preference_given_human(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> dict[str, dict[Hashable, Estimate]]:
+) -> dict[str, dict[Hashable, IntervalEstimate]]:
     """Per judge family and human label: mean score of its own family's items minus that of the others' items.
 
     Answers that people label alike should be scored alike, whoever wrote them: 0 is no preference. Arguments
@@ -86,7 +86,7 @@ def preference_given_human(
     if len(human) != len(generators):
         raise UsageError(f"human must label the same items: {len(human)} labels, {len(generators)} items")
     labels = sorted({label for label in human if label is not None}, key=repr)
-    estimates: dict[str, dict[Hashable, Estimate]] = {}
+    estimates: dict[str, dict[Hashable, IntervalEstimate]] = {}
     for row, family in enumerate(scores):
         own = np.array([generator == family for generator in generators], dtype=bool)
         estimates[family] = {
@@ -120,7 +120,7 @@ def _contrast(
     level: float,
     resamples: int,
     seed: int,
-) -> Estimate:
+) -> IntervalEstimate:
     """Mean of the known values over own items minus that over the others."""
     import numpy as np
 

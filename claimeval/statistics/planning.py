@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from claimeval.errors import UsageError
 from claimeval.statistics.quantiles import check_level, normal_quantile
+from claimeval.types.errors import UsageError
 
 
 def samples_needed(

@@ -6,12 +6,12 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.errors import UsageError
 from claimeval.statistics.clusters import cluster_codes
-from claimeval.statistics.correction import Correction, mean_estimate, share_estimate
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.correction import CorrectedEstimate, mean_estimate, share_estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.quantiles import check_level
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ class _Stratum(NamedTuple):
     explained: float
 
 
-class _Items(NamedTuple):
+class _LabeledItems(NamedTuple):
     judge: Floats
     human: Floats
     clusters: Positions
@@ -45,7 +45,7 @@ def prediction_powered(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Correction:
+) -> CorrectedEstimate:
     """The mean of what people would say, from a judge on all items and people on a random sample of them.
 
     `judge[i]` and `human[i]` belong to item i; `human[i]` is `None` where nobody labelled it. With n labelled
@@ -73,7 +73,7 @@ def prediction_powered(
     if len(judge) != len(human):
         raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
     labelled = np.array([label is not None for label in human], dtype=bool)
-    items = _Items(
+    items = _LabeledItems(
         np.asarray(judge, dtype=np.float64),
         np.array([math.nan if label is None else label for label in human], dtype=np.float64),
         np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge)),
@@ -86,7 +86,7 @@ def prediction_powered(
     count = int(labelled.sum())
     corrected = _estimate(items, parts, level)
     weight = None if corrected.value is None else sum(part.weight * part.judge_weight for part in parts)
-    return Correction(
+    return CorrectedEstimate(
         corrected=corrected,
         judge=judged,
         human=_estimate(items, [part._replace(judge_weight=0.0) for part in parts], level),
@@ -98,7 +98,7 @@ def prediction_powered(
     )
 
 
-def _stratum(items: _Items, labelled: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
+def _stratum(items: _LabeledItems, labelled: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
     import numpy as np
 
     known, open_ = np.flatnonzero(labelled & members), np.flatnonzero(~labelled & members)
@@ -115,7 +115,7 @@ def _stratum(items: _Items, labelled: NDArray[np.bool_], members: NDArray[np.boo
     return _Stratum(known, open_, weight, judge_weight, float(labels.var(ddof=1)), explained)
 
 
-def _estimate(items: _Items, parts: Sequence[_Stratum], level: float) -> Estimate:
+def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> IntervalEstimate:
     """Theta with its interval, for the judge weights in `parts`."""
     import numpy as np
 
@@ -123,7 +123,7 @@ def _estimate(items: _Items, parts: Sequence[_Stratum], level: float) -> Estimat
     groups = [len(np.unique(items.clusters[part.labelled])) for part in parts]
     if not parts or min(groups) < 2:
         reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
-        return Estimate(None, None, None, total, "none", level=level, undefined_because=reason)
+        return IntervalEstimate(None, None, None, total, "none", level=level, undefined_because=reason)
     rectified = [items.human[part.labelled] - part.judge_weight * items.judge[part.labelled] for part in parts]
     judged = [part.judge_weight * items.judge[part.unlabelled] for part in parts]
     means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]

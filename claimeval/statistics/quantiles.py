@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 _NORMAL = NormalDist()
 

@@ -6,18 +6,12 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.errors import UsageError, unknown
-from claimeval.statistics.bootstrap import (
-    FEWEST,
-    bca_interval,
-    distinct_rows,
-    estimates_of_sums,
-    resample_counts,
-)
+from claimeval.statistics.bootstrap import FEWEST, bca_interval, distinct_rows, estimates_of_sums, resample_counts
 from claimeval.statistics.clusters import cluster_codes, cluster_sums
 from claimeval.statistics.correction import share_estimate
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.quantiles import check_level
+from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +26,7 @@ def auroc(
     *,
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
-) -> Estimate:
+) -> IntervalEstimate:
     """The chance that an item with a true outcome scores above one with a false outcome; ties count half.
 
     0.5 is no order at all. Undefined without both outcomes. The standard error is DeLong's (1988), for
@@ -48,7 +42,7 @@ def auroc(
     positives, negatives = int(truth.sum()), int((~truth).sum())
     if positives == 0 or negatives == 0:
         reason = "needs items of both outcomes"
-        return Estimate(None, None, None, len(outcomes), "none", level=level, undefined_because=reason)
+        return IntervalEstimate(None, None, None, len(outcomes), "none", level=level, undefined_because=reason)
     ranks = midranks(values)
     placements = np.empty(len(values))
     placements[truth] = (ranks[truth] - midranks(values[truth])) / negatives
@@ -61,7 +55,7 @@ def auroc(
     groups = (len(np.unique(codes[truth])), len(np.unique(codes[~truth])), len(of_positives))
     if min(groups) < 2:
         reason = "one cluster has no spread to measure"
-        return Estimate(area, None, None, len(outcomes), "none", None, groups[2], level, reason)
+        return IntervalEstimate(area, None, None, len(outcomes), "none", None, groups[2], level, reason)
     factors = [count / (count - 1) for count in groups]
     variance = (
         factors[0] * float((of_positives**2).sum())
@@ -82,7 +76,7 @@ def correlation(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
+) -> IntervalEstimate:
     """The correlation of two scores of the same items, with a BCa interval; `spearman` ranks, ties in the middle.
 
     Undefined where one of them is constant. Spearman's ranks are made anew in every resample, whose spread is
@@ -94,7 +88,7 @@ def correlation(
     if len(x) != len(y):
         raise UsageError(f"x and y must describe the same items: {len(x)} and {len(y)} values")
     if kind not in ("pearson", "spearman"):
-        raise unknown("correlation", kind, ["pearson", "spearman"])
+        raise unknown_name("correlation", kind, ["pearson", "spearman"])
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise UsageError("values must be finite; leave undefined pairs out")
@@ -120,11 +114,11 @@ def correlation(
     left_out = _pearson(rows.sum(axis=0) - distinct)
     interval = bca_interval(estimate.value, replicates, left_out, occurrences, len(rows), level)
     if interval is None:
-        return Estimate(
+        return IntervalEstimate(
             estimate.value, None, None, len(x), "none", None, len(rows), level, "nothing varies between resamples"
         )
     error = float(np.nanstd(replicates, ddof=1))
-    return Estimate(estimate.value, *interval, len(x), "bca", error, len(rows), level)
+    return IntervalEstimate(estimate.value, *interval, len(x), "bca", error, len(rows), level)
 
 
 def midranks(values: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Label = TypeVar("Label", bound=Hashable)
 
 
-class Counts(NamedTuple):
+class RatingTable(NamedTuple):
     """`table[i, c]` raters gave item i the label `labels[c]`."""
 
     table: Floats
@@ -41,7 +41,7 @@ def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> 
         return tuple(sorted(found, key=repr))
 
 
-def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Hashable] | None = None) -> Counts:
+def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Hashable] | None = None) -> RatingTable:
     """Count the labels each item received; `ratings[i][j]` is rater j's label of item i, `None` if there is none."""
     import numpy as np
 
@@ -51,7 +51,7 @@ def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Has
     codes = label_codes(given, scale)
     cells = (items * len(scale) + codes)[codes >= 0]
     table = np.bincount(cells, minlength=len(ratings) * len(scale)).reshape(len(ratings), len(scale))
-    return Counts(table.astype(np.float64), scale)
+    return RatingTable(table.astype(np.float64), scale)
 
 
 def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claimeval.errors import UsageError
 from claimeval.statistics.ratings import label_codes, label_scale
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np

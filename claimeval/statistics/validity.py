@@ -8,9 +8,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from claimeval.errors import UsageError
 from claimeval.statistics.agreement import Weighting, cohen_kappa, raw_agreement
-from claimeval.statistics.estimate import Estimate
+from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.types.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class PairAgreement:
     """One rater."""
     second: str
     """The other."""
-    raw: Estimate
+    raw: IntervalEstimate
     """Share of equal labels."""
-    kappa: Estimate
+    kappa: IntervalEstimate
     """Cohen's kappa."""
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from claimeval.errors import UsageError
+from claimeval.types.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

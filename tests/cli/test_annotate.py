@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.annotating import Labels, drawn
+from claimeval.runs.labels.draw import LabelFile, drawn
+from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
-from tests.test_api import SAMPLES
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     second = answer(run, "c?xyy")
     assert "3 of 6" in second
     assert "6 of 6 claims labelled" in second
-    labels = Labels(run, "faithfulness")
+    labels = LabelFile(run, "faithfulness")
     assert [label.label for label in labels.given] == [
         "supported",
         "not_found",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import side_scores
+from claimeval.runs import scores
 from tests.claim_judge import answer
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
@@ -62,7 +62,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     assert held["apart"] == [{"id": "wrong", "whole": True, "supported": 1, "judged": 2}]
 
     run = tmp_path / "here" / "run"
-    first = next(side_scores.rows(run, "answers"))
+    first = next(scores.rows(run, "answers"))
     assert json.loads(json.dumps(first.details))["faithful"][0]["reply"] == '{"reason": "", "rating": "yes"}'
     again = claimeval("answers", "run", *judge)
     assert "part in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import prompting
-from claimeval.execution.replies import Origin, join
-from claimeval.store import Store
-from claimeval.wire import write_chat
+from claimeval.judging import prompts
+from claimeval.store.replies import ReplyOrigin, join
+from claimeval.store.store import Store
+from claimeval.types.chat_format import write_chat
 from tests.cli.conftest import Run
 
-DIGEST = prompting.load("extract", "atomic").digest
+DIGEST = prompts.load("extract", "atomic").digest
 NOON = 1_763_640_000.0
 """2025-11-20 12:00 UTC."""
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     """A store with three replies of one model to a shipped prompt and to another."""
     with Store(tmp_path / "store") as store:
         for number, prompt in enumerate((DIGEST, DIGEST, "f" * 64)):
-            origin = Origin("openai:m", "http://127.0.0.1:8000/v1", prompt, NOON + 86_400 * number, 0.5)
+            origin = ReplyOrigin("openai:m", "http://127.0.0.1:8000/v1", prompt, NOON + 86_400 * number, 0.5)
             store.put(f"{number:064x}", join(origin, write_chat("hello", "m")))
     return tmp_path / "store"
 
@@ -88,7 +88,7 @@ def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, t
 
 def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Path, tmp_path: Path) -> None:
     with Store(tmp_path / "other") as other:
-        origin = Origin("openai:m", None, "", NOON, None)
+        origin = ReplyOrigin("openai:m", None, "", NOON, None)
         other.put("0" * 64, join(origin, write_chat("something else", "m")))
     done = claimeval("cache", "export", "-", "--cache", folder)
     file = tmp_path / "replies.jsonl"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.test_api import SAMPLES, spec
 
 
 @pytest.fixture

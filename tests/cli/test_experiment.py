@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests import claim_judge
+from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
-from tests.test_api import spec
 
 SENTENCES = ["The tower is high.", "It is old.", "A DOUBTFUL claim stands here.", "The WRONG king built it."]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import side_scores
+from claimeval.runs import scores
+from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
-from tests.test_api import SAMPLES
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     metrics = json.loads(done.stdout)["metrics"]
     assert list(metrics) == ["exact_match", "k_precision", "answer_length"]
     assert metrics["exact_match"]["n"] == 3
-    rows = list(side_scores.rows(data.parent / "here" / "run", "lexical"))
+    rows = list(scores.rows(data.parent / "here" / "run", "lexical"))
     assert [row.id for row in rows] == ["good", "bad", "silent"]
     assert rows[0].scores["answer_length"] == 10.0
 

@@ -11,10 +11,10 @@ import pytest
 from claimeval.cli.plan import plan
 from claimeval.cli.score import score
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
-from tests.test_api import SAMPLES, spec
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import io
 
 import pytest
 
-from claimeval.calls import CallError, Completion, Usage
 from claimeval.cli import progress_line
 from claimeval.cli.progress_line import ProgressLine, describe
 from claimeval.execution.progress import Progress
+from claimeval.types.requests import CallError, Completion, Usage
 
 REPLY = Completion(body=b"", text="", usage=Usage(prompt_tokens=900, completion_tokens=100))
 LATE = CallError("timeout", "no whole reply within 300 s", possibly_paid=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import prompting
+from claimeval.judging import prompts
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback.judge import Body, Reply
-from tests.test_api import SAMPLES, spec
 
 
 @pytest.fixture
@@ -24,12 +24,12 @@ def data(tmp_path: Path) -> Path:
 
 def test_every_shipped_prompt_is_listed(claimeval: Run) -> None:
     rows = json.loads(claimeval("prompts", "list", "--json").stdout)
-    assert {row["name"] for row in rows} == {name for step in prompting.VARIABLES for name in prompting.shipped(step)}
+    assert {row["name"] for row in rows} == {name for step in prompts.VARIABLES for name in prompts.shipped(step)}
     assert "assess/three_way" in claimeval("prompts", "list").stdout
 
 
 def test_show_prints_the_file(claimeval: Run) -> None:
-    path = prompting.shipped("assess")["assess/tags"]
+    path = prompts.shipped("assess")["assess/tags"]
     assert claimeval("prompts", "show", "tags").stdout == path.read_text(encoding="utf-8")
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.data.result_files import READERS
-from claimeval.run import load_manifest, load_summary
+from claimeval.data.foreign.readers import READERS
+from claimeval.runs.directory import load_manifest, load_summary
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply
-from tests.rejudging.test_rejudging import MAPPING, RECORDED, lenient
-from tests.test_api import SAMPLES, spec
+from tests.runs.rejudge.test_rejudging import MAPPING, RECORDED, lenient
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import ir, side_scores
+from claimeval import ir
+from claimeval.runs import scores
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback.judge import Body, Reply, text_of
@@ -147,7 +148,7 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     assert "context_precision_ap" in done.stdout
     run = data.parent / "here" / "run"
     assert (run / "relevance" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
-    first, second = side_scores.rows(run, "relevance")
+    first, second = scores.rows(run, "relevance")
     assert first.scores == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
     assert second.undefined["context_precision_ap"] == "unparsable"
     assert second.bounds["context_grade"] == (0.5, 2.0)

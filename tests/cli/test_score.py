@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.run import load_summary, read_results
+from claimeval.runs.directory import load_summary, read_results
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.loopback import Options
 from tests.shared_data import shared_data
-from tests.test_api import SAMPLES, spec
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claimeval import side_scores
+from claimeval.metrics.side import SideRow
+from claimeval.runs import scores as side_scores
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.test_api import SAMPLES, spec
 
 
 @pytest.fixture
@@ -148,7 +149,7 @@ def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval:
 
 def write_scores(folder: Path, kind: str, **scores: float) -> None:
     """One sample with these scores."""
-    rows = [side_scores.SideRow(id="s", scores=dict(scores))]
+    rows = [SideRow(id="s", scores=dict(scores))]
     side_scores.write(folder, kind, rows, dict.fromkeys(scores, "share"), {})
 
 

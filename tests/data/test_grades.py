@@ -10,7 +10,7 @@ import pytest
 
 from claimeval import ir
 from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 
 def table(folder: Path, *rows: Mapping[str, object]) -> Path:

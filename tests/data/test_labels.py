@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.errors import DataError
-from claimeval.records import Evidence
+from claimeval.types.errors import DataError
+from claimeval.types.records import Evidence
 
 
 def labels(tmp_path: Path, text: str, name: str = "labels.jsonl") -> list[HumanLabel]:

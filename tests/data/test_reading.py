@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from claimeval.data import read_samples
-from claimeval.errors import DataError, UsageError
-from claimeval.records import Document, Sample
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Document, Sample
 from tests.shared_data import shared_data
 
 

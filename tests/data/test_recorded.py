@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from claimeval.data.field_maps import field_map, read_mapping
-from claimeval.data.judged import Judged, JudgedSample
-from claimeval.data.recorded import Recorded
-from claimeval.errors import DataError, UsageError
+from claimeval.data.foreign.field_maps import field_map, read_mapping
+from claimeval.data.foreign.recorded import Recorded
+from claimeval.data.foreign.records import JudgedSample, RecordedResults
+from claimeval.types.errors import DataError, UsageError
 
 BASE: dict[str, Any] = {
     "id": "row",
@@ -42,7 +42,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def judged(tmp_path: Path, rows: list[Any], mapping: dict[str, Any]) -> Judged:
+def judged(tmp_path: Path, rows: list[Any], mapping: dict[str, Any]) -> RecordedResults:
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return Recorded(path, field_map(mapping)).judged()

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from claimeval.data.judged import JudgedSample
-from claimeval.data.result_files import recognised
-from claimeval.errors import DataError
-from claimeval.records import Verdict
+from claimeval.data.foreign.readers import recognised
+from claimeval.data.foreign.records import JudgedSample
+from claimeval.types.errors import DataError
+from claimeval.types.records import Verdict
 from tests.shared_data import shared_data
 
 RAGCHECKER: dict[str, Any] = {

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from claimeval.data.rows import Row
+from claimeval.data.rows import SourceRow
 from claimeval.data.sampling import Drawing, as_line, draw
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 
-def rows(*questions: str, **fields: str) -> list[Row]:
-    return [Row(f"log, line {i}", i, {"question": q, **fields}) for i, q in enumerate(questions, 1)]
+def rows(*questions: str, **fields: str) -> list[SourceRow]:
+    return [SourceRow(f"log, line {i}", i, {"question": q, **fields}) for i, q in enumerate(questions, 1)]
 
 
 def words(count: int, seed: int = 0) -> list[str]:
@@ -79,7 +79,7 @@ def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
 def test_strata_get_their_share_and_no_less_than_the_least() -> None:
     names = words(1000)
     log = [
-        Row(f"log, line {i}", i, {"question": q, "metadata": {"topic": "rare" if i <= 20 else "common"}})
+        SourceRow(f"log, line {i}", i, {"question": q, "metadata": {"topic": "rare" if i <= 20 else "common"}})
         for i, q in enumerate(names, 1)
     ]
     found = draw(log, 100, seed=0, by="metadata.topic", at_least=15)
@@ -91,7 +91,7 @@ def test_strata_get_their_share_and_no_less_than_the_least() -> None:
 def test_a_question_that_stands_in_several_strata_is_drawn_for_one() -> None:
     names = words(60)
     log = [
-        Row("", i, {"question": names[i % 60], "topic": topic})
+        SourceRow("", i, {"question": names[i % 60], "topic": topic})
         for i, topic in enumerate(t for t in "abcd" for _ in names)
     ]
     found = draw(log, 40, seed=0, by="topic", at_least=0)
@@ -106,7 +106,7 @@ def test_probabilities_of_large_logs_keep_their_digits() -> None:
 
 
 def test_more_strata_than_rows_to_be_drawn_are_refused() -> None:
-    log = [Row(f"log, line {i}", i, {"question": f"{i}?", "user": f"u{i}"}) for i in range(1, 9)]
+    log = [SourceRow(f"log, line {i}", i, {"question": f"{i}?", "user": f"u{i}"}) for i in range(1, 9)]
     with pytest.raises(UsageError, match="by log, line 6 there are more values than the 5 rows"):
         draw(log, 5, seed=0, by="user")
 
@@ -126,11 +126,11 @@ def test_empty_questions_are_left_out_and_counted() -> None:
 def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated() -> None:
     held = 0
 
-    def log() -> Iterator[Row]:
+    def log() -> Iterator[SourceRow]:
         nonlocal held
         for i in range(50_000):
             held += 1
-            yield Row("", i, {"question": f"question {i % 20_000}"})
+            yield SourceRow("", i, {"question": f"question {i % 20_000}"})
 
     found = draw(log(), 500, seed=0).strata[""]
     assert held == found.rows == 50_000
@@ -150,10 +150,10 @@ def test_provenance_stays_in_the_row() -> None:
 
 def test_a_row_without_a_question_is_said_with_its_place() -> None:
     with pytest.raises(DataError, match="log, line 1: no question"):
-        draw([Row("log, line 1", 1, {"prompt": "Why?"})], 1, seed=0)
-    assert questions(draw([Row("log, line 1", 1, {"question": "x", "prompt": "Why?"})], 1, seed=0, text="prompt")) == [
-        "x"
-    ]
+        draw([SourceRow("log, line 1", 1, {"prompt": "Why?"})], 1, seed=0)
+    assert questions(
+        draw([SourceRow("log, line 1", 1, {"question": "x", "prompt": "Why?"})], 1, seed=0, text="prompt")
+    ) == ["x"]
 
 
 def test_an_empty_log_is_said() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from claimeval.data.survey import survey
-from claimeval.errors import DataError
-from claimeval.metrics import ABOUT_ANSWERS, METRICS, metric
-from claimeval.records import Document, Sample
+from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, metric
+from claimeval.types.errors import DataError
+from claimeval.types.records import Document, Sample
 
 ROWS = tuple(METRICS[name] for name in ABOUT_ANSWERS)
 FULL = Sample(

@@ -102,10 +102,10 @@ def killed(folder: Path, server: Handle, instants: Sequence[Instant], *options: 
 def main() -> None:
     """The client's side."""
     from claimeval.cli.main import main as command_line
-    from claimeval.execution import batch_watch
-    from claimeval.execution.batch_state import BatchState
+    from claimeval.execution.batch import polling
+    from claimeval.execution.batch.state import BatchState
 
-    batch_watch.SOONEST = 0.2
+    polling.SOONEST = 0.2
     if VARIABLE in os.environ:
         when, what, n = os.environ[VARIABLE].split()
         setattr(BatchState, what, deadly(getattr(BatchState, what), when, int(n)))

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.execution import batch
-from claimeval.records import Sample
+from claimeval.execution.batch import executor
+from claimeval.types.records import Sample
 from tests.conftest import StartServer
 from tests.loopback import Batching, BatchLine, Handle, Name, ThreadHandle
-from tests.runs import SAMPLE, Run, run
+from tests.sample_runs import SAMPLE, Run, run
 
 PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
-BATCH = batch.Batching()
+BATCH = executor.Batching()
 
 
 def samples(count: int) -> list[Sample]:
@@ -68,7 +68,7 @@ def go(
     judges: Sequence[str],
     cache: Path,
     count: int = 4,
-    batching: batch.Batching | None = BATCH,
+    batching: executor.Batching | None = BATCH,
     **limits: float,
 ) -> Came:
     """Carries the evaluation out."""

@@ -11,36 +11,36 @@ import pytest
 import yaml
 
 import claimeval as ce
-from claimeval.backends import mistral_batch, openai_batch
-from claimeval.backends.batching import FileLimits
-from claimeval.calls import Judge, Outcome, Request
-from claimeval.derived import choose
-from claimeval.errors import UsageError
-from claimeval.evaluation import carry_out
-from claimeval.execution import batch_rounds, batch_watch
-from claimeval.execution.batch import Batching
-from claimeval.execution.batch_draft import Draft
-from claimeval.execution.batch_state import BatchState
+from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.plan import make_plan
+from claimeval.evaluation.run import carry_out
+from claimeval.execution.batch import polling, rounds
+from claimeval.execution.batch.executor import Batching
+from claimeval.execution.batch.request_file import RequestFile
+from claimeval.execution.batch.state import BatchState
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.execution.turns import Turns
-from claimeval.pipeline import evaluate
-from claimeval.plan import make_plan
-from claimeval.records import SampleResult
-from claimeval.run import to_line
-from claimeval.store import Store
+from claimeval.metrics.derived import select_metrics
+from claimeval.providers import mistral_batch, openai_batch
+from claimeval.providers.batches import FileLimits
+from claimeval.runs.directory import to_line
+from claimeval.store.locks import KeyLocks
+from claimeval.store.store import Store
+from claimeval.types.errors import UsageError
+from claimeval.types.records import SampleResult
+from claimeval.types.requests import Judge, Outcome, Request
 from tests import claim_judge, scripted
 from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, ahead, go, samples, spec
 from tests.loopback import Batching as Plan
 from tests.loopback import Name, Options, Reply, ThreadHandle
 from tests.loopback.judge import Body, text_of
-from tests.runs import RIGHT, run
+from tests.sample_runs import RIGHT, run
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "SOONEST", 0.01)
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_three_refusals_stop_the_judge_and_the_next_run_may_try_again(
 def test_a_batch_that_never_ends_is_told_and_left_alone(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_watch, "OVERDUE", 0.05)
+    monkeypatch.setattr(polling, "OVERDUE", 0.05)
     server = start_server(Options(batching=Plan(outcomes=("stuck",), seconds=0.01)), judge=claim_judge.answer)
     came = go(server, [spec(server, "openai")], tmp_path)
     (why,) = came.run.outline.stopped.values()
@@ -216,7 +216,7 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
 def test_a_provider_out_of_reach_is_tried_for_an_hour(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_watch, "OUT_OF_REACH", 0.05)
+    monkeypatch.setattr(polling, "OUT_OF_REACH", 0.05)
     server = start_server(judge=claim_judge.answer)
     judge = spec(server, "openai")
     server.stop()
@@ -253,7 +253,7 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
 
 def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
-    plan = make_plan([spec(server, "openai")], None, choose(["faithfulness"]), "atomic", "three_way")
+    plan = make_plan([spec(server, "openai")], None, select_metrics(["faithfulness"]), "atomic", "three_way")
     results: list[list[SampleResult]] = [[], []]
 
     async def one(into: list[SampleResult]) -> None:
@@ -279,13 +279,13 @@ def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer,
 
 
 def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandle, tmp_path: Path) -> None:
-    plan = make_plan([spec(server, "openai")], None, choose(["faithfulness"]), "atomic", "three_way")
+    plan = make_plan([spec(server, "openai")], None, select_metrics(["faithfulness"]), "atomic", "three_way")
     first = scripted.Scripted(extract=[scripted.FAILED])
     asyncio.run(evaluate(samples(1)[0], plan, first))
     (request,) = first.requests
     with Store(tmp_path), BatchState(tmp_path) as state:
-        turns = Turns(tmp_path / "turns")
-        draft = Draft(state, turns, request.judge, "")
+        turns = KeyLocks(tmp_path / "turns")
+        draft = RequestFile(state, turns, request.judge, "")
         assert state.claim(draft.name, request.key, "", 0)
         draft.close()
         turns.give(draft.name)  # as the system does when a process dies
@@ -342,7 +342,7 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 
     asyncio.run(main())
     assert len(executor.requests) > 8
-    assert longest <= batch_rounds.STILL / 4, longest
+    assert longest <= rounds.STILL / 4, longest
 
 
 def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> None:

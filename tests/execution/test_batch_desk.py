@@ -11,19 +11,19 @@ from typing import TypeVar
 import pytest
 from openai import AsyncOpenAI
 
-from claimeval.errors import UsageError
-from claimeval.execution import batch_watch
-from claimeval.execution.batch import Batching
-from claimeval.execution.batch_desk import Collected, Desk, open_desk
-from claimeval.execution.batch_records import Batch
-from claimeval.store import Store
+from claimeval.execution.batch import polling
+from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
+from claimeval.execution.batch.executor import Batching
+from claimeval.execution.batch.records import Batch
+from claimeval.store.store import Store
+from claimeval.types.errors import UsageError
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import BATCH, PROVIDERS, ahead, go, spec
 from tests.loopback import Batching as Plan
 from tests.loopback import Name, Options, ThreadHandle
 from tests.loopback.batch.submit import results, submit, with_openai
-from tests.runs import RIGHT
+from tests.sample_runs import RIGHT
 
 R = TypeVar("R")
 DETACHED = Batching(detach=True)
@@ -32,10 +32,10 @@ BY_HAND = Batching(by_hand=True)
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "SOONEST", 0.01)
 
 
-def at_desk(cache: Path, work: Callable[[Desk], Awaitable[R]]) -> R:
+def at_desk(cache: Path, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
     async def main() -> R:
         with Store(cache) as store:
             async with open_desk(store) as desk:
@@ -45,7 +45,7 @@ def at_desk(cache: Path, work: Callable[[Desk], Awaitable[R]]) -> R:
 
 
 def open_batches(cache: Path, *, over: bool = False) -> list[Batch]:
-    async def look(desk: Desk) -> list[Batch]:
+    async def look(desk: BatchAdmin) -> list[Batch]:
         return desk.batches(over=over)
 
     return at_desk(cache, look)
@@ -82,7 +82,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     judge = spec(server, provider)
     go(server, [judge], tmp_path, 20, batching=DETACHED)
 
-    async def give_up(desk: Desk) -> list[Batch]:
+    async def give_up(desk: BatchAdmin) -> list[Batch]:
         await asyncio.sleep(0.1)
         return await desk.cancel(desk.named([]))
 
@@ -133,7 +133,7 @@ def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server
     go(server, [spec(server, "openai")], tmp_path, batching=DETACHED)
     ahead(start_server, server, Plan())
 
-    async def too_late(desk: Desk) -> Collected:
+    async def too_late(desk: BatchAdmin) -> Collected:
         (batch,) = await desk.cancel(desk.named([]))
         assert batch.status == "completed"
         return await desk.collect([])
@@ -162,7 +162,7 @@ def test_files_can_be_carried_by_hand_and_results_be_read_again(start_server: St
         assert gathered.run.outline.paused
         assert gathered.run.outline.paused.startswith("1 batch with 4 requests to be carried by hand")
 
-        async def export(desk: Desk, number: int = number) -> dict[Path, Batch]:
+        async def export(desk: BatchAdmin, number: int = number) -> dict[Path, Batch]:
             return desk.export(tmp_path / f"requests-{number}.jsonl")
 
         (file,) = at_desk(store, export)
@@ -197,7 +197,7 @@ def test_a_file_may_bring_a_part_and_lines_of_others(start_server: StartServer, 
     assert at_desk(tmp_path / "store", lambda desk: desk.read([rest])).left == []
 
 
-async def _export(desk: Desk, file: Path) -> dict[Path, Batch]:
+async def _export(desk: BatchAdmin, file: Path) -> dict[Path, Batch]:
     return desk.export(file)
 
 
@@ -220,7 +220,7 @@ def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path:
         go(server, [spec(server, "openai", model)], tmp_path, batching=BY_HAND)
     one, two = open_batches(tmp_path)
 
-    async def find(desk: Desk) -> None:
+    async def find(desk: BatchAdmin) -> None:
         assert desk.named([two.name[:8]]) == [two]
         assert desk.named([]) == [one, two]
         with pytest.raises(UsageError, match="'nothing' is no open batch: "):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.execution import batch_watch
-from claimeval.store import Store
+from claimeval.execution.batch import polling
+from claimeval.store.store import Store
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, Came, go, spec
@@ -17,7 +17,7 @@ from tests.loopback import Batching as Plan
 from tests.loopback import Name, Options
 from tests.loopback.batch.plan import CREATES, LINES, ONLY_LINES, OUTCOMES
 from tests.loopback.sabotage import KINDS
-from tests.runs import RIGHT
+from tests.sample_runs import RIGHT
 
 SAMPLES = 4
 CALLS = 2 * SAMPLES
@@ -41,7 +41,7 @@ QUOTA = ("mistral", "insufficient_quota")
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "SOONEST", 0.01)
 
 
 def came_of(start_server: StartServer, folder: Path, provider: Name, plan: Plan, timeout: float = 5.0) -> Came:

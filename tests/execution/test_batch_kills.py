@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.execution.batch_state import BatchState
+from claimeval.execution.batch.state import BatchState
 from tests.execution.batch_kills import (
     CLOSED,
     GATHERING,

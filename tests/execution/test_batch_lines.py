@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from claimeval.calls import CallError, Completion
-from claimeval.execution.batch_lines import Result, read_line
+from claimeval.execution.batch.records import Result, read_line
+from claimeval.types.requests import CallError, Completion
 
 KEY = "ab" * 32
 API_KEY = SecretStr("sk-CANARY-0123456789")

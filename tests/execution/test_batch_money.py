@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.execution import batch_watch
-from claimeval.prices import VARIABLE
+from claimeval.execution.batch import polling
+from claimeval.providers.prices import VARIABLE
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import go, spec
 from tests.loopback import ThreadHandle
-from tests.runs import RIGHT
+from tests.sample_runs import RIGHT
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_watch, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "SOONEST", 0.01)
 
 
 @pytest.fixture

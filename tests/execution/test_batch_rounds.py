@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
 import pytest
 
-from claimeval.execution.batch_rounds import as_far_as_it_goes, in_rounds, question, wait_for_ever
+from claimeval.execution.batch.rounds import as_far_as_it_goes, in_rounds, question, wait_for_ever
 
 Ask = Callable[[str], Awaitable[str]]
 

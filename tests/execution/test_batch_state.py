@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.backends.batching import Standing
-from claimeval.calls import CallError, Judge
-from claimeval.errors import StoreError
-from claimeval.execution.batch_records import Freed, Sealed, group
-from claimeval.execution.batch_state import FILE, TRIES, BatchState
-from claimeval.store import Store
+from claimeval.execution.batch.records import Freed, Sealed, group
+from claimeval.execution.batch.state import FILE, TRIES, BatchState
+from claimeval.providers.batches import BatchStatus
+from claimeval.store.store import Store
+from claimeval.types.errors import StoreError
+from claimeval.types.requests import CallError, Judge
 
 JUDGE = Judge(name="judge", model="openai:m", endpoint="http://127.0.0.1/v1", key_variable="MY_KEY")
 A, B, C = (f"{n:064x}" for n in range(3))
@@ -29,8 +29,8 @@ def test_another_process_sees_a_batch_with_all_that_is_known_of_it(folder: Path)
         state.begin("one", JUDGE, "run")
         state.seal(Sealed("one", 2, 100), "ready")
         state.uploaded("one", "file-1")
-        state.submitted("one", Standing("batch-1", "one", "under_way", "validating"))
-        state.told("one", Standing("batch-1", "one", "under_way", "in_progress", (), 2, 1, 1, "slow"))
+        state.submitted("one", BatchStatus("batch-1", "one", "under_way", "validating"))
+        state.told("one", BatchStatus("batch-1", "one", "under_way", "in_progress", (), 2, 1, 1, "slow"))
         (batch,) = other.batches("submitted")
         assert batch._replace(at=0.0) == (
             *("one", JUDGE, "run", "submitted", 2, 100, 0.0),

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claimeval.calls import CallError, Completion, Judge, Message, Request, Usage
-from claimeval.errors import StoreError, UsageError
 from claimeval.execution.budget import Budget, check_prices, cost
 from claimeval.execution.ledger import Ledger, Spent
-from claimeval.prices import Price, worst_case
+from claimeval.providers.prices import Price, worst_case
+from claimeval.types.errors import StoreError, UsageError
+from claimeval.types.requests import CallError, Completion, Judge, Message, Request, Usage
 
 PRICE = Price(input=2.0, output=8.0, cached_input=0.5, as_of=None)
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.calls import Completion, Failure, Judge, Message, Outcome, Request
-from claimeval.execution.cached import Cached, Replay
-from claimeval.execution.replies import pack
-from claimeval.store import Store
-from claimeval.wire import read_chat, write_chat
+from claimeval.execution.cached import CachedExecutor, OfflineExecutor
+from claimeval.store.replies import pack
+from claimeval.store.store import Store
+from claimeval.types.chat_format import read_chat, write_chat
+from claimeval.types.requests import Completion, Failure, Judge, Message, Outcome, Request
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 FAILED = Failure(reason="timeout", message="too late")
@@ -57,7 +57,7 @@ def test_what_is_stored_is_not_asked_again(store: Store) -> None:
     behind = Asking(store)
 
     async def main() -> list[Outcome]:
-        with Cached(store, behind) as cached:
+        with CachedExecutor(store, behind) as cached:
             return [await cached.ask(question()) for _ in range(3)]
 
     outcomes = asyncio.run(main())
@@ -70,7 +70,7 @@ def test_what_is_under_way_is_waited_for(store: Store) -> None:
     behind = Asking(store)
 
     async def main() -> list[Outcome]:
-        with Cached(store, behind) as cached:
+        with CachedExecutor(store, behind) as cached:
             return await asyncio.gather(*[cached.ask(question()) for _ in range(5)])
 
     outcomes = asyncio.run(main())
@@ -83,7 +83,7 @@ def test_a_failure_is_shared_by_those_who_waited_and_not_remembered(store: Store
     behind = Asking(store, FAILED)
 
     async def main() -> list[Outcome]:
-        with Cached(store, behind) as cached:
+        with CachedExecutor(store, behind) as cached:
             together = await asyncio.gather(cached.ask(question()), cached.ask(question()))
             return [*together, await cached.ask(question())]
 
@@ -95,7 +95,7 @@ def test_one_who_stops_waiting_leaves_the_call_to_the_others(store: Store) -> No
     behind = Asking(store)
 
     async def main() -> Outcome:
-        with Cached(store, behind) as cached:
+        with CachedExecutor(store, behind) as cached:
             first, second, third = [asyncio.create_task(cached.ask(question())) for _ in range(3)]
             await asyncio.sleep(0)
             second.cancel()
@@ -140,7 +140,7 @@ def test_two_threads_on_one_store_pay_once(tmp_path: Path) -> None:
         async def main() -> None:
             with Store(tmp_path / "store") as store:
                 behind = Asking(store)
-                with Cached(store, behind) as cached:
+                with CachedExecutor(store, behind) as cached:
                     barrier.wait()
                     await asyncio.gather(*[cached.ask(question(str(i))) for i in range(20)])
                 asked.append(len(behind.asked))
@@ -157,7 +157,7 @@ def test_two_threads_on_one_store_pay_once(tmp_path: Path) -> None:
 
 def test_replay_makes_no_call(store: Store) -> None:
     async def main() -> Outcome:
-        with Cached(store, Replay()) as cached:
+        with CachedExecutor(store, OfflineExecutor()) as cached:
             return await cached.ask(question())
 
     outcome = asyncio.run(main())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.execution.concurrency import CUT_EVERY, FIRST, Concurrency
 from claimeval.execution.limits import MOST_IN_FLIGHT
+from claimeval.execution.pace import CUT_EVERY, FIRST, ConcurrencyLimit
 
 
-def clean_round(slots: Concurrency, share: float = 1.0) -> None:
+def clean_round(slots: ConcurrencyLimit, share: float = 1.0) -> None:
     """As many replies as there are slots, of which a share was in use at once."""
     busy, replies = max(1, int(slots.limit * share)), slots.limit
     for _ in range(busy):
@@ -20,7 +20,7 @@ def clean_round(slots: Concurrency, share: float = 1.0) -> None:
 
 
 def test_it_doubles_while_rounds_are_clean() -> None:
-    slots = Concurrency(None)
+    slots = ConcurrencyLimit(None)
     seen = [slots.limit]
     for _ in range(6):
         clean_round(slots)
@@ -29,14 +29,14 @@ def test_it_doubles_while_rounds_are_clean() -> None:
 
 
 def test_it_grows_only_when_it_was_used() -> None:
-    slots = Concurrency(None)
+    slots = ConcurrencyLimit(None)
     for _ in range(5):
         clean_round(slots, share=0.5)
     assert slots.limit == FIRST
 
 
 def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
-    slots = Concurrency(None)
+    slots = ConcurrencyLimit(None)
     for _ in range(3):
         clean_round(slots)
     assert slots.limit == 64
@@ -47,7 +47,7 @@ def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
 
 
 def test_the_calls_in_flight_at_a_cut_cut_no_further() -> None:
-    slots = Concurrency(None)
+    slots = ConcurrencyLimit(None)
     for now in (0.0, 1.0, CUT_EVERY - 0.1):
         slots.refused(now)
     assert slots.limit == 6
@@ -56,7 +56,7 @@ def test_the_calls_in_flight_at_a_cut_cut_no_further() -> None:
 
 
 def test_it_never_falls_below_one_and_rises_from_there() -> None:
-    slots = Concurrency(None)
+    slots = ConcurrencyLimit(None)
     for cut in range(50):
         slots.refused(cut * CUT_EVERY)
     assert slots.limit == 1
@@ -65,7 +65,7 @@ def test_it_never_falls_below_one_and_rises_from_there() -> None:
 
 
 def test_trouble_at_the_provider_delays_growth_without_a_cut() -> None:
-    slots = Concurrency(None)
+    slots = ConcurrencyLimit(None)
     slots.take()
     for _ in range(FIRST - 1):
         slots.succeeded()
@@ -76,7 +76,7 @@ def test_trouble_at_the_provider_delays_growth_without_a_cut() -> None:
 
 @pytest.mark.parametrize("number", [1, 16, 500])
 def test_a_number_that_was_given_stays(number: int) -> None:
-    slots = Concurrency(number)
+    slots = ConcurrencyLimit(number)
     clean_round(slots)
     slots.refused(0.0)
     assert slots.limit == number

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import pytest
 
-from claimeval.calls import Completion, Failure, Judge, Outcome, Request
 from claimeval.execution.budget import Budget
 from claimeval.execution.limits import Limits
 from claimeval.execution.online import OUT_OF_REACH, Online
 from claimeval.execution.progress import Progress
-from tests.backends.asking import PROVIDERS, judge_at, question
+from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 from tests.conftest import StartServer
 from tests.loopback import Faults, Latency, Name, Options, ThreadHandle, named
+from tests.providers.asking import PROVIDERS, judge_at, question
 
 ATTEMPTS = 3
 

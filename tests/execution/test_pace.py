@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from claimeval.calls import Allowance, CallError, Completion, Judge, Message, Request, Usage
 from claimeval.execution.limits import Limits
 from claimeval.execution.pace import LONGEST_PAUSE, MAX_WAIT, PATIENCE, Pace
+from claimeval.types.requests import Allowance, CallError, Completion, Judge, Message, Request, Usage
 from tests.execution.virtual_time import now, run
 from tests.loopback import limits as server_limits
 from tests.loopback.dialects import DIALECTS

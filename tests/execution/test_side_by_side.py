@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.execution.side_by_side import begin, in_order, side_by_side
+from claimeval.execution.concurrently import begin, gather_all, map_in_order
 from tests.execution.virtual_time import now, run
 
 
@@ -21,7 +21,7 @@ async def after(seconds: float, value: int) -> int:
 
 
 async def collect(work: Callable[[int], Coroutine[Any, Any, int]], items: int, at_once: int = 4) -> list[int]:
-    return [result async for result in in_order(range(items), work, at_once)]
+    return [result async for result in map_in_order(range(items), work, at_once)]
 
 
 def test_results_come_in_the_order_of_the_items_whatever_takes_longer() -> None:
@@ -63,7 +63,7 @@ def test_items_are_pulled_no_further_than_the_window_behind_a_slow_one() -> None
         return item
 
     async def main() -> list[int]:
-        results = in_order(items(), work, 2, window=8)
+        results = map_in_order(items(), work, 2, window=8)
         first = asyncio.ensure_future(anext(results))
         for _ in range(200):
             await asyncio.sleep(0)
@@ -83,7 +83,7 @@ def test_results_are_given_out_while_items_are_still_pulled() -> None:
                 assert i - seen <= 3, "an item that is done at once is given out before many more are pulled"
                 yield i
 
-        async for _ in in_order(items(), lambda i: after(0, i), 100):
+        async for _ in map_in_order(items(), lambda i: after(0, i), 100):
             seen += 1
         return seen
 
@@ -128,7 +128,7 @@ def test_other_work_goes_on_while_everything_is_done_at_once() -> None:
 
 def test_ways_go_side_by_side() -> None:
     async def main() -> tuple[list[int], float]:
-        return await side_by_side([after(i % 3, i) for i in range(7)]), now()
+        return await gather_all([after(i % 3, i) for i in range(7)]), now()
 
     assert run(main()) == ([0, 1, 2, 3, 4, 5, 6], 2.0)
 
@@ -142,7 +142,7 @@ def test_a_way_that_waits_for_nothing_takes_no_turn_of_the_loop() -> None:
             turns += 1
 
         other = asyncio.create_task(count())
-        results = await side_by_side([after(0, i) for i in range(3)])
+        results = await gather_all([after(0, i) for i in range(3)])
         assert turns == 0
         await other
         return results
@@ -165,7 +165,7 @@ def test_an_error_of_one_way_ends_the_others(first: float) -> None:
             ended.append("waited")
 
     with pytest.raises(ZeroDivisionError):
-        run(side_by_side([wait(), fail(), after(0, 1)]))
+        run(gather_all([wait(), fail(), after(0, 1)]))
     assert ended == ["waited"]
 
 
@@ -217,7 +217,7 @@ def test_each_way_has_a_context_of_its_own() -> None:
         return seen
 
     async def main() -> list[int]:
-        seen = await side_by_side([way(i, i % 2) for i in range(4)])
+        seen = await gather_all([way(i, i % 2) for i in range(4)])
         assert variable.get() == -1
         return seen
 
@@ -235,6 +235,6 @@ def test_the_rest_of_a_way_knows_the_task_it_is_in() -> None:
         return "too late"
 
     async def main() -> list[str]:
-        return await side_by_side([way(), way()])
+        return await gather_all([way(), way()])
 
     assert run(main()) == ["in time", "in time"]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.execution.turns import Turns
+from claimeval.store.locks import KeyLocks
 
 KEY, OTHER = "a" * 64, "b" * 64
 
 HOLDER = """
 import sys
 from pathlib import Path
-from claimeval.execution.turns import Turns
+from claimeval.store.locks import Turns
 turns = Turns(Path(sys.argv[1]))
 print(turns.take(sys.argv[2]), flush=True)
 sys.stdin.read()
@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_turn_is_taken_once_until_it_is_given(file: Path) -> None:
-    one, other = Turns(file), Turns(file)
+    one, other = KeyLocks(file), KeyLocks(file)
     assert one.take(KEY)
     assert not one.take(KEY)
     assert not other.take(KEY)
@@ -40,7 +40,7 @@ def test_a_turn_is_taken_once_until_it_is_given(file: Path) -> None:
 
 
 def test_a_process_keeps_what_it_holds_when_another_of_its_runs_ends(file: Path) -> None:
-    one, other = Turns(file), Turns(file)
+    one, other = KeyLocks(file), KeyLocks(file)
     assert one.take(KEY)
     other.close()
     assert hold_elsewhere(file, KEY) == "False"
@@ -61,16 +61,16 @@ def hold_elsewhere(file: Path, key: str) -> str:
 
 def test_a_process_that_dies_frees_its_turns(file: Path) -> None:
     assert hold_elsewhere(file, KEY) == "True"
-    turns = Turns(file)
+    turns = KeyLocks(file)
     assert turns.take(KEY)
     turns.close()
 
 
 def test_a_store_that_was_removed_and_made_anew_has_turns_of_its_own(file: Path) -> None:
-    old = Turns(file)
+    old = KeyLocks(file)
     assert old.take(KEY)
     file.unlink()
-    new = Turns(file)
+    new = KeyLocks(file)
     assert new.take(KEY)
     old.close()
     new.close()

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimeval.execution.window import MINUTE, Window
+from claimeval.execution.pace import MINUTE, RateWindow
 
 
 def test_what_fits_need_not_wait() -> None:
-    window = Window(10)
+    window = RateWindow(10)
     assert window.wait(10, 0.0) == 0.0
     window.take(4, 0.0)
     assert window.wait(6, 0.0) == 0.0
 
 
 def test_what_does_not_fit_waits_until_enough_is_a_minute_old() -> None:
-    window = Window(10)
+    window = RateWindow(10)
     for at in (0.0, 1.0, 2.0):
         window.take(3, at)
     assert window.wait(1, 2.0) == 0.0
@@ -27,7 +27,7 @@ def test_what_does_not_fit_waits_until_enough_is_a_minute_old() -> None:
 
 
 def test_more_than_the_limit_fits_when_nothing_else_is_used() -> None:
-    window = Window(10)
+    window = RateWindow(10)
     assert window.wait(25, 0.0) == 0.0
     window.take(1, 0.0)
     assert window.wait(25, 0.0) == MINUTE
@@ -35,7 +35,7 @@ def test_more_than_the_limit_fits_when_nothing_else_is_used() -> None:
 
 
 def test_a_correction_counts_while_the_use_does() -> None:
-    window = Window(10)
+    window = RateWindow(10)
     use = window.take(8, 0.0)
     window.correct(use, 2, 5.0)
     assert (window.used(5.0), window.wait(8, 5.0)) == (2, 0.0)
@@ -44,7 +44,7 @@ def test_a_correction_counts_while_the_use_does() -> None:
 
 
 def test_without_a_limit_everything_fits_and_is_noted() -> None:
-    window = Window()
+    window = RateWindow()
     for _ in range(5):
         window.take(1, 0.0)
     assert window.wait(1e9, 0.0) == 0.0
@@ -53,7 +53,7 @@ def test_without_a_limit_everything_fits_and_is_noted() -> None:
 
 
 def test_what_others_use_of_the_same_account_counts_too() -> None:
-    window = Window(60)
+    window = RateWindow(60)
     window.take(10, 0.0)
     window.allow_at_most(50, 0.0)
     assert window.used(0.0) == 10
@@ -66,7 +66,7 @@ def test_what_others_use_of_the_same_account_counts_too() -> None:
     asked=st.lists(st.tuples(st.floats(0, 30), st.integers(1, 25)), min_size=1, max_size=40),
 )
 def test_no_minute_ever_sees_more_than_the_limit(limit: int, asked: list[tuple[float, int]]) -> None:
-    window = Window(limit)
+    window = RateWindow(limit)
     now, passed = 0.0, []
     for pause, amount in asked:
         now += pause
@@ -85,7 +85,7 @@ def test_no_minute_ever_sees_more_than_the_limit(limit: int, asked: list[tuple[f
 
 @pytest.mark.parametrize("limit", [1, 60])
 def test_the_whole_limit_is_used(limit: int) -> None:
-    window, now, passed = Window(limit), 0.0, 0
+    window, now, passed = RateWindow(limit), 0.0, 0
     while now < 10 * MINUTE:
         if (wait := window.wait(1, now)) > 0:
             now += wait

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimeval import ir
-from claimeval.errors import DataError
 from claimeval.ir import columnar, fields
-from claimeval.ir.content import Content
+from claimeval.ir.content import FileContent
 from claimeval.ir.decimals import decimals
-from claimeval.ir.fields import Irregular, Text
+from claimeval.ir.fields import Irregular, TextTable
+from claimeval.types.errors import DataError
 
 EVERYTHING = (
     "num_ret,num_rel,num_rel_ret,num_nonrel_judged_ret,map,gm_map,mrr,bpref,Rprec,P@3,recall@5,iprec@0.3,ndcg,ndcg@3,"
@@ -23,8 +23,8 @@ EVERYTHING = (
 )
 
 
-def content(text: str) -> Content:
-    return Content.of(text.encode(), "text")
+def content(text: str) -> FileContent:
+    return FileContent.of(text.encode(), "text")
 
 
 def draw_data(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
@@ -75,7 +75,7 @@ def test_files_give_the_numbers_of_dicts(
 
         assert from_files.per_query == from_dicts.per_query
         assert from_files.counts == from_dicts.counts
-    assert columnar.rank(Content.read(tmp_path / "qrels"), Content.read(tmp_path / "run"), "trec") is not None
+    assert columnar.rank(FileContent.read(tmp_path / "qrels"), FileContent.read(tmp_path / "run"), "trec") is not None
     assert from_files.run_id == "tag"
 
 
@@ -224,7 +224,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def numbers(*texts: str) -> list[float]:
-    table = Text(content("".join(f"{text}\n" for text in texts)))
+    table = TextTable(content("".join(f"{text}\n" for text in texts)))
     return [value for block in table.blocks(1) for value in decimals(table, block.fields[0]).tolist()]
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 from tests.ir.commands import run_command
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError
+from claimeval.types.errors import DataError
 
 
 def test_a_run_is_written_in_the_order_trec_eval_sees_and_read_back() -> None:

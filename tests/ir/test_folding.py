@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError, UsageError
 from claimeval.ir.folding import fold, fold_names
+from claimeval.types.errors import DataError, UsageError
 from tests.shared_data import shared_data
 
 QRELS = {"q": {"a": 1, "c": 2}}

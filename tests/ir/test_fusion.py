@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 
 def test_scores_are_sums_of_reciprocal_ranks() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimeval import ir
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 RETRIEVED = ["x", "a", "y", "b"]
 GRADES = {"a": 2, "b": 1, "c": 1, "y": 0}

@@ -7,8 +7,8 @@ from math import log2
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError
 from claimeval.ir.measures import MEASURES
+from claimeval.types.errors import DataError
 
 RUN = {"q": {"d1": 6.0, "d2": 5.0, "d3": 4.0, "d4": 3.0, "d5": 2.0, "d6": 1.0}}
 QRELS = {"q": {"d1": 0, "d2": 2, "d4": 1, "d5": 0, "d7": 3, "d8": 0}}

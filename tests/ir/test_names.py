@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from claimeval import ir
-from claimeval.errors import UsageError
 from claimeval.ir.measures import MEASURES
 from claimeval.ir.names import GROUPS, read
+from claimeval.types.errors import UsageError
 
 
 def trec_names(text: str) -> list[str]:
@@ -48,9 +48,9 @@ def test_values_are_found_under_the_name_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize("row", MEASURES, ids=lambda row: row.name)
 def test_every_name_of_the_table_leads_to_its_row(row: object) -> None:
-    from claimeval.ir.measures import Row
+    from claimeval.ir.measures import MeasureDefinition
 
-    assert isinstance(row, Row)
+    assert isinstance(row, MeasureDefinition)
     cutoff = "" if row.cutoff == "none" else "@0.5" if row.name == "iprec" else "@5"
     for name in (row.name, row.name.upper(), *row.also):
         assert ir.parse(f"{name}{cutoff}")[0].row is row

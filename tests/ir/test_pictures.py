@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from claimeval import ir
-from claimeval.errors import UsageError
 from claimeval.ir import pictures
+from claimeval.types.errors import UsageError
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
 GOOD = {query: {"a": 2.0, "x": 1.0} for query in QRELS}

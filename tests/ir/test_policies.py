@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 2, "b": 1}, "q3": {"a": 0}}
 RUN = {"q1": {"a": 1.0}, "q3": {"a": 1.0, "x": 0.5}, "q9": {"z": 1.0}}
@@ -28,7 +28,7 @@ def test_missing_queries_are_left_out_and_named(from_files: bool, tmp_path: Path
 
     assert list(result.per_query) == ["q1", "q3"]
     assert result.mean["map"] == 1 / 2
-    assert result.counts == ir.Counts(
+    assert result.counts == ir.QueryCounts(
         queries=2,
         missing=("q2",),
         not_judged=("q9",),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError
 
 QRELS = {"q": {"b": 1, "d": 1}}
 RUN = {"q": {"b": 5.0, "c": 5.0, "a": 5.0, "e": 1.0, "d": 1.0, "f": 0.5}}

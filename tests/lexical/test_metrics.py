@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimeval.lexical import METRICS, measure
-from claimeval.lexical.rouge import lcs_length
+from claimeval.lexical import METRICS, score_one
+from claimeval.lexical.metrics import lcs_length
 
 VOCABULARY = "red blue fish Fish, the a é’s — ’ 1.5 co-op"
 WORDS = st.lists(st.sampled_from([*VOCABULARY.split(), "\n", "\x00"]), max_size=9)
@@ -49,7 +49,7 @@ def test_reference_metrics_equal_the_plain_definitions(answer: str, references: 
     words = plain_words(answer)
     normal = " ".join(words)
     each = [plain_token_scores(words, plain_words(reference)) for reference in references]
-    scores = measure(answer, references=references)
+    scores = score_one(answer, references=references)
     assert scores["token_precision"] == max(precision for precision, _, _ in each)
     assert scores["token_recall"] == max(recall for _, recall, _ in each)
     assert scores["token_f1"] == max(f1 for _, _, f1 in each)
@@ -64,7 +64,7 @@ def test_k_precision_equals_the_plain_definitions(answer: str, question: str, co
     words, asked = plain_words(answer), plain_words(question)
     new = [word for word in words if word not in asked]
     joined = plain_words(" ".join(contexts))
-    scores = measure(answer, question=question, contexts=contexts)
+    scores = score_one(answer, question=question, contexts=contexts)
     assert scores["k_precision"] == plain_token_scores(words, joined)[0]
     assert scores["k_precision_max"] == max(plain_token_scores(words, plain_words(text))[0] for text in contexts)
     if question:
@@ -83,7 +83,7 @@ def test_the_longest_common_subsequence_equals_the_plain_table(first: list[str],
 def test_shares_lie_between_0_and_1(
     answer: str, question: str, contexts: list[str], references: list[str], normalisation: str
 ) -> None:
-    scores = measure(answer, question=question, contexts=contexts, references=references, normalisation=normalisation)
+    scores = score_one(answer, question=question, contexts=contexts, references=references, normalisation=normalisation)
     assert list(scores) == list(METRICS)
     for name, value in scores.items():
         assert value is None or 0 <= value <= (1 if METRICS[name].unit == "share" else float("inf"))
@@ -91,7 +91,7 @@ def test_shares_lie_between_0_and_1(
 
 def test_token_metrics_worked_by_hand() -> None:
     # answer: big red dog saw red fish (6 words); reference: red red red fish swam (5); shared: red red fish (3)
-    scores = measure("The big red dog saw a red fish.", references=["red red red fish swam"])
+    scores = score_one("The big red dog saw a red fish.", references=["red red red fish swam"])
     assert scores["token_precision"] == 3 / 6
     assert scores["token_recall"] == 3 / 5
     assert scores["token_f1"] == pytest.approx(2 * 3 / (6 + 5))
@@ -101,35 +101,35 @@ def test_token_metrics_worked_by_hand() -> None:
 
 def test_each_metric_takes_its_own_best_reference() -> None:
     # against "paris": P 1/2, R 1/1, F1 2/3; against "paris texas usa north": P 2/2, R 2/4, F1 2/3
-    scores = measure("Paris, Texas", references=["Paris", "Paris Texas USA North"])
+    scores = score_one("Paris, Texas", references=["Paris", "Paris Texas USA North"])
     assert scores["token_precision"] == 1
     assert scores["token_recall"] == 1
     assert scores["token_f1"] == pytest.approx(2 / 3)
 
 
 def test_exact_match_and_containment_compare_normalised_texts() -> None:
-    scores = measure("It was the F.B.I.", references=["an FBI", "it was FBI"])
+    scores = score_one("It was the F.B.I.", references=["an FBI", "it was FBI"])
     assert (scores["exact_match"], scores["answer_containment"]) == (1, 1)
-    scores = measure("a political party", references=["art"])
+    scores = score_one("a political party", references=["art"])
     assert (scores["exact_match"], scores["answer_containment"], scores["token_recall"]) == (0, 1, 0)
 
 
 def test_strict_recall_needs_every_word_as_often_as_the_reference() -> None:
-    assert measure("bora", references=["Bora Bora"])["strict_recall"] == 0
-    assert measure("Bora, Bora!", references=["Bora Bora"])["strict_recall"] == 1
-    assert measure("Bora and once more Bora", references=["Bora Bora"])["strict_recall"] == 1
+    assert score_one("bora", references=["Bora Bora"])["strict_recall"] == 0
+    assert score_one("Bora, Bora!", references=["Bora Bora"])["strict_recall"] == 1
+    assert score_one("Bora and once more Bora", references=["Bora Bora"])["strict_recall"] == 1
 
 
 def test_k_precision_joins_contexts_and_its_variant_takes_the_best() -> None:
     # answer: rome rome lies in italy (5 words); joined: all but "lies"; alone: rome in, rome italy
-    scores = measure("Rome, Rome lies in Italy", contexts=["Rome in", "Rome Italy"])
+    scores = score_one("Rome, Rome lies in Italy", contexts=["Rome in", "Rome Italy"])
     assert scores["k_precision"] == 4 / 5
     assert scores["k_precision_max"] == 2 / 5
 
 
 def test_k_precision_can_ignore_the_words_of_the_question() -> None:
     # left of the answer: rome (in the context), milan (not)
-    scores = measure("The capital is Rome or Milan", question="Is the capital or what?", contexts=["Rome"])
+    scores = score_one("The capital is Rome or Milan", question="Is the capital or what?", contexts=["Rome"])
     assert scores["k_precision_ignoring_question"] == 1 / 2
     assert scores["k_precision"] == 1 / 5
 
@@ -148,12 +148,12 @@ def test_k_precision_can_ignore_the_words_of_the_question() -> None:
 )
 def test_rouge_l_is_what_rouge_score_prints(answer: str, reference: str, f1: float) -> None:
     """Values of rouge-score 0.1.2, `RougeScorer(["rougeL"])`; the first two pairs are those of Lin 2004."""
-    assert measure(answer, references=[reference])["rouge_l"] == f1
+    assert score_one(answer, references=[reference])["rouge_l"] == f1
 
 
 def test_rouge_l_uses_the_words_of_the_multilingual_normalisation() -> None:
-    assert measure("Αθήνα", references=["Αθήνα"])["rouge_l"] == 0
-    assert measure("Αθήνα", references=["Αθήνα"], normalisation="multilingual")["rouge_l"] == 1
+    assert score_one("Αθήνα", references=["Αθήνα"])["rouge_l"] == 0
+    assert score_one("Αθήνα", references=["Αθήνα"], normalisation="multilingual")["rouge_l"] == 1
 
 
 # Texts without words, by instruct-qa: metric, then (answer, text) both empty, empty answer, empty text.
@@ -179,12 +179,12 @@ BLANKS = [(name, blank) for name in METRICS for blank in ("", "An \n (the)") if 
 @pytest.mark.parametrize(("name", "blank"), BLANKS)
 def test_texts_without_words_score_as_documented(name: str, blank: str) -> None:
     def value(answer: str, text: str) -> float | None:
-        return measure(answer, question="who", contexts=[text], references=[text])[name]
+        return score_one(answer, question="who", contexts=[text], references=[text])[name]
 
     assert (value(blank, blank), value(blank, "Paris"), value("Paris", blank)) == EMPTY[name]
 
 
 def test_words_outside_ascii_match_across_ascii_and_other_texts() -> None:
-    scores = measure("The café “Flore” — Paris", contexts=["plain Paris text", "un café"], references=["paris"])
+    scores = score_one("The café “Flore” — Paris", contexts=["plain Paris text", "un café"], references=["paris"])
     assert scores["k_precision"] == 2 / 4
     assert scores["token_recall"] == 1

@@ -7,48 +7,48 @@ from itertools import count, islice
 
 import pytest
 
-from claimeval.errors import UsageError
-from claimeval.lexical import METRICS, Mean, Row, Texts, measure, score, summarise
+from claimeval.lexical import METRICS, LexicalMean, LexicalSample, LexicalScores, score, score_one, summarize
+from claimeval.types.errors import UsageError
 from tests.shared_data import shared_data
 
 
 def test_rows_come_in_order_and_carry_their_ids() -> None:
     samples = [
-        Texts("Paris", references=["Paris"], id="q1"),
-        Texts("Rome", references=["Paris"], id="q2"),
+        LexicalSample("Paris", references=["Paris"], id="q1"),
+        LexicalSample("Rome", references=["Paris"], id="q2"),
     ]
     assert list(score(samples, ["token_f1"])) == [
-        Row("q1", {"token_f1": 1.0, "answer_length": 1.0}, {}),
-        Row("q2", {"token_f1": 0.0, "answer_length": 1.0}, {}),
+        LexicalScores("q1", {"token_f1": 1.0, "answer_length": 1.0}, {}),
+        LexicalScores("q2", {"token_f1": 0.0, "answer_length": 1.0}, {}),
     ]
 
 
 def test_samples_are_read_one_at_a_time() -> None:
-    endless = (Texts(f"answer {number}", references=["answer"]) for number in count())
+    endless = (LexicalSample(f"answer {number}", references=["answer"]) for number in count())
     rows = list(islice(score(endless, ["token_recall"]), 3))
     assert [row.scores["token_recall"] for row in rows] == [1, 1, 1]
 
 
 def test_what_a_sample_lacks_leaves_scores_undefined_with_the_reason() -> None:
-    [row] = score([Texts("Paris")])
+    [row] = score([LexicalSample("Paris")])
     assert row.scores["answer_length"] == 1
     assert all(row.scores[name] is None for name in METRICS if METRICS[name].needs)
     assert row.undefined["token_f1"] == "no reference answers"
     assert row.undefined["k_precision"] == "no contexts"
-    [row] = score([Texts("Paris", contexts=["Paris"])], ["k_precision", "k_precision_ignoring_question"])
+    [row] = score([LexicalSample("Paris", contexts=["Paris"])], ["k_precision", "k_precision_ignoring_question"])
     assert row.scores["k_precision"] == 1
     assert row.undefined == {"k_precision_ignoring_question": "no question"}
 
 
 def test_a_missing_answer_leaves_every_score_undefined() -> None:
-    [row] = score([Texts(None, "who", ["text"], ["text"])])
+    [row] = score([LexicalSample(None, "who", ["text"], ["text"])])
     assert row.scores == dict.fromkeys(METRICS)
     assert row.undefined == dict.fromkeys(METRICS, "no answer")
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_of_the_table_scores_alone_what_it_scores_among_all(name: str) -> None:
-    texts = Texts("In Paris, of course", "Where is it?", ["It is in Paris", "Rome"], ["Paris", "in Lutetia"])
+    texts = LexicalSample("In Paris, of course", "Where is it?", ["It is in Paris", "Rome"], ["Paris", "in Lutetia"])
     [alone], [among_all] = score([texts], [name]), score([texts])
     assert alone.scores[name] == among_all.scores[name]
     assert alone.scores[name] is not None
@@ -56,7 +56,7 @@ def test_every_metric_of_the_table_scores_alone_what_it_scores_among_all(name: s
 
 
 def test_one_metric_may_be_asked_for_by_its_bare_name() -> None:
-    assert measure("Paris", references=["Paris"], metrics="exact_match") == {"exact_match": 1, "answer_length": 1}
+    assert score_one("Paris", references=["Paris"], metrics="exact_match") == {"exact_match": 1, "answer_length": 1}
 
 
 def test_unknown_names_are_refused_before_any_sample() -> None:
@@ -69,14 +69,14 @@ def test_unknown_names_are_refused_before_any_sample() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (Texts("x", contexts="one text", id="q7"), r"sample 2 'q7': contexts is one text, 'one text'; a list"),
-        (Texts("x", references="gold"), r"sample 2 '': references is one text, 'gold'; a list"),
-        (Texts(float("nan")), r"sample 2 '': nan is a float, a text is needed"),  # type: ignore[arg-type]  # the point
-        (Texts("x", contexts=["y", None]), r"None is a NoneType, a text is needed"),  # type: ignore[list-item]  # same
+        (LexicalSample("x", contexts="one text", id="q7"), r"sample 2 'q7': contexts is one text, 'one text'; a list"),
+        (LexicalSample("x", references="gold"), r"sample 2 '': references is one text, 'gold'; a list"),
+        (LexicalSample(float("nan")), r"sample 2 '': nan is a float, a text is needed"),  # type: ignore[arg-type]  # the point
+        (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, a text is needed"),  # type: ignore[list-item]  # same
     ],
 )
-def test_what_is_not_a_text_is_refused_by_number_and_id(texts: Texts, message: str) -> None:
-    rows = score([Texts("fine"), texts])
+def test_what_is_not_a_text_is_refused_by_number_and_id(texts: LexicalSample, message: str) -> None:
+    rows = score([LexicalSample("fine"), texts])
     next(rows)
     with pytest.raises(UsageError, match=message):
         next(rows)
@@ -84,22 +84,22 @@ def test_what_is_not_a_text_is_refused_by_number_and_id(texts: Texts, message: s
 
 def test_means_count_what_is_missing_and_bound_it() -> None:
     samples = [
-        Texts("Paris", references=["Paris"]),
-        Texts("Rome", references=["Paris"]),
-        Texts(None, references=["Paris"]),
-        Texts("Oslo"),
+        LexicalSample("Paris", references=["Paris"]),
+        LexicalSample("Rome", references=["Paris"]),
+        LexicalSample(None, references=["Paris"]),
+        LexicalSample("Oslo"),
     ]
-    summary = summarise(score(samples, ["token_recall"]))
+    summary = summarize(score(samples, ["token_recall"]))
     assert summary == {
-        "token_recall": Mean(0.5, 2, {"no answer": 1, "no reference answers": 1}, (0.25, 0.75)),
-        "answer_length": Mean(1.0, 3, {"no answer": 1}, None),
+        "token_recall": LexicalMean(0.5, 2, {"no answer": 1, "no reference answers": 1}, (0.25, 0.75)),
+        "answer_length": LexicalMean(1.0, 3, {"no answer": 1}, None),
     }
 
 
 def test_nothing_defined_has_no_mean_and_open_bounds() -> None:
-    summary = summarise(score([Texts(None)], ["k_precision"]))
-    assert summary["k_precision"] == Mean(None, 0, {"no answer": 1}, (0.0, 1.0))
-    assert summarise([]) == {}
+    summary = summarize(score([LexicalSample(None)], ["k_precision"]))
+    assert summary["k_precision"] == LexicalMean(None, 0, {"no answer": 1}, (0.0, 1.0))
+    assert summarize([]) == {}
 
 
 def test_recall_follows_human_labels_about_as_well_as_an_llm_judge() -> None:
@@ -110,7 +110,7 @@ def test_recall_follows_human_labels_about_as_well_as_an_llm_judge() -> None:
     samples = [json.loads(line) for line in lines]
     human = [sample["human"] == "Yes" for sample in samples]
     judge = [sample["judges"]["text-davinci-003"]["recorded"] == "Yes" for sample in samples]
-    rows = list(score(Texts(sample["answer"], references=sample["gold_answers"]) for sample in samples))
+    rows = list(score(LexicalSample(sample["answer"], references=sample["gold_answers"]) for sample in samples))
     agreement = {
         name: spearmanr([row.scores[name] for row in rows], human).statistic for name in ("token_recall", "exact_match")
     }

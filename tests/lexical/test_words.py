@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claimeval.errors import UsageError
-from claimeval.lexical.words import NORMALISATIONS, Bags, named, normalise, unspaced
+from claimeval.lexical.words import NORMALIZATIONS, Bags, is_unspaced_script, named, normalize
+from claimeval.types.errors import UsageError
 
-SQUAD, MULTILINGUAL = NORMALISATIONS["squad"], NORMALISATIONS["multilingual"]
+SQUAD, MULTILINGUAL = NORMALIZATIONS["squad"], NORMALIZATIONS["multilingual"]
 
 # Texts that meet every branch: articles beside signs, controls, odd white space, letters whose case folds oddly.
 VISIBLE = "a an the The AN A paris x1 - ' _ . ’ “ ” — – … € ´ · é É ß İ ı Σ ς ﬁ １ ² 京 タ ไ ก็ مي"
@@ -45,7 +45,7 @@ def test_multilingual_words_equal_folding_the_whole_text(text: str) -> None:
 
 @given(TEXTS)
 def test_a_bag_holds_every_word_with_its_count(text: str) -> None:
-    for normalisation in NORMALISATIONS.values():
+    for normalisation in NORMALIZATIONS.values():
         words = normalisation.words(text)
         bag = normalisation.bag(text)
         assert bag.counts == {word: words.count(word) for word in words}
@@ -64,7 +64,7 @@ def test_a_bag_holds_every_word_with_its_count(text: str) -> None:
     ],
 )
 def test_squad_normalisation_worked_by_hand(text: str, expected: str) -> None:
-    assert normalise(text) == expected
+    assert normalize(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_squad_normalisation_worked_by_hand(text: str, expected: str) -> None:
     ],
 )
 def test_multilingual_normalisation_worked_by_hand(text: str, expected: str) -> None:
-    assert normalise(text, "multilingual") == expected
+    assert normalize(text, "multilingual") == expected
 
 
 def test_scripts_without_spaces_are_recognised() -> None:
-    assert unspaced("Tokyo is 東京")
-    assert unspaced("ภาษาไทย")
-    assert not unspaced("naïve résumé, Ελλάδα, 한국어")
+    assert is_unspaced_script("Tokyo is 東京")
+    assert is_unspaced_script("ภาษาไทย")
+    assert not is_unspaced_script("naïve résumé, Ελλάδα, 한국어")
 
 
 def test_an_unknown_normalisation_gets_the_closest_name() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.data.test_result_files import LOG, RAGAS, RAGCHECKER, TRACE, deepeval
-from tests.local import tiny_models
+from tests.providers.local import tiny_models
 from tests.recordings import harness
 from tests.recordings.harness import Bench, Json, Story
 

@@ -7,13 +7,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from claimeval.calls import AssessTask, Failure, Outcome, Request
-from claimeval.metrics import ClaimMetric, rows
-from claimeval.panel import Panel
-from claimeval.pipeline import evaluate
-from claimeval.plan import Plan
-from claimeval.records import Claim, Document, Sample, SampleResult
-from claimeval.run import RunWriter, Tallies, manifest
+from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.manifest import manifest
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.summary.run import Tallies
+from claimeval.judging.panel import Panel
+from claimeval.metrics.rows import Metric, rows
+from claimeval.runs.directory import RunWriter
+from claimeval.types.records import Claim, Document, Sample, SampleResult
+from claimeval.types.requests import AssessTask, Failure, Outcome, Request
 from tests.scripted import completion, judge, plan
 
 Says = Mapping[str, Mapping[str, str]]
@@ -78,7 +80,7 @@ def make(
     samples: Sequence[Sample] = (TOWER,),
     says: Says | None = None,
     *,
-    metrics: Sequence[str | ClaimMetric] = ("faithfulness", "coverage"),
+    metrics: Sequence[str | Metric] = ("faithfulness", "coverage"),
     failing: Sequence[str] = (),
     assess_prompt: str = "three_way",
     panel: Panel = _ALONE,
@@ -92,7 +94,7 @@ def make(
     `revise` may change a result before it is written.
     """
     says = {"strict": TOWER_SAYS} if says is None else says
-    settings: Plan = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
+    settings: ClaimsJob = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
     settings = settings._replace(metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
     record = manifest(settings, notes, data)
     tallies = Tallies.of(record)

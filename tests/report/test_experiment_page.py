@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from claimeval.errors import DataError
-from claimeval.experiments import printing
-from claimeval.experiments.results import ArmFlip, ArmResult, Cell, Table
-from claimeval.experiments.selection import Selection, WithPeople
-from claimeval.records import Evidence
 from claimeval.report import forms
+from claimeval.runs.experiments import printing
+from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
+from claimeval.runs.experiments.selection import LabelAgreement, Selection
+from claimeval.types.errors import DataError
+from claimeval.types.records import Evidence
 from tests.report.conftest import Browser
 
 MARKUP = "</script><img src=x onerror=window.hacked=1>"
-PEOPLE = WithPeople(
+PEOPLE = LabelAgreement(
     claims=80,
     accuracy=0.8,
     accuracy_ci=(0.7, 0.9),
@@ -28,7 +28,7 @@ PEOPLE = WithPeople(
 
 
 def arm(name: str, mean: float, **fields: object) -> ArmResult:
-    cell = Cell(mean=mean, ci=(mean - 0.1, mean + 0.1), n=40, clusters=40)
+    cell = ArmMetric(mean=mean, ci=(mean - 0.1, mean + 0.1), n=40, clusters=40)
     if fields:
         cell = cell.model_copy(update=fields)
     return ArmResult(
@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     held_out = Selection(
         arm="lenient", chosen_on={"plain": PEOPLE, "lenient": PEOPLE}, held_out=PEOPLE, held_out_baseline=PEOPLE
     )
-    table = Table(
+    table = ExperimentResult(
         data="/home/someone/towers.jsonl",
         baseline="plain",
         samples=40,

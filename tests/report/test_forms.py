@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from claimeval import side_scores
 from claimeval.cli.main import app
-from claimeval.panel import Panel
+from claimeval.judging.panel import Panel
+from claimeval.metrics.side import SideRow
 from claimeval.report import forms, markdown, tables
 from claimeval.report.visible import visible
-from claimeval.side_scores import SideRow
+from claimeval.runs import scores
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 
@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) -> None:
     run = make(tmp_path / "run", panel=Panel(shuffles=1))
     rows = [SideRow(id="tower", scores={"words": 0.5, "grade": None}, undefined={"grade": "refused"})]
-    side_scores.write(run, "odd", rows, {"words": "share", "grade": "grade"}, {})
+    scores.write(run, "odd", rows, {"words": "share", "grade": "grade"}, {})
     text = forms.text(run, "md")
     assert "| `words` | odd | 0.500 | - | 1 | none | - |" in text
     assert "| `grade` (`grade`) | odd | - | - | 0 | 1 refused | - |" in text

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.calls import Judge
-from claimeval.prices import price
-from claimeval.records import SampleResult
-from claimeval.report.facts import LabelCounts
-from claimeval.report.gathering import bar, gather
-from claimeval.report.rows import row
-from claimeval.run import load_manifest, read_results
+from claimeval.providers.prices import price
+from claimeval.report.packing import row
+from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.overview import LabelCounts, bar, gather
+from claimeval.types.records import SampleResult
+from claimeval.types.requests import Judge
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 

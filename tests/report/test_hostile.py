@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.metrics import ClaimMetric
-from claimeval.records import Document, Sample
+from claimeval.metrics.rows import Metric
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
-from claimeval.run import MANIFEST, load_manifest, read_results
+from claimeval.runs.directory import MANIFEST, load_manifest, read_results
+from claimeval.types.records import Document, Sample
 from tests.report.conftest import Browser
 from tests.report.runs import make
 
@@ -46,11 +46,11 @@ def hostile(number: int) -> Sample:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    metrics: list[str | ClaimMetric] = [
+    metrics: list[str | Metric] = [
         "faithfulness",
         "coverage",
-        ClaimMetric(name="constructor", claims_of="answer", against="constructor", says=MARKUP),
-        ClaimMetric(name=MARKUP, claims_of="answer", against="__proto__"),
+        Metric(name="constructor", claims_of="answer", against="constructor", says=MARKUP),
+        Metric(name=MARKUP, claims_of="answer", against="__proto__"),
     ]
     says = {f"a:{MARKUP}@http://x": {CLAIM: "contradicted"}, f"b:{LINKS}": {}, "__proto__": {}}
     folder = make(

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.evaluation.summary.run import Tallies
 from claimeval.report import forms
-from claimeval.run import RESULTS, Tallies, load_manifest, read_results, write_summary
+from claimeval.runs.directory import RESULTS, load_manifest, read_results, write_summary
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make
 

@@ -10,12 +10,12 @@ import pytest
 from claimeval.cli.comparing import compare_and_tell
 from claimeval.cli.table import print_run
 from claimeval.cli.tracks import track_and_tell
-from claimeval.experiments import printing
-from claimeval.experiments.results import ArmResult, Cell, Table
-from claimeval.records import Document
 from claimeval.report import forms
-from claimeval.run import load_manifest, load_summary
+from claimeval.runs.directory import load_manifest, load_summary
+from claimeval.runs.experiments import printing
+from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.statistics.formatting import decimal, p_value, percent, signed
+from claimeval.types.records import Document
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, make
 
@@ -90,7 +90,7 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
     base = ArmResult(
         name="plain",
         run="plain",
-        metrics={"faithfulness": Cell(mean=0.5625, ci=(0.545, 0.875), n=16, clusters=16)},
+        metrics={"faithfulness": ArmMetric(mean=0.5625, ci=(0.545, 0.875), n=16, clusters=16)},
         claims=16,
         unassessed_rate=0.125,
         parse_failure_rate=0.0625,
@@ -104,12 +104,14 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
         cost=0.0,
         median_latency=0.125,
     )
-    cell = Cell(
+    cell = ArmMetric(
         mean=1.0, ci=None, n=16, clusters=16, difference=0.4375, difference_ci=(-0.125, 0.875), p_value=0.0, p_holm=0.0
     )
     arm = base.model_copy(update={"name": "kind", "metrics": {"faithfulness": cell}})
     printing.write(
-        tmp_path, Table(data="d.jsonl", baseline="plain", samples=16, clusters=16, cluster=None, arms=(base, arm)), []
+        tmp_path,
+        ExperimentResult(data="d.jsonl", baseline="plain", samples=16, clusters=16, cluster=None, arms=(base, arm)),
+        [],
     )
     markdown = (tmp_path / "experiment.md").read_text()
     forms.write(tmp_path, "html", tmp_path / "experiment.html")

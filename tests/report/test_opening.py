@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.records import Sample
 from claimeval.report import forms
+from claimeval.types.records import Sample
 from tests.report.conftest import Browser
 from tests.report.runs import BRIDGE, DOCUMENTS, TOWER, TOWER_SAYS, make
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from claimeval.errors import DataError, UsageError
-from claimeval.panel import Panel
-from claimeval.prompting import quoted
+from claimeval.judging.panel import Panel
+from claimeval.judging.prompts import quoted
 from claimeval.report import assets, forms
 from claimeval.report.requests import Literals, Rebuilder, pack
-from claimeval.run import load_manifest, read_results, to_line
+from claimeval.runs.directory import load_manifest, read_results, to_line
+from claimeval.types.errors import DataError, UsageError
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 PAGES = ("report", "experiment", "viewer")

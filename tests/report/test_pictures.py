@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.api import score
-from claimeval.data.bundled import bundled
+from claimeval.api.claims import score
+from claimeval.data.corpora import bundled
 from claimeval.report import forms
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make

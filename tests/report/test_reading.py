@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.panel import Panel
-from claimeval.records import Call, Document, Evidence, SampleResult
+from claimeval.judging.panel import Panel
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
-from claimeval.run import load_manifest, read_results
+from claimeval.runs.directory import load_manifest, read_results
+from claimeval.types.records import Call, Document, Evidence, SampleResult
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make, with_spans
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.errors import DataError, UsageError
 from claimeval.report import forms
-from claimeval.report.comparison import compare
+from claimeval.runs.compare import compare
+from claimeval.types.errors import DataError, UsageError
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
+from claimeval.types.errors import UsageError
 
 NONE = None
 # Krippendorff 2011, "Computing Krippendorff's alpha-reliability", example C: 4 observers, 12 units.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import (
     brier_score,
     calibrate_held_out,
@@ -14,6 +13,7 @@ from claimeval.statistics import (
     reliability,
     wilson_interval,
 )
+from claimeval.types.errors import UsageError
 
 
 def overconfident(items: int) -> tuple[list[float], list[bool]]:

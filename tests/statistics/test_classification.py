@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import binary_report, confusion
+from claimeval.types.errors import UsageError
 
 JUDGE = [True] * 8 + [False] * 2 + [True] * 3 + [False] * 7
 HUMAN = [True] * 10 + [False] * 10

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import active_estimate, draw_by_uncertainty, prediction_powered
+from claimeval.types.errors import UsageError
 
 
 def simulated(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import Rate, rogan_gladen, rogan_gladen_rate
+from claimeval.types.errors import UsageError
 
 
 def test_the_worked_case_of_lee_et_al() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from claimeval.errors import UsageError
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.bootstrap import distinct_rows, estimates_of_sums, resample_sums
 from claimeval.statistics.clusters import effective_number
 from claimeval.statistics.quantiles import beta_quantile, critical_value, student_quantile
 from claimeval.statistics.sparse import clopper_pearson_interval
+from claimeval.types.errors import UsageError
 
 
 def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from claimeval.errors import UsageError
 from claimeval.statistics import holm, mcnemar_exact, paired_difference, sign_flip_test
+from claimeval.types.errors import UsageError
 
 
 def test_the_exact_test_equals_scipy() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import preference_given_human, self_preference, vote_entropy, vote_shares
+from claimeval.types.errors import UsageError
 
 
 def test_entropy_is_in_bits_and_ignores_abstentions() -> None:

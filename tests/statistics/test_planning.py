@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import design_effect, detectable_difference, samples_needed, variance_components
+from claimeval.types.errors import UsageError
 
 
 @pytest.mark.parametrize(

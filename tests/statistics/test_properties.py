@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from claimeval.statistics import (
-    Estimate,
+    IntervalEstimate,
     active_estimate,
     binary_report,
     calibration_error,
@@ -32,7 +32,7 @@ unknown_or = some.one_of(some.none(), verdicts)
 keys = some.integers(0, 4)
 
 
-def check(estimate: Estimate, low: float = -math.inf, high: float = math.inf) -> None:
+def check(estimate: IntervalEstimate, low: float = -math.inf, high: float = math.inf) -> None:
     numbers = (estimate.value, estimate.low, estimate.high, estimate.standard_error)
     assert all(number is None or math.isfinite(number) for number in numbers)
     if estimate.low is None or estimate.high is None or estimate.value is None:

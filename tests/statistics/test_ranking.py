@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from claimeval.errors import UsageError
 from claimeval.statistics import auroc, correlation
+from claimeval.types.errors import UsageError
 
 
 def test_auroc_worked_by_hand() -> None:

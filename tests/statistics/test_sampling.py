@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import draw_by_uncertainty, draw_stratified, draw_uniform, in_first_half
+from claimeval.types.errors import UsageError
 
 
 def test_a_uniform_draw_is_exact_in_number_and_repeatable() -> None:

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from claimeval.errors import UsageError
 from claimeval.statistics import Vote, dawid_skene, vote_weight
+from claimeval.types.errors import UsageError
 
 # Dawid & Skene 1979, table 1: 45 patients; the first anaesthetist assessed every patient three times.
 OBSERVERS = (1, 1, 1, 2, 3, 4, 5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from claimeval.errors import UsageError
 from claimeval.statistics import alternative_annotator_test, pairwise_agreement
+from claimeval.types.errors import UsageError
 
 TRUTH = [i % 3 for i in range(60)]
 

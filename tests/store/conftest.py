@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.store import Store
+from claimeval.store.store import Store
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from claimeval.errors import StoreError
-from claimeval.store import MARKER, Store
+from claimeval.store.store import MARKER, Store
+from claimeval.types.errors import StoreError
 from tests.store.places import key, sql
 
 FULL = b"\x00\r\n\xff" * 20_000

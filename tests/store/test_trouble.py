@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.errors import StoreError, UsageError
-from claimeval.store import MARKER, Store
+from claimeval.store.store import MARKER, Store
+from claimeval.types.errors import StoreError, UsageError
 from tests.store.places import key
 
 
@@ -86,7 +86,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_clear_error(folder: Path) -> Non
 WRITER = """
 import sys
 from pathlib import Path
-from claimeval.store import Store
+from claimeval.store.store import Store
 from tests.store.places import key
 with Store(Path(sys.argv[1])) as store:
     for i in range(int(sys.argv[2]), int(sys.argv[3])):
@@ -124,8 +124,8 @@ def test_what_was_put_outlives_a_kill(folder: Path) -> None:
 FILLER = """
 import resource, sys, time
 from pathlib import Path
-from claimeval.errors import StoreError
-from claimeval.store import Store
+from claimeval.types.errors import StoreError
+from claimeval.store.store import Store
 from tests.store.places import key
 resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
 put, started = 0, time.process_time()

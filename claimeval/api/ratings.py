@@ -1,0 +1,197 @@
+"""The front doors of `claimeval answers` and `claimeval answerability`.
+
+The front doors of `claimeval relevance` and `claimeval retrieval`, over what samples retrieved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Unpack
+
+from claimeval.api.claims import ended, front_door, given, settings_given
+from claimeval.api.options import How, means
+from claimeval.api.reports import Given, SideReport, judged, material, reported
+from claimeval.evaluation import matching, relevance, relevance_run, retrieval
+from claimeval.evaluation.baseline import RatingComparison, compare_ratings
+from claimeval.evaluation.raters import Members, kin, members
+from claimeval.evaluation.ratings import (
+    METRICS,
+    answerability_plan,
+    answerability_work,
+    askable,
+    rating_plan,
+    rating_work,
+)
+from claimeval.evaluation.relevance import PER_CALL, Graded
+from claimeval.evaluation.relevance_run import RelevanceSummary, grade_all, grading_plan
+from claimeval.evaluation.summary.records import SameFamily
+from claimeval.metrics.side import SideRow, SideSummary
+from claimeval.runs.report import NO_SETTINGS, PanelSettings
+from claimeval.types.errors import UsageError
+from claimeval.types.relevance_scales import RelevanceScale
+from claimeval.types.requests import Judge
+
+_NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
+
+
+class Ratings(NamedTuple):
+    """Whole answers rated."""
+
+    scores: SideReport
+    baselines: tuple[RatingComparison, ...]
+    """How the yes and no stand to the claims, where a report or a run directory was given."""
+    members: dict[str, Members]
+    """Per question what each judge said, and how far they agree."""
+    same_family: tuple[SameFamily, ...]
+    """The judges of the family that wrote answers here."""
+
+    @property
+    def summary(self) -> SideSummary:
+        return self.scores.summary
+
+    @property
+    def rows(self) -> tuple[SideRow, ...]:
+        return self.scores.rows
+
+
+async def arate_answers(
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    ask: Sequence[str] | None = None,
+    prompts: Mapping[str, str] = _NO_PROMPTS,
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
+) -> Ratings:
+    """Has judges rate whole answers: `relevance`, `faithful`, `correct`; by default those that the samples can feed.
+
+    `judges`, `vote`, `tie` and `panel` are those of `score`; unless said, yes and no go by majority and relevance by
+    the median. `prompts` are names or paths by question. With a report or a run directory in place of the samples the
+    yes and no are held against its claims. `how` are further options of `score`, see `How`.
+    """
+    given_samples, results = material(samples)
+    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
+    plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=said)
+    family = kin(given_samples, plan)
+    units = dict.fromkeys(plan.metrics, "share")
+    scores = await judged(given_samples, rating_work(plan), "answers", units, plan.settings, how)
+    held = compare_ratings(results, scores.rows) if results else ()
+    return Ratings(scores, held, members(scores.rows, plan), family)
+
+
+rate_answers = front_door(arate_answers)
+
+
+async def asort_answers(
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    prompt: str = "plain",
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
+) -> SideReport:
+    """Has judges tell refusals from answers: `answered`, and `right_to_answer` against `is_answerable`.
+
+    `how` are further options of `score`, see `How`.
+    """
+    plan = answerability_plan(judges, prompt, {**settings_given(panel), **given(vote=vote, tie=tie)})
+    given_samples = material(samples).samples
+    kin(given_samples, plan)
+    units = dict.fromkeys(METRICS, "share")
+    work = answerability_work(plan)
+    return await judged(given_samples, work, "answerability", units, plan.settings, how)
+
+
+sort_answers = front_door(asort_answers)
+
+
+class Grading(NamedTuple):
+    """Documents graded for relevance."""
+
+    grades: tuple[Graded, ...]
+    """A row a pair of sample and document, with every judge's grade and reason."""
+    qrels: dict[str, dict[str, int]]
+    """Sample to document to grade, without the holes; what `claimeval.ir.evaluate` takes."""
+    summary: RelevanceSummary
+    scores: SideReport
+    """Context relevance and context precision of each sample."""
+
+
+async def agrade_relevance(
+    samples: Given,
+    *,
+    judges: Sequence[str | Judge],
+    scale: str | RelevanceScale = "umbrela",
+    prompt: str = "steps",
+    per_call: int = PER_CALL,
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
+) -> Grading:
+    """Has judges grade how relevant the contexts of each sample are to its question.
+
+    `scale` is `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `RelevanceScale`; `per_call` the documents in
+    one call. Several grades become one by the median unless `vote` says otherwise. `how` are further options of
+    `score`, see `How`.
+    """
+    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
+    plan = grading_plan(judges, scale, prompt, per_call=per_call, panel=said)
+    asked = material(samples).samples
+    items = list(relevance.of_samples(asked, per_call))
+    unit = "pairs" if per_call == 1 else "groups"
+    carried = means(how, relevance.survey(items).items, unit)
+    grades: list[Graded] = []
+    outcome = await grade_all(items, plan, grades.extend, source="samples", **carried)
+    ended(outcome.ending)
+    rows = relevance_run.rows(asked, outcome.qrels, outcome.holes, plan.scale)
+    units, cluster = relevance_run.units(plan.scale), how.get("cluster")
+    scores = reported(rows, asked, "relevance", units, outcome.summary.settings, cluster)
+    return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
+
+
+grade_relevance = front_door(agrade_relevance)
+
+
+async def ascore_retrieval(
+    samples: Given,
+    *,
+    measures: str = retrieval.MEASURES,
+    match: retrieval.Match | Literal["judge"] = "ids",
+    fold: str | None = None,
+    judges: Sequence[str | Judge] = (),
+    prompt: str = "same_content",
+    per_call: int = PER_CALL,
+    vote: str | None = None,
+    tie: str | None = None,
+    panel: PanelSettings = NO_SETTINGS,
+    **how: Unpack[How],
+) -> SideReport:
+    """Rank metrics of what each sample retrieved, against its reference contexts.
+
+    `match` says how they are compared: by `ids` (after `fold` was cut out of them), by `text`, or by a `judge` where
+    the texts leave it open; only then `judges` and what follows count.
+    """
+    asked = retrieval.asked(measures)
+    units = retrieval.units(asked)
+    shown = material(samples).samples
+    if match != "judge":
+        if judges:
+            raise UsageError(f"match={match!r} asks nobody; leave judges out, or say match='judge'")
+        rows = retrieval.score(shown, asked, match, fold=fold)
+        settings = {"match": match, **({"fold": fold} if fold else {})}
+        return reported(rows, shown, "retrieval", units, settings, how.get("cluster"))
+    if fold:
+        raise UsageError("contexts are folded by their ids, as with match='ids'; leave fold out")
+    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
+    plan = matching.matching_plan(judges, prompt, per_call=per_call, panel=said)
+    work = matching.matching_work(plan, asked)
+    return await judged(shown, work, "retrieval", units, matching.settings(plan), how)
+
+
+score_retrieval = front_door(ascore_retrieval)

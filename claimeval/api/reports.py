@@ -1,0 +1,109 @@
+"""Scores that are not of claims, as front doors give them: in memory, to be saved beside a run or made a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from claimeval.api.claims import Samples, as_samples, ended
+from claimeval.api.options import How, means
+from claimeval.evaluation.run import Work, score_each
+from claimeval.metrics.side import SideRow, SideSummary, Sums, clustered
+from claimeval.runs import scores
+from claimeval.runs.directory import RESULTS, read_results
+from claimeval.runs.report import Report
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Sample, SampleResult
+
+if TYPE_CHECKING:
+    import pandas
+
+Given = Samples | Report
+"""Samples as `score` takes them, a run directory, or a report."""
+
+
+class Material(NamedTuple):
+    """What was given."""
+
+    samples: list[Sample]
+    results: Sequence[SampleResult]
+    """Of the run, where it is one."""
+
+
+class SideReport(NamedTuple):
+    """Scores that are not of claims: a row a sample, and what they add up to."""
+
+    rows: tuple[SideRow, ...]
+    summary: SideSummary
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {metric.mean}" for name, metric in self.summary.metrics.items())
+        return f"<{self.summary.kind} of {len(self.rows)} samples: {means}>"
+
+    def save(self, folder: str | Path) -> None:
+        """Writes `scores/KIND.jsonl` and `.json` into a folder, as a rule that of a run over the same samples."""
+        units = {name: metric.unit for name, metric in self.summary.metrics.items()}
+        scores.write(Path(folder), self.summary.kind, self.rows, units, self.summary.settings, self.summary.cluster)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a sample, indexed by sample id: per score its value (NaN where undefined) and `SCORE_because`."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError("a table needs pandas: pip install 'claimeval[pandas]'") from error
+
+        names = list(self.summary.metrics)
+        table = pandas.DataFrame(
+            [
+                {"id": row.id}
+                | {name: row.scores[name] for name in names}
+                | {f"{name}_because": row.undefined.get(name) for name in names}
+                for row in self.rows
+            ],
+            columns=["id", *(column for name in names for column in (name, f"{name}_because"))],
+        ).set_index("id")
+        return table.astype(dict.fromkeys(names, "float64"))
+
+
+async def judged(
+    samples: Sequence[Sample],
+    work: Work,
+    kind: str,
+    units: Mapping[str, str],
+    settings: Mapping[str, str],
+    how: How,
+) -> SideReport:
+    """The scores that a work gives the samples; raises where it stopped early."""
+    check_cluster(how.get("cluster"), samples)
+    rows, ending = await score_each(samples, work, **means(how, len(samples)))
+    ended(ending)
+    return reported(rows, samples, kind, units, settings, how.get("cluster"))
+
+
+def reported(
+    found: Iterable[SideRow],
+    samples: Sequence[Sample],
+    kind: str,
+    units: Mapping[str, str],
+    settings: Mapping[str, str],
+    cluster: str | None,
+) -> SideReport:
+    """The rows of all samples with what they add up to."""
+    rows = tuple(clustered(found, samples, cluster))
+    sums = Sums(units)
+    for row in rows:
+        sums.add(row)
+    return SideReport(rows, sums.summary(kind, settings, cluster))
+
+
+def material(samples: Given) -> Material:
+    """The samples, and the results of the run where it is one."""
+    if isinstance(samples, Report):
+        results: Sequence[SampleResult] = samples.results
+    elif isinstance(samples, (str, Path)) and (Path(samples) / RESULTS).exists():
+        results = list(read_results(Path(samples)))
+    else:
+        return Material(as_samples(samples), ())
+    return Material([result.sample for result in results], results)

@@ -1,0 +1,63 @@
+"""Prompts as their reader sees them: what a judge will be sent for a sample, and how two prompts differ."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from claimeval.judging import assess, extract, grade
+from claimeval.judging import rate as rate_answer
+from claimeval.judging.prompts import Prompt
+from claimeval.lexical.claims import split_claims
+from claimeval.metrics.rows import Metric
+from claimeval.types.answer_questions import ANSWERING
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Claim, Sample
+from claimeval.types.relevance_scales import UMBRELA
+from claimeval.types.requests import Judge, Message, Request
+
+_READER = Judge(name="reader", model="local:reader")
+"""Stands for any judge: the messages do not depend on who reads them."""
+
+
+def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Claim] | None) -> tuple[Message, ...]:
+    """The messages that a judge gets for a sample under a metric.
+
+    A question about a whole answer has no metric, nor has a grading, which shows the first document. An extraction
+    shows the metric's `claims_of`, an assessment the given claims (or those that the local splitter finds) against the
+    metric's evidence. UsageError where the sample lacks one of them.
+    """
+    if prompt.step in ("answering", "answers"):
+        return rate_answer.ask(prompt, _READER, ANSWERING, sample).messages
+    if prompt.step in ("queries", "screen"):
+        raise UsageError(f"a {prompt.step} prompt is about documents of a corpus, not about samples")
+    if prompt.step == "rate":
+        if not sample.contexts:
+            raise UsageError(f"sample {sample.id!r} has no contexts, so no document would be graded")
+        return grade.ask(prompt, _READER, sample.question, sample.contexts[:1], UMBRELA).messages
+    if part := metric.lacks(sample):
+        raise UsageError(f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another --metric")
+    text = sample.text(metric.claims_of) or ""
+    if prompt.step == "extract":
+        return extract.ask(prompt, _READER, metric.claims_of, text, sample.question).messages
+    found = claims if claims is not None else _split(metric, text)
+    if not found:
+        raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
+    first = next(iter(assess.chunks(found)))
+    documents, several = sample.documents(metric.against) or (), sample.alternatives(metric.against)
+    request: Request = assess.ask(prompt, _READER, first, documents, sample.question, alternatives=several)
+    return request.messages
+
+
+def _split(metric: Metric, text: str) -> list[Claim]:
+    return [
+        Claim(id=f"{metric.claims_of}-{i}", text=claim.text, of=metric.claims_of)
+        for i, claim in enumerate(split_claims(text), 1)
+    ]
+
+
+def difference(a: Prompt, b: Prompt) -> list[str]:
+    """The lines in which two prompts differ, as a unified diff; empty when they are the same."""
+    return list(
+        difflib.unified_diff(a.source.splitlines(), b.source.splitlines(), fromfile=a.name, tofile=b.name, lineterm="")
+    )

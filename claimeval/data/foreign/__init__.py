@@ -1,0 +1,1 @@
+"""Results and recorded replies of other tools, read as samples with verdicts."""

@@ -1,0 +1,139 @@
+"""deepeval's test runs: test cases with the score of every metric, and the faithfulness verdicts in the metric's log.
+
+The log (`verboseLogs`) lists claims and verdicts side by side without ids, so a pair is known only where there are as
+many of one as of the other; else every claim is unassessed. `no` is contradicted, `idk` is not found: deepeval itself
+counts it as faithful.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, recorded_judge
+from claimeval.data.rows import SourceRow, read_rows
+from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
+from claimeval.metrics.rows import METRICS
+from claimeval.types.errors import DataError
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Document,
+    Evidence,
+    Extraction,
+    Label,
+    Sample,
+    SampleResult,
+    Verdict,
+)
+
+UNNAMED = "deepeval"
+FAITHFULNESS = "Faithfulness"
+LABELS: dict[str, Label] = {"yes": "supported", "no": "contradicted", "idk": "not_found"}
+_CLAIMS = re.compile(r"^Claims:\s*\n\[\s*\n(.*?)\n\]", re.DOTALL | re.MULTILINE)
+_VERDICTS = re.compile(r"^Verdicts:\s*\n(\[.*)", re.DOTALL | re.MULTILINE)
+
+
+def fits(row: SourceRow) -> bool:
+    """Whether a row is a test case of a test run."""
+    return isinstance(row.fields.get("metricsData"), list) and "input" in row.fields
+
+
+def judged(path: Path) -> RecordedResults:
+    """The file as judged samples; the judges are the evaluation models of the faithfulness metric."""
+    names: dict[str, None] = {}
+    for row in read_rows(path):
+        for metric in _metrics(row):
+            if metric["name"] == FAITHFULNESS:
+                names[_judge(metric)] = None
+    return RecordedResults(
+        kind="deepeval",
+        judges=tuple(map(recorded_judge, names or {UNNAMED: None})),
+        metrics=(METRICS["faithfulness"],),
+        labels=UNFAVOURABLE_FIRST,
+        samples=lambda: map(_sample, read_rows(path)),
+    )
+
+
+def _metrics(row: SourceRow) -> Iterator[dict[str, Any]]:
+    given = row.fields.get("metricsData") or ()
+    for metric in given if isinstance(given, list) else ():
+        if not isinstance(metric, dict) or not isinstance(metric.get("name"), str):
+            raise DataError(f"{row.place}, field 'metricsData': a metric without a name")
+        yield metric
+
+
+def _judge(metric: dict[str, Any]) -> str:
+    return str(metric.get("evaluationModel") or UNNAMED)
+
+
+def _sample(row: SourceRow) -> JudgedSample:
+    found = row.fields
+    expected, actual = found.get("expectedOutput"), found.get("actualOutput")
+    contexts = found.get("retrievalContext")
+    sample = Sample(
+        id=str(found.get("name") or row.number),
+        question=str(found["input"]),
+        answer=None if actual is None else str(actual),
+        contexts=tuple(Document(id=str(i), text=str(text)) for i, text in enumerate(contexts, 1))
+        if isinstance(contexts, list)
+        else None,
+        reference_answers=() if expected is None else (str(expected),),
+    )
+    claims: tuple[Claim, ...] = ()
+    assessments: tuple[Assessment, ...] = ()
+    scores: dict[str, float | None] = {}
+    for metric in _metrics(row):
+        value = metric.get("score")
+        scores[metric["name"]] = float(value) if isinstance(value, int | float) else None
+        if metric["name"] == FAITHFULNESS and isinstance(metric.get("verboseLogs"), str):
+            claims, assessments = _verdicts(metric["verboseLogs"], _judge(metric), sample)
+    return JudgedSample(
+        SampleResult(
+            sample=sample,
+            extractions=(Extraction(of="answer", claims=claims),) if claims else (),
+            assessments=assessments,
+        ),
+        scores=scores,
+    )
+
+
+def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], tuple[Assessment, ...]]:
+    """Claims and verdicts of a log; the log prints texts one a line, between quotes and without escapes."""
+    listed = _CLAIMS.search(log)
+    texts = [line.strip().removesuffix(",")[1:-1] for line in listed.group(1).splitlines()] if listed else []
+    claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, text in enumerate(texts, 1))
+    said = _said(log)
+    verdicts = (
+        [_verdict(stated, judge, entry) for stated, entry in zip(claims, said, strict=True)]
+        if len(said) == len(claims)
+        else [
+            Verdict(claim_id=stated.id, judge=judge, label="unassessed", unassessed_because="incomplete")
+            for stated in claims
+        ]
+    )
+    return claims, tuple(assessment(v.claim_id, Evidence(part="contexts"), (v,)) for v in verdicts)
+
+
+def _said(log: str) -> list[Any]:
+    listed = _VERDICTS.search(log)
+    if not listed:
+        return []
+    try:
+        entries, _ = json.JSONDecoder().raw_decode(listed.group(1))
+    except ValueError:
+        return []
+    return entries if isinstance(entries, list) else []
+
+
+def _verdict(stated: Claim, judge: str, entry: Any) -> Verdict:
+    word = str(entry.get("verdict", "")).strip().lower() if isinstance(entry, dict) else ""
+    reason = entry.get("reason") if isinstance(entry, dict) else None
+    if word not in LABELS:
+        return Verdict(claim_id=stated.id, judge=judge, label="unassessed", unassessed_because="unparsable")
+    return Verdict(
+        claim_id=stated.id, judge=judge, label=LABELS[word], reason=reason if isinstance(reason, str) else None
+    )

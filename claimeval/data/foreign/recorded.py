@@ -1,0 +1,246 @@
+"""Recorded raw replies of judges -> samples, claims and verdicts. Rows of one sample stand together in the file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claimeval.data.foreign.field_maps import FieldMap, RecordedJudge, at
+from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
+from claimeval.data.labels import HumanLabel, meant
+from claimeval.data.rows import SourceRow, read_rows
+from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
+from claimeval.judging.recorded.reading import Reader, says_yes_or_no
+from claimeval.judging.recorded.vocabulary import Vocabulary
+from claimeval.judging.reply_values import Unparsable
+from claimeval.types.errors import DataError
+from claimeval.types.records import Call, Document, Evidence, Extraction, Label, Sample, SampleResult, Verdict
+
+SAID = 300
+"""Characters of a reply that stand as the judge's reason; the whole reply is among the calls."""
+
+
+class _Reply(NamedTuple):
+    judge: str
+    text: str | None
+
+
+class Recorded:
+    """A file of recorded replies, read by a mapping."""
+
+    def __init__(self, path: Path, fields: FieldMap) -> None:
+        self._path = path
+        self._fields = fields
+        self._evidence = Evidence(part=fields.against)
+        binary = fields.scale == "binary" if fields.scale else not fields.grades and says_yes_or_no(fields.forms)
+        self._words = Vocabulary(fields.words, binary=binary, grades=fields.grades)
+        self._labels: tuple[Label, ...] = UNFAVOURABLE_FIRST[1:] if binary else UNFAVOURABLE_FIRST
+        self._readers = {
+            name: Reader(judge.forms or fields.forms, self._words) for name, judge in _settings(fields).items()
+        }
+        self._reader = Reader(fields.forms, self._words)
+
+    def judged(self) -> RecordedResults:
+        """The judges and how often each is on record for one claim, found in a first pass; then the samples."""
+        judges: dict[str, int] = {}
+        repeated = 0
+        for _, rows in self._grouped():
+            repeated += self._repeated(rows)
+            for replies in self._by_claim(rows).values():
+                times: dict[str, int] = {}
+                for reply in replies:
+                    times[reply.judge] = times.get(reply.judge, 0) + 1
+                for name, n in times.items():
+                    judges[name] = max(judges.get(name, 0), n)
+        if not judges:
+            raise DataError(f"{self._path} holds no recorded replies")
+        return RecordedResults(
+            kind="recorded",
+            judges=tuple(recorded_judge(name) for name in judges),
+            metrics=(metric_of(self._fields.of, self._fields.against),),
+            labels=self._labels,
+            samples=self._samples,
+            grades=self._fields.grades,
+            replicates=max(judges.values()),
+            repeated=repeated,
+        )
+
+    def _grouped(self) -> Iterator[tuple[str, list[SourceRow]]]:
+        """The rows of each sample; DataError where they do not stand together."""
+        seen: set[bytes] = set()
+        for sample, rows in groupby(read_rows(self._path), key=lambda row: str(at(row, self._fields.id))):
+            together = list(rows)
+            digest = hashlib.blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            if digest in seen:
+                raise DataError(
+                    f"{together[0].place}: rows of the sample {sample!r} do not stand together; sort the file"
+                )
+            seen.add(digest)
+            yield sample, together
+
+    def _by_claim(self, rows: Sequence[SourceRow]) -> dict[str, list[_Reply]]:
+        """The replies to each claim of a sample, by the claim's id."""
+        claims: dict[str, list[_Reply]] = {}
+        numbers: dict[str, str] = {}
+        for row in rows:
+            claims.setdefault(self._claim_id(row, numbers), []).extend(self._replies(row))
+        return claims
+
+    def _claim_id(self, row: SourceRow, numbers: dict[str, str]) -> str:
+        if self._fields.claim_id:
+            return str(at(row, self._fields.claim_id))
+        return numbers.setdefault(str(at(row, self._fields.claim)), f"{self._fields.of}-{len(numbers) + 1}")
+
+    def _repeated(self, rows: Sequence[SourceRow]) -> int:
+        """The rows with a judge's reply to a claim text that the judge replied to before; 0 if claims have ids."""
+        if self._fields.claim_id:
+            return 0
+        heard: dict[str, set[str]] = {}
+        count = 0
+        for row in rows:
+            judges = {reply.judge for reply in self._replies(row)}
+            earlier = heard.setdefault(str(at(row, self._fields.claim)), set())
+            count += bool(judges & earlier)
+            earlier |= judges
+        return count
+
+    def _replies(self, row: SourceRow) -> Iterator[_Reply]:
+        fields = self._fields
+        if isinstance(fields.judges, dict):
+            for name, judge in fields.judges.items():
+                yield _Reply(name, _text(at(row, judge.reply, missing=True)))
+        elif fields.judges:
+            assert fields.replies, "the mapping is checked"
+            given = at(row, fields.replies)
+            if not isinstance(given, list) or len(given) != len(fields.judges):
+                raise DataError(f"{row.place}, field {fields.replies!r}: {len(fields.judges)} replies were expected")
+            yield from map(_Reply, fields.judges, map(_text, given))
+        else:
+            assert fields.judge, "the mapping is checked"
+            assert fields.reply, "the mapping is checked"
+            parts = (fields.judge,) if isinstance(fields.judge, str) else fields.judge
+            for item in self._items(row):
+                name = " / ".join(str(at(item, part)) for part in parts)
+                yield _Reply(name, _text(at(item, fields.reply, missing=True)))
+
+    def _items(self, row: SourceRow) -> Iterator[SourceRow]:
+        if not self._fields.each:
+            yield row
+            return
+        given = at(row, self._fields.each)
+        if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
+            raise DataError(f"{row.place}, field {self._fields.each!r}: a list of objects was expected")
+        for number, item in enumerate(given, 1):
+            yield SourceRow(f"{row.place}, {self._fields.each} {number}", number, item)
+
+    def _samples(self) -> Iterator[JudgedSample]:
+        for sample, rows in self._grouped():
+            yield self._sample(sample, rows)
+
+    def _sample(self, sample: str, rows: Sequence[SourceRow]) -> JudgedSample:
+        fields = self._fields
+        numbers: dict[str, str] = {}
+        first: dict[str, SourceRow] = {}
+        for row in rows:
+            first.setdefault(self._claim_id(row, numbers), row)
+        source = _as_sample(sample, rows[0], fields)
+        claims, assessments, calls, human, forms = [], [], [], [], []
+        for claim_id, replies in self._by_claim(rows).items():
+            row = first[claim_id]
+            claims.append(claim(claim_id, str(at(row, fields.claim)), fields.of, source))
+            verdicts = []
+            times: dict[str, int] = {}
+            for reply in replies:
+                replicate = times.get(reply.judge, 0)
+                times[reply.judge] = replicate + 1
+                verdict, call, form = self._verdict(claim_id, reply, replicate)
+                verdicts.append(verdict)
+                calls.append(call)
+                forms.append((reply.judge, form))
+            assessments.append(assessment(claim_id, self._evidence, tuple(verdicts)))
+            if fields.human and (label := self._human(sample, claim_id, row)):
+                human.append(label)
+        result = SampleResult(
+            sample=source,
+            extractions=(Extraction(of=fields.of, claims=tuple(claims)),),
+            assessments=tuple(assessments),
+            calls=tuple(calls),
+        )
+        return JudgedSample(result, tuple(human), {}, tuple(forms))
+
+    def _verdict(self, claim_id: str, reply: _Reply, replicate: int) -> tuple[Verdict, Call, str]:
+        given: dict[str, Any] = {"claim_id": claim_id, "judge": reply.judge, "replicate": replicate}
+        message, form = None, ""
+        if reply.text is None:
+            given |= {"label": "unassessed", "unassessed_because": "incomplete"}
+            message, form = "no reply is on record", "missing"
+        else:
+            try:
+                said = self._readers.get(reply.judge, self._reader).read(reply.text)
+            except Unparsable as error:
+                given |= {"label": "unassessed", "unassessed_because": "unparsable"}
+                message, form = str(error), "refused"
+            else:
+                form = said.form
+                unsure = said.meaning == "unsure"
+                given |= {"label": "unassessed" if unsure else said.meaning, "grade": said.grade}
+                given |= {"unassessed_because": "unsure" if unsure else None, "reason": reply.text[:SAID]}
+        verdict = Verdict(**given)
+        call = Call(
+            key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
+            step="assess",
+            judge=reply.judge,
+            part=self._fields.of,
+            evidence=self._evidence,
+            claim_ids=(claim_id,),
+            replicate=replicate,
+            reused=True,
+            reply=reply.text,
+            failed_because=verdict.unassessed_because if message else None,
+            message=message,
+        )
+        return verdict, call, form
+
+    def _human(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
+        assert self._fields.human, "asked for only where it is mapped"
+        said = at(row, self._fields.human, missing=True)
+        if said is None or not str(said).strip():
+            return None
+        label, grade = meant(said, row.place, self._words)
+        if label is None and grade is None:
+            return None
+        return HumanLabel(sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade)
+
+
+def _settings(fields: FieldMap) -> dict[str, RecordedJudge]:
+    return fields.judges if isinstance(fields.judges, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    """A reply as text; None where there is none. Numbers are recorded grades."""
+    if value is None or value == "":
+        return None
+    return value if isinstance(value, str) else str(value)
+
+
+def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
+    def texts(path: str | None) -> tuple[str, ...]:
+        value = at(row, path, missing=True) if path else None
+        given = value if isinstance(value, list) else [] if value is None else [value]
+        return tuple(str(text) for text in given)
+
+    answer = at(row, fields.answer, missing=True) if fields.answer else None
+    generator = at(row, fields.generator, missing=True) if fields.generator else None
+    return Sample(
+        id=name,
+        question=str(at(row, fields.question)) if fields.question else "",
+        answer=None if answer is None else str(answer),
+        contexts=None
+        if not fields.contexts or at(row, fields.contexts, missing=True) is None
+        else tuple(Document(id=str(i), text=text) for i, text in enumerate(texts(fields.contexts), 1)),
+        reference_answers=texts(fields.reference_answers),
+        generator=None if generator is None else str(generator),
+    )

@@ -1,0 +1,111 @@
+"""Whole-answer yes or no beside the claims of the same run: how many pass, how far the two agree, where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from claimeval.metrics.side import SideRow, cluster_of_row
+from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
+from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.types.records import Record, SampleResult, Score
+
+PAIRS = MappingProxyType({"answer_faithful": "faithfulness", "answer_correct": "correctness"})
+"""Per rating the metric by claims that asks the same."""
+
+
+class Share(Record):
+    """A share or an agreement with its 95 % interval over questions; None where undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """Samples it rests on."""
+
+
+class Disagreement(Record):
+    """A sample where the two part."""
+
+    id: str
+    whole: bool
+    """What the judges say of the whole answer."""
+    supported: int
+    judged: int
+    """Claims supported, and claims with a label."""
+
+
+class RatingComparison(Record):
+    """A whole-answer rating held against a metric by claims."""
+
+    rating: str
+    metric: str
+    whole: Share
+    """Of the rated answers, those with a yes."""
+    claims: Share
+    """Of the answers for which it is known, those of which every claim is supported."""
+    agreement: Share
+    """Of the answers for which both are known, those where they say the same."""
+    kappa: Share
+    """Cohen's kappa of the two; undefined where both say the same of all."""
+    apart: tuple[Disagreement, ...]
+    """In the order of the samples."""
+
+
+def every_claim(score: Score) -> bool | None:
+    """Whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
+    if score.hits < score.judged:
+        return False
+    return True if score.judged and score.judged == score.total else None
+
+
+def compare_ratings(results: Iterable[SampleResult], rows: Iterable[SideRow]) -> tuple[RatingComparison, ...]:
+    """A comparison for each rating of `PAIRS` whose metric the run has; rows and results are of the same samples."""
+    found: dict[str, _Pairs] = {}
+    for result, row in zip(results, rows, strict=True):
+        scores = {score.metric: score for score in result.scores}
+        for rating, metric in PAIRS.items():
+            if rating in row.scores and metric in scores:
+                found.setdefault(rating, _Pairs()).add(row, row.scores[rating], scores[metric])
+    return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
+
+
+class _Pairs:
+    def __init__(self) -> None:
+        self._whole: list[bool | None] = []
+        self._claims: list[bool | None] = []
+        self._clusters: list[int] = []
+        self._apart: list[Disagreement] = []
+
+    def add(self, row: SideRow, value: float | None, score: Score) -> None:
+        whole, claims = None if value is None else value == 1.0, every_claim(score)
+        self._whole.append(whole)
+        self._claims.append(claims)
+        self._clusters.append(cluster_of_row(row))
+        if whole is not None and claims is not None and whole != claims:
+            self._apart.append(Disagreement(id=row.id, whole=whole, supported=score.hits, judged=score.judged))
+
+    def baseline(self, rating: str, metric: str) -> RatingComparison:
+        return RatingComparison(
+            rating=rating,
+            metric=metric,
+            whole=_passing(self._whole, self._clusters),
+            claims=_passing(self._claims, self._clusters),
+            agreement=_share(raw_agreement(self._whole, self._claims, clusters=self._clusters)),
+            kappa=_share(cohen_kappa(self._whole, self._claims, labels=(False, True), clusters=self._clusters)),
+            apart=tuple(self._apart),
+        )
+
+
+def _passing(said: Sequence[bool | None], clusters: Sequence[int]) -> Share:
+    known = [(float(one), cluster) for one, cluster in zip(said, clusters, strict=True) if one is not None]
+    return _share(mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known]))
+
+
+def _share(found: IntervalEstimate) -> Share:
+    return Share(value=found.value, low=found.low, high=found.high, n=found.n)
+
+
+def words(apart: Disagreement, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:
+    """Such a sample in a few words: `q1 (no; 5 of 5 claims supported)`."""
+    return f"{apart.id} ({names[apart.whole]}; {apart.supported} of {apart.judged} claims supported)"

@@ -1,0 +1,1 @@
+"""What a job would ask and cost, found before anything is paid."""

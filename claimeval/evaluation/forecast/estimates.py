@@ -1,0 +1,160 @@
+"""How many tokens and claims to expect: from what the store has seen, else from assumptions that are stated.
+
+The assumptions, each as a range from few to many:
+
+* a token of a prompt is 3 to 5 bytes of UTF-8 (English prose is about 4; lists of numbers and many scripts are less);
+* a sentence makes 1 to 5 claims: sentences taken whole give about 1, atomic facts 3.6 to 5.4 (10th and 90th percentile
+  over the 242 biographies of FActScore, Min et al. 2023);
+* the claims of a text are together 1 to 2 times as long as it (1.5 to 2 in FActScore);
+* a verdict is 20 to 60 tokens, and a model that thinks before it answers spends 100 to 3,000 more on a call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from itertools import islice
+from typing import NamedTuple
+
+from claimeval.providers.openai import REASONING_MODELS
+from claimeval.store.replies import completion
+from claimeval.store.stats import read_origin
+from claimeval.store.store import Store
+from claimeval.types.requests import AssessTask, CallError, ExtractTask, Judge, Request
+
+
+class Range(NamedTuple):
+    low: float
+    high: float
+
+
+class Counted(NamedTuple):
+    """Prompts whose tokens a provider has counted."""
+
+    replies: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+    def plus(self, other: Counted) -> Counted:
+        """Both together."""
+        return Counted(self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens)
+
+
+BYTES_PER_TOKEN = Range(3, 5)
+CLAIMS_PER_SENTENCE = Range(1, 5)
+CLAIM_BYTES = Range(1, 2)
+"""Of all claims of a text together, as a multiple of the text's bytes."""
+VERDICT_TOKENS = Range(20, 60)
+THINKING_TOKENS = Range(100, 3000)
+REPLY_TOKENS = 10
+"""What a reply has around its claims or verdicts."""
+
+CLAIM_FRAME = 45
+"""Bytes of the JSON around a claim in a reply."""
+LINE_FRAME = 8
+"""Bytes of a claim's line in a prompt beside the claim: its number and the quotation marks."""
+QUOTE_BYTES = Range(0.5, 1.5)
+"""Of all quotes in an extraction together, as a multiple of the text's bytes."""
+
+ENOUGH = 20
+"""Replies or texts from which a range is taken instead of an assumption."""
+ENOUGH_PROMPTS = 5
+TOLERANCE = 0.05
+"""Half the width of the range around bytes per token that were measured on prompts of the same data."""
+LOOKED_AT = 100_000
+"""The newest replies of a store that are searched, and of these at most `SAMPLED` for each model and prompt."""
+SAMPLED = 1_000
+
+Source = tuple[str, str | None, str]
+"""Model, endpoint and prompt digest of a reply."""
+
+
+def spread(values: Counter[float]) -> Range | None:
+    """The 10th to the 90th percentile, widened to hold the mean; None for fewer than `ENOUGH` values."""
+    count = values.total()
+    if count < ENOUGH:
+        return None
+    mean = sum(value * n for value, n in values.items()) / count
+    return Range(min(_percentile(values, 0.1), mean), max(_percentile(values, 0.9), mean))
+
+
+def _percentile(values: Counter[float], share: float) -> float:
+    """The smallest value that at least this share of the values does not exceed."""
+    seen = 0
+    for value in sorted(values):
+        seen += values[value]
+        if seen >= share * values.total():
+            break
+    return value
+
+
+def output_seen(store: Store, wanted: Collection[Source]) -> dict[Source, Counter[float]]:
+    """The output tokens that the store's newest replies to these prompts had, as the provider counted them."""
+    found: dict[Source, Counter[float]] = {source: Counter() for source in wanted}
+    open_ = set(wanted)
+    for row in islice(store.rows(newest_first=True), LOOKED_AT):
+        if not open_:
+            break
+        origin = read_origin(row.value) if row.value is not None else None
+        if row.value is None or origin is None:
+            continue
+        source = (origin.model, origin.endpoint, origin.prompt)
+        if source in open_ and (tokens := _output_tokens(row.value)) is not None:
+            found[source][tokens] += 1
+            if found[source].total() >= SAMPLED:
+                open_.remove(source)
+    return found
+
+
+def _output_tokens(value: bytes) -> int | None:
+    try:
+        return completion(value).usage.completion_tokens
+    except CallError:
+        return None
+
+
+def measured(counted: Counted) -> Range | None:
+    """Bytes per token of prompts that the provider has counted; None for fewer than `ENOUGH_PROMPTS`."""
+    if counted.replies < ENOUGH_PROMPTS:
+        return None
+    ratio = counted.bytes / counted.tokens
+    return Range(ratio * (1 - TOLERANCE), ratio * (1 + TOLERANCE))
+
+
+def thinking(judge: Judge) -> Range:
+    """Tokens of a reply that are spent before its words."""
+    name = judge.model.partition(":")[2]
+    thinks = judge.reasoning_effort is not None or name in REASONING_MODELS
+    return THINKING_TOKENS if thinks else Range(0, 0)
+
+
+def output(request: Request) -> Range:
+    """The output assumed for one request, never over its limit."""
+    task = request.task
+    if isinstance(task, AssessTask):
+        tokens = verdicts(request.judge, 1, len(task.claims))
+    else:
+        assert isinstance(task, ExtractTask), "every step gives its request a task"
+        tokens = _claims(request.judge, len(task.sentences), size(task.text))
+    return Range(min(tokens.low, request.max_tokens), min(tokens.high, request.max_tokens))
+
+
+def size(text: str) -> int:
+    """Bytes of a text."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _claims(judge: Judge, sentences: int, text: int) -> Range:
+    low = sentences * CLAIMS_PER_SENTENCE.low * CLAIM_FRAME + text * (CLAIM_BYTES.low + QUOTE_BYTES.low)
+    high = sentences * CLAIMS_PER_SENTENCE.high * CLAIM_FRAME + text * (CLAIM_BYTES.high + QUOTE_BYTES.high)
+    return _replies(judge, 1, Range(low / BYTES_PER_TOKEN.high, high / BYTES_PER_TOKEN.low))
+
+
+def verdicts(judge: Judge, calls: int, claims: int) -> Range:
+    """The output assumed for verdicts on so many claims in so many calls."""
+    return _replies(judge, calls, Range(claims * VERDICT_TOKENS.low, claims * VERDICT_TOKENS.high))
+
+
+def _replies(judge: Judge, calls: int, content: Range) -> Range:
+    extra = thinking(judge)
+    return Range(content.low + calls * (REPLY_TOKENS + extra.low), content.high + calls * (REPLY_TOKENS + extra.high))

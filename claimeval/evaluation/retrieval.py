@@ -1,0 +1,155 @@
+"""Rank metrics of what each sample retrieved, against its own reference contexts, by id or by content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple, get_args
+
+from claimeval import ir
+from claimeval.ir.folding import fold_names
+from claimeval.lexical.citations import without
+from claimeval.metrics.side import SideRow
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Sample
+
+MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
+"""What is computed unless said otherwise; `mrr` is what the RAG tasks in common use call context correctness."""
+
+Match = Literal["ids", "text"]
+"""How a retrieved document is known to be a reference: by its id, or because one text holds the other. Where the texts
+leave it open a judge can say so: `matching.py`."""
+
+LACKS: dict[Match, str] = {"ids": "no reference_context_ids", "text": "no reference_contexts"}
+NO_CONTEXTS = "no contexts"
+"""Why a sample has no value: what its references lack, or that it does not say what was retrieved."""
+
+CONTAINED_FROM = 20
+"""Characters from which on a retrieved text that stands inside a reference counts as that reference."""
+_AT_ONCE = 1000
+
+
+def asked(measures: str) -> tuple[ir.Measure, ...]:
+    """The measures of these names whose mean is a mean over samples; UsageError for others."""
+    found = ir.parse(measures)
+    for measure in found:
+        if measure.row.summary != "mean":
+            raise UsageError(f"{measure.name} is no mean over samples; `claimeval rank` has it")
+    return found
+
+
+def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
+    """The unit of each measure: a share, or gain for DCG without its ideal."""
+    return {measure.name: "gain" if measure.row.name == "dcg" else "share" for measure in measures}
+
+
+def score(
+    samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids", *, fold: str | None = None
+) -> Iterator[SideRow]:
+    """The values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
+
+    A sample without references or contexts has no value and says so; one whose contexts are given and empty has 0.
+    Every reference counts as relevant with grade 1. What the regular expression `fold` matches is cut out of ids first,
+    of references too; of contexts that then are the same the best stays.
+    """
+    if match not in get_args(Match):
+        raise unknown_name("match", match, get_args(Match))
+    if fold and match != "ids":
+        raise UsageError("contexts are folded by their ids; with match='text' there is nothing to fold")
+    source = iter(samples)
+    while chunk := list(islice(source, _AT_ONCE)):
+        qrels = {str(i): dict.fromkeys(_references(sample, match, fold), 1) for i, sample in enumerate(chunk)}
+        judged = {query: grades for query, grades in qrels.items() if grades}
+        values = {}
+        if judged:
+            run = {query: _scores(_ranked(chunk[int(query)], match, fold)) for query in judged}
+            values = dict(ir.evaluate(judged, run, measures).per_query)
+        for i, sample in enumerate(chunk):
+            names = [measure.name for measure in measures]
+            if sample.contexts is None:
+                yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, NO_CONTEXTS))
+            elif found := values.get(str(i)):
+                yield SideRow(id=sample.id, scores=dict(found))
+            else:
+                yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, LACKS[match]))
+
+
+def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
+    """The names of what was retrieved, best first."""
+    if match == "text":
+        return by_content(sample)
+    names = [document.id for document in sample.contexts or ()]
+    return fold_names(names, fold) if fold else names
+
+
+class Held(NamedTuple):
+    """Which references each retrieved document holds."""
+
+    references: dict[str, str]
+    """The text of each by name: `reference-1`, ..."""
+    by_rank: dict[int, set[str]]
+    """For rank 1, 2, ... the names."""
+
+
+def held_by_text(sample: Sample) -> Held:
+    """A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or
+    more; case, white space and citations do not count."""
+    references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
+    folded = {name: _folded(text) for name, text in references.items()}
+    texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts or (), 1)}
+    return Held(
+        references,
+        {rank: {name for name, said in folded.items() if _holds(text, said)} for rank, text in texts.items()},
+    )
+
+
+def assigned(held: Held) -> list[str]:
+    """Per retrieved document the reference it stands for, or a name of its own (`other-2`); best first.
+
+    It stands for one reference at most, the first that no better document holds, so that a passage that is retrieved
+    twice counts once.
+    """
+    free = list(held.references)
+    found = []
+    for rank, names in held.by_rank.items():
+        taken = next((name for name in free if name in names), None)
+        if taken:
+            free.remove(taken)
+        found.append(taken or f"other-{rank}")
+    return found
+
+
+def by_content(sample: Sample) -> list[str]:
+    """Per retrieved document the reference that it holds by its text, as `assigned` gives them out."""
+    return assigned(held_by_text(sample))
+
+
+def value_of(
+    found: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
+) -> dict[str, float | None]:
+    """The values of one sample whose retrieved documents have these names, best first."""
+    per_query = ir.evaluate({"": dict.fromkeys(references, 1)}, {"": _scores(found)}, measures).per_query
+    return dict(per_query[""])
+
+
+def _references(sample: Sample, match: Match, fold: str | None = None) -> list[str]:
+    if match == "text":
+        return [f"reference-{i}" for i, _ in enumerate(sample.reference_contexts, 1)]
+    names = sample.reference_context_ids
+    return fold_names(names, fold) if fold else list(dict.fromkeys(names))
+
+
+def _holds(text: str, reference: str) -> bool:
+    return bool(reference) and (reference in text or (len(text) >= CONTAINED_FROM and text in reference))
+
+
+def _folded(text: str) -> str:
+    return " ".join(without(text).casefold().split())
+
+
+def _scores(names: Sequence[str]) -> dict[str, float]:
+    """Scores that fall with the rank; of a name that stands twice the first counts.
+
+    A query of which nothing was retrieved gets a document that nobody judged.
+    """
+    return {name: -float(rank) for rank, name in enumerate(dict.fromkeys(names))} or {"": 0.0}

@@ -1,0 +1,150 @@
+"""The members of a panel beside it: what each judge alone makes of a metric, and how its repeats differ.
+
+Counts the questions that results rest on, and those that escalation spared.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from claimeval.evaluation.summary.records import CallCounts
+from claimeval.judging.assess import CLAIMS_PER_CALL
+from claimeval.judging.panel.ballots import cast_ballots
+from claimeval.judging.panel.settings import Panel
+from claimeval.metrics.scoring import MetricSummary, MetricTally, best
+from claimeval.types.records import Assessment, Claim, Evidence, Part, Reason, SampleResult, Score
+
+
+class MemberTally:
+    """Adds up one metric for every judge apart."""
+
+    def __init__(self, judges: Sequence[str], panel: Panel) -> None:
+        self._panel = panel
+        self._tallies = {judge: MetricTally() for judge in judges}
+        self._repeats: dict[str, list[array[float]]] = {judge: [] for judge in judges}
+
+    def add(
+        self,
+        score: Score,
+        assessments: Sequence[Assessment],
+        cluster: int,
+        claims: Mapping[str, Claim] = MappingProxyType({}),
+    ) -> dict[str, float | None]:
+        """One sample: the panel's score and its assessments of the metric's claims; gives each judge's own value.
+
+        A judge's value is over the claims it was asked about, and over those that nobody need be asked about, its own
+        where a judge took the claim. Of alternatives the one that suits the judge best counts. Where the panel's score
+        is undefined for a reason that lies in the sample, so are the judges'.
+        """
+        own: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
+        for assessment in assessments:
+            claim = claims.get(assessment.claim_id)
+            number = claim.alternative if claim and claim.alternative and score.alternative else 0
+            if assessment.unasked:
+                taker = claim.taken_by if claim else None
+                for judge in own if taker is None else {taker} & own.keys():
+                    own[judge].setdefault(number, _Counts()).labels[assessment.label] += 1
+            for ballot in cast_ballots(assessment.verdicts, self._panel):
+                if ballot.judge not in own:
+                    continue
+                counts = own[ballot.judge].setdefault(number, _Counts())
+                if ballot.choice is None:
+                    assert ballot.because is not None, "a ballot without a choice says why"
+                    counts.reasons[ballot.because] += 1
+                elif isinstance(ballot.choice, int):
+                    assert self._panel.grades is not None, "grades are voted for on a scale of grades only"
+                    counts.labels[self._panel.grades.label(ballot.choice)] += 1
+                else:
+                    counts.labels[ballot.choice] += 1
+        values: dict[str, float | None] = {}
+        for judge, tally in self._tallies.items():
+            found = {number: one for number, counts in own[judge].items() if (one := _score(score, counts))}
+            mine = best(found) if found and score.alternative else found.get(0) or _score(score, _Counts())
+            if mine:
+                counts = own[judge].get(mine.alternative or 0, _Counts())
+                tally.add(mine, counts.reasons.elements(), 0, cluster)
+            values[judge] = mine.value if mine else None
+        if self._panel.replicates > 1:
+            self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.claim_id))])
+        return values
+
+    def _add_repeats(self, assessments: Sequence[Assessment]) -> None:
+        """Each judge's score of this sample once per repeat."""
+        said: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
+        for assessment in assessments:
+            for verdict in assessment.verdicts:
+                if verdict.label != "unassessed" and verdict.judge in said:
+                    said[verdict.judge].setdefault(verdict.replicate, []).append(verdict.label == "supported")
+        for judge, by_repeat in said.items():
+            if by_repeat:
+                self._repeats[judge].append(array("d", (sum(hits) / len(hits) for hits in by_repeat.values())))
+
+    def summary(self) -> dict[str, MetricSummary]:
+        """Per judge what the samples so far come to."""
+        return {judge: tally.summary() for judge, tally in self._tallies.items()}
+
+    def noise(self) -> Mapping[str, float | None]:
+        """Per judge the share of the variance of a sample's score that lies between repeats."""
+        from claimeval.statistics import variance_components
+
+        return {judge: variance_components(groups).within_share for judge, groups in self._repeats.items()}
+
+
+class _Counts:
+    """What one judge said of the claims of one text."""
+
+    def __init__(self) -> None:
+        self.labels: Counter[str] = Counter()
+        self.reasons: Counter[Reason] = Counter()
+
+
+def _counts_in(score: Score, claim: Claim | None) -> bool:
+    return claim is None or score.alternative in (None, claim.alternative)
+
+
+def _score(panels: Score, counts: _Counts) -> Score | None:
+    """One judge's score of the sample; None where it was asked about none of the claims."""
+    labels, reasons = counts.labels, counts.reasons
+    judged, hits = labels.total(), labels["supported"]
+    total = judged + reasons.total()
+    if judged:
+        return Score(metric=panels.metric, value=hits / judged, hits=hits, judged=judged, total=total)
+    if total:
+        return Score(metric=panels.metric, total=total, undefined_because=reasons.most_common(1)[0][0])
+    if panels.total and panels.judged:
+        return None
+    return Score(metric=panels.metric, total=panels.total, undefined_because=panels.undefined_because)
+
+
+class CallTally:
+    """Adds up the calls of a run."""
+
+    def __init__(self, judges: Sequence[str], panel: Panel) -> None:
+        self._later = tuple(judges[panel.escalate :]) if panel.escalate else ()
+        self._repeats = panel.replicates
+        self._asked = self._reused = self._spared = 0
+
+    def add(self, result: SampleResult) -> None:
+        """Counts the calls of one sample in."""
+        reused = sum(call.reused for call in result.calls)
+        self._reused += reused
+        self._asked += len(result.calls) - reused
+        if self._later:
+            self._spared += self._not_needed(result)
+
+    def _not_needed(self, result: SampleResult) -> int:
+        """Calls that the later judges would have had, each asked about all claims, less those they had."""
+        part_of = {claim.id: claim.of for claim in result.claims}
+        claims: Counter[tuple[Part, Evidence]] = Counter(
+            (part_of[a.claim_id], a.evidence) for a in result.assessments if not a.unasked
+        )
+        in_all = sum(-(-n // CLAIMS_PER_CALL) for n in claims.values()) * len(self._later) * self._repeats
+        had = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
+        return max(0, in_all - had)
+
+    def summary(self) -> CallCounts:
+        """The counts so far."""
+        return CallCounts(asked=self._asked, reused=self._reused, spared=self._spared)

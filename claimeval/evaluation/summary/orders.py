@@ -1,0 +1,130 @@
+"""What the order of the documents does to the labels: how many flip, and how support depends on a document's place."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+
+from claimeval.metrics.flips import counted_differently
+from claimeval.statistics import mean_interval
+from claimeval.types.records import Assessment, Evidence, Record, Sample, SampleResult
+
+
+class RankEffect(Record):
+    """One rank, where the document stood that claims rest on."""
+
+    rank: int
+    """From 1."""
+    labelled: int
+    """Labels given with that document there."""
+    supported: int
+    """Those that say it supports the claim."""
+    compared: int
+    """Those given under another order to claims that have a label under the original one too."""
+    flipped: int
+    """Those of these that count differently than under the original order."""
+
+
+class OrderEffects(Record):
+    """How labels change when the same documents are shown in other orders."""
+
+    orders: int
+    """Other orders, each asked about once; samples whose documents have fewer are asked about in all of those."""
+    claims: int
+    """Claims with labels under two orders at least."""
+    flipped: int
+    """Those that do not count the same under all orders (see `flips.py`)."""
+    lost: int
+    """Labels of other orders that are not "supported" where that of the original order is."""
+    gained: int
+    """Labels of other orders that are "supported" where that of the original order is not."""
+    rate: float | None
+    """Mean over the samples of the share of flipped claims; None without claims."""
+    ci: tuple[float, float] | None
+    """95 % interval of it; whole questions are resampled, or what `--cluster` names."""
+    places: tuple[RankEffect, ...]
+    """By rank of the document that judges name most for a claim they find supported; claims that nobody names one for
+    are left out."""
+
+
+class OrderTally:
+    """Adds up the labels under other orders, sample by sample."""
+
+    def __init__(self, orders: int) -> None:
+        self._orders = orders
+        self._shares, self._clusters = array("d"), array("q")
+        self._claims = self._flipped = self._lost = self._gained = 0
+        self._places: dict[int, Counter[str]] = {}
+        """By rank what `RankEffect` counts."""
+
+    def add(self, result: SampleResult, cluster: int) -> None:
+        """Counts one sample in, with what it belongs to."""
+        original = {(a.claim_id, a.evidence): a for a in result.assessments}
+        columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
+        for cell in result.cells:
+            place, order = (cell.claim_id, cell.evidence.whole), cell.evidence.order
+            if order is not None and place in original:
+                columns.setdefault(place, {0: original[place]})[order] = cell
+        found = [
+            self._claim(result.sample, evidence, labelled)
+            for (_, evidence), by_order in columns.items()
+            if len(labelled := {n: a for n, a in by_order.items() if a.label != "unassessed"}) > 1
+        ]
+        if found:
+            self._shares.append(sum(found) / len(found))
+            self._clusters.append(cluster)
+
+    def _claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
+        """Counts the labels of one claim under all orders; whether they differ."""
+        flipped = any(counted_differently(a, b, graded=True) for a, b in combinations(by_order.values(), 2))
+        self._claims += 1
+        self._flipped += flipped
+        if 0 in by_order:
+            was = by_order[0].label == "supported"
+            now = [a.label == "supported" for n, a in by_order.items() if n]
+            self._lost += was * (len(now) - sum(now))
+            self._gained += (not was) * sum(now)
+        documents = [document.id for document in sample.documents(evidence) or ()]
+        if (best := _most_named(by_order.values(), documents)) is not None:
+            rank = sample.ranks(evidence)[best]
+            for number, assessment in by_order.items():
+                shown = Evidence(part=evidence.part, order=number) if number else evidence
+                place = self._places.setdefault(sample.ranks(shown).index(rank) + 1, Counter())
+                place["labelled"] += 1
+                place["supported"] += assessment.label == "supported"
+                if number and 0 in by_order:
+                    place["compared"] += 1
+                    place["flipped"] += counted_differently(assessment, by_order[0], graded=True)
+        return flipped
+
+    def summary(self) -> OrderEffects:
+        """What the samples so far show."""
+        rate = mean_interval(self._shares, clusters=self._clusters)
+        return OrderEffects(
+            orders=self._orders,
+            claims=self._claims,
+            flipped=self._flipped,
+            lost=self._lost,
+            gained=self._gained,
+            rate=rate.value,
+            ci=None if rate.low is None or rate.high is None else (rate.low, rate.high),
+            places=tuple(
+                RankEffect.model_validate({"compared": 0, "flipped": 0, **counts, "rank": rank})
+                for rank, counts in sorted(self._places.items())
+            ),
+        )
+
+
+def _most_named(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
+    """The place, in the original order, of the document named most often for support; the first among equals."""
+    named = Counter(
+        document
+        for assessment in assessments
+        for verdict in assessment.verdicts
+        if verdict.label == "supported"
+        for document in set(verdict.cites)
+    )
+    counts = [named[document] for document in documents]
+    return counts.index(max(counts)) if any(counts) else None

@@ -1,0 +1,151 @@
+"""The summary of a run, added up sample by sample."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.members import CallTally, MemberTally
+from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
+from claimeval.evaluation.summary.panel import PanelTally
+from claimeval.evaluation.summary.preference import Kinship, Preferences
+from claimeval.evaluation.summary.records import CallCounts, PanelSummary, SameFamily
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.error_rates import ErrorRates
+from claimeval.metrics.derived import unknown_because
+from claimeval.metrics.rows import Metric
+from claimeval.metrics.scoring import MetricSummary, MetricTally
+from claimeval.types.clusters import cluster_of
+from claimeval.types.families import Families
+from claimeval.types.records import Assessment, Part, Record, SampleResult
+from claimeval.types.requests import Judge
+
+_ALONE = Panel()
+
+
+class Summary(Record):
+    """What a run adds up to. `complete` is False when it stopped before the last sample."""
+
+    complete: bool
+    samples: int
+    clusters: int
+    """Questions that these are about, or what `--cluster` names."""
+    metrics: dict[str, MetricSummary]
+    notes: tuple[str, ...] = ()
+    panel: PanelSummary | None = None
+    """How the judges stand to each other; None for one judge asked once."""
+    same_family: tuple[SameFamily, ...] = ()
+    """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
+    calls: CallCounts | None = None
+    orders: OrderEffects | None = None
+    """What other orders of the documents do to the labels, where they were asked about."""
+
+    def __getitem__(self, metric: str) -> MetricSummary:
+        return self.metrics[metric]
+
+
+class Tallies:
+    """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
+
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        notes: tuple[str, ...],
+        judges: Sequence[Judge] = (),
+        extractor: Judge | None = None,
+        panel: Panel = _ALONE,
+        derived: Sequence[str] = (),
+        cluster: str | None = None,
+    ) -> None:
+        models = {judge.name: judge.model for judge in judges}
+        several = len(models) > 1 or panel.replicates > 1
+        families = Families(panel.families)
+        self._notes = notes
+        self._cluster = cluster
+        self._clusters = array("q")
+        note = "; ".join(notes) or None
+        self._rows = [(metric, MetricTally(note)) for metric in metrics]
+        self._derived = {name: MetricTally(note) for name in derived}
+        self._members = [
+            MemberTally(tuple(models) if several else (), panel.about_question if metric.prompt else panel)
+            for metric in metrics
+        ]
+        self._panel = PanelTally(tuple(models), panel) if several else None
+        self._preferences = Preferences(models, families)
+        self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
+        self._calls = CallTally(tuple(models), panel)
+        self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
+
+    @classmethod
+    def of(cls, record: Manifest) -> Tallies:
+        """For the results of a run."""
+        return cls(
+            record.metrics,
+            record.notes,
+            record.judges,
+            record.extractor,
+            record.panel,
+            record.derived,
+            record.cluster,
+        )
+
+    def add(self, result: SampleResult) -> None:
+        """Counts one sample in."""
+        cluster = cluster_of(result.sample, self._cluster)
+        self._clusters.append(cluster)
+        claims = {extraction.of: extraction.claims for extraction in result.extractions}
+        columns = _columns(result)
+        rows = len(self._rows)
+        for score in result.scores[rows:]:
+            self._derived[score.metric].add(score, unknown_because(score, result), 0, cluster)
+        for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
+            assessments = columns.get((metric.claims_of, metric.against), [])
+            counted = result.counted(metric.name, metric.claims_of)
+            mine = {claim.id: claim for claim in claims.get(metric.claims_of, ())}
+            tally.add(
+                score,
+                [a.unassessed_because for a in assessments if a.unassessed_because and a.claim_id in counted],
+                sum(mine[claim_id].grounding == "ungrounded" for claim_id in counted),
+                cluster,
+                unasked=any(a.unasked for a in assessments),
+            )
+            if self._panel:
+                values = members.add(score, assessments, cluster, mine)
+                if "answer" in (metric.claims_of, metric.against):
+                    self._preferences.add(result.sample, metric.name, values, cluster)
+        if self._panel:
+            self._panel.add(result)
+        self._kinship.add(result.sample)
+        self._calls.add(result)
+        if self._orders:
+            self._orders.add(result, cluster)
+
+    def summary(self, *, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
+        """What the samples so far come to; `rates` are what the vote rests on, where it does."""
+        rows = list(zip(self._rows, self._members, strict=True))
+        noise = {metric.name: members.noise() for (metric, _), members in rows}
+        return Summary(
+            complete=complete,
+            samples=len(self._clusters),
+            clusters=len(set(self._clusters)),
+            metrics={
+                metric.name: tally.summary().model_copy(update={"members": members.summary()})
+                for (metric, tally), members in rows
+            }
+            | {name: tally.summary() for name, tally in self._derived.items()},
+            notes=self._notes,
+            panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
+            same_family=self._kinship.summary(),
+            calls=self._calls.summary(),
+            orders=self._orders.summary() if self._orders else None,
+        )
+
+
+def _columns(result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
+    """The assessments by part of the claim and evidence."""
+    part = {claim.id: claim.of for claim in result.claims}
+    columns: dict[tuple[Part, Part], list[Assessment]] = {}
+    for assessment in result.assessments:
+        columns.setdefault((part[assessment.claim_id], assessment.evidence.part), []).append(assessment)
+    return columns

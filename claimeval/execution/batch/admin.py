@@ -1,0 +1,149 @@
+"""What a person can do with batches outside a run: look, collect, cancel, and carry files by hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import SecretStr
+
+from claimeval.execution.batch.lifecycle import BatchLifecycle
+from claimeval.execution.batch.polling import BatchPoller
+from claimeval.execution.batch.records import OPEN, Batch
+from claimeval.execution.batch.results import BatchResultReader, Received
+from claimeval.execution.batch.state import BatchState
+from claimeval.execution.progress import Progress
+from claimeval.store.locks import KeyLocks
+from claimeval.store.store import Store
+from claimeval.types.errors import UsageError
+
+TIMEOUT = 60.0
+"""Seconds that a provider may take to answer."""
+NO_KEY = SecretStr("")
+
+
+class Collected(NamedTuple):
+    received: Received
+    left: list[Batch]
+    """Those that are not over."""
+
+
+@asynccontextmanager
+async def open_desk(store: Store) -> AsyncIterator[BatchAdmin]:
+    """The batches of a store, and the way to their providers, as long as the block lasts."""
+    turns = KeyLocks(store.folder / "turns")
+    try:
+        with BatchState(store.folder) as state:
+            async with BatchLifecycle(state, store, turns, TIMEOUT) as carrier:
+                yield BatchAdmin(state, store, turns, carrier)
+    finally:
+        turns.close()
+
+
+class BatchAdmin:
+    """The batches of one store."""
+
+    def __init__(self, state: BatchState, store: Store, turns: KeyLocks, carrier: BatchLifecycle) -> None:
+        self._state = state
+        self._store = store
+        self._turns = turns
+        self._carrier = carrier
+
+    def batches(self, *, over: bool) -> list[Batch]:
+        """Those from which replies may come, and with `over` all others, oldest first."""
+        return self._state.batches() if over else self._state.batches(*OPEN)
+
+    def named(self, beginnings: Sequence[str]) -> list[Batch]:
+        """The open batches whose names begin so; all where nothing is given. UsageError for none or several."""
+        batches = self.batches(over=False)
+        return [self._named(beginning, batches) for beginning in beginnings] if beginnings else batches
+
+    def _named(self, beginning: str, batches: list[Batch]) -> Batch:
+        found = [batch for batch in batches if batch.name.startswith(beginning)]
+        if len(found) != 1:
+            names = ", ".join(batch.name[:8] for batch in found or batches) or "none"
+            what = "stands for several open batches" if found else "is no open batch"
+            raise UsageError(f"{beginning!r} {what}: {names}. `claimeval batch list` shows them")
+        return found[0]
+
+    async def status(self, beginnings: Sequence[str]) -> list[Batch]:
+        """The batches as their providers see them now."""
+        return [await self._carrier.ask(batch.name) for batch in self.named(beginnings)]
+
+    async def collect(self, beginnings: Sequence[str]) -> Collected:
+        """Reads the results of all batches that are over."""
+        received = Received()
+        left = []
+        for batch in self.named(beginnings):
+            if batch.state == "submitted":
+                step = await self._carrier.advance(batch.name)
+                received.add(step.received or Received())
+                batch = step.batch
+            if batch.open:
+                left.append(batch)
+        return Collected(received, left)
+
+    async def wait(self, progress: Progress) -> Received:
+        """Waits for the batches that are open, though not for the last ones where others ended long before."""
+        received = Received()
+        watch = BatchPoller(self._state, self._carrier, self._turns, progress, received.add)
+        await watch.see_through((batch.name for batch in self.batches(over=False)), "batches", detach=False)
+        return received
+
+    async def read(self, files: Sequence[Path]) -> Collected:
+        """Takes in result files that were got by hand; reading one again changes nothing."""
+        reading = BatchResultReader(self._state, self._store, self._carrier.settle)
+        for file in files:
+            try:
+                await reading.read(file, NO_KEY)
+            except OSError as error:
+                raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
+        reading.finish(None)
+        for batch in self._state.batches("by_hand"):
+            if next(self._state.waiting(batch.name), None) is None:
+                self._state.end(batch.name, "answered")
+        return Collected(reading.received, self.batches(over=False))
+
+    async def cancel(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Asks the providers to run no more of them; drops those that no provider has."""
+        for batch in batches:
+            await self._carrier.cancel(batch)
+        return [await self._carrier.ask(batch.name) for batch in batches]
+
+    async def forget(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Drops them here, whatever their providers make of them."""
+        for batch in batches:
+            await self._carrier.forget(batch)
+        names = {batch.name for batch in batches}
+        return [batch for batch in self.batches(over=True) if batch.name in names]
+
+    def export(self, file: Path) -> dict[Path, Batch]:
+        """Writes the requests that are to be carried by hand: one file a batch, numbered where there are several."""
+        batches = self._state.batches("by_hand")
+        if not batches:
+            raise UsageError(
+                "no requests wait to be carried by hand; gather them with `claimeval score ... --batch --by-hand`"
+            )
+        numbered = [file.with_stem(f"{file.stem}-{number}") for number in range(1, len(batches) + 1)]
+        places = [file] if len(batches) == 1 else numbered
+        for place, batch in zip(places, batches, strict=True):
+            _copy(self._state.path(batch.name), place)
+        return dict(zip(places, batches, strict=True))
+
+
+def _copy(source: Path, place: Path) -> None:
+    """Copies into a new file that is for its owner alone."""
+    try:
+        with (
+            source.open("rb") as lines,
+            os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
+        ):
+            shutil.copyfileobj(lines, out)
+    except FileExistsError:
+        raise UsageError(f"{place} exists already; give the name of a new file") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {place}: {error.strerror or error}") from error

@@ -1,0 +1,164 @@
+"""Carries work that asks judges through over many items: opens the store and the judges, runs the workers.
+
+What the work is (the claims of a sample, the grades of a document, a question to invent) is the caller's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from claimeval.execution import Executor, ledger
+from claimeval.execution.batch.executor import Batched, Batching, Purse
+from claimeval.execution.batch.rounds import as_far_as_it_goes, in_rounds
+from claimeval.execution.budget import Budget, check_prices
+from claimeval.execution.cached import CachedExecutor, OfflineExecutor
+from claimeval.execution.concurrently import map_in_order
+from claimeval.execution.interrupts import Interrupt
+from claimeval.execution.ledger import Ledger
+from claimeval.execution.limits import Limits
+from claimeval.execution.online import Online
+from claimeval.execution.progress import Progress
+from claimeval.store.replies import pack
+from claimeval.store.store import Store
+from claimeval.types.requests import Completion, Judge, Outcome, Request
+
+SYNC_EVERY = 1.0
+"""Seconds between two flushes of the store to the disk, and at most between two looks at the progress."""
+WINDOW = 4
+"""Finished results a worker that may wait behind a slow item."""
+
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Ending(NamedTuple):
+    """How the work ended."""
+
+    complete: bool
+    """False when it stopped before the last item."""
+    interrupted: bool
+    """By Ctrl-C."""
+    stopped: dict[str, str]
+    """The judges that could not be asked any more, and why."""
+    over_budget: str | None
+    """The cap that was reached, in words."""
+    paused: str | None = None
+    """What is under way in batches, in words, when the work did not wait for it."""
+
+
+async def run_items(
+    items: Iterable[T],
+    work: Callable[[T, Executor], Awaitable[R]],
+    *,
+    judges: Sequence[Judge],
+    cache: Path,
+    limits: Limits,
+    progress: Progress,
+    offline: bool,
+    on_result: Callable[[R], None],
+    hopeless: Callable[[Mapping[str, str]], bool],
+    run: str = "",
+    batching: Batching | None = None,
+) -> Ending:
+    """Does the work for every item; `on_result` gets what comes of it, in the order of the items.
+
+    Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when the judges that are stopped
+    leave it `hopeless`; replies that are under way then are waited for and kept. `run` is what the caps are for. With
+    `batching` the items are gone over several times, and must be the same each time.
+    """
+    assert not (batching and isinstance(items, Iterator)), "items that can be gone over again"
+    if limits.max_cost is not None and not offline:
+        check_prices(judges)
+    async with AsyncExitStack() as stack:
+        store = stack.enter_context(Store(cache))
+
+        def keep(request: Request, completion: Completion) -> None:
+            store.put(request.key, pack(request, completion))
+
+        online: Online | None = None
+        budget, row = Budget(judges), None
+        if not offline:
+            if limits.capped:
+                row = stack.enter_context(Ledger(cache / ledger.FILE, run, limits.max_calls, limits.max_cost))
+                budget = Budget(judges, row)
+            online = await stack.enter_async_context(Online(judges, keep, limits, progress, budget))
+            syncing = asyncio.create_task(_sync(store, progress))
+            stack.callback(syncing.cancel)
+        cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor()))
+        executor: Executor = _Counted(cached, progress)
+        batched: Batched | None = None
+        if batching and online:
+            batched = Batched(
+                batching.judges(judges), batching, store, cached, Purse(budget, row, run), progress, limits.timeout
+            )
+            executor = await stack.enter_async_context(batched)
+
+        def stopped() -> dict[str, str]:
+            return (online.stopped if online else {}) | (batched.stopped if batched else {})
+
+        workers = limits.samples_in_work
+
+        def go_over(first: int, way: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
+            return map_in_order(islice(items, first, None), way, workers, WINDOW * workers)
+
+        async def one(item: T) -> R:
+            return await work(item, executor)
+
+        if batched:
+            every = in_rounds(lambda first: go_over(first, lambda i: as_far_as_it_goes(one(i))), batched.next_round)
+        else:
+            every = go_over(0, one)
+        interrupt = Interrupt(online)
+        complete = True
+        with interrupt.listening():
+            try:
+                async with aclosing(every) as results:
+                    async for result in results:
+                        if online and (budget.exhausted or hopeless(stopped())):
+                            complete = False
+                            await online.drain()
+                            break
+                        on_result(result)
+                        progress.sample_done()
+                if batched and (batched.paused or budget.exhausted):
+                    complete = False
+                elif batched and complete:
+                    batched.over()
+            except asyncio.CancelledError:
+                if not interrupt.requested:
+                    raise
+                complete = False
+        return Ending(
+            complete=complete,
+            interrupted=interrupt.requested,
+            stopped=stopped(),
+            over_budget=budget.exhausted,
+            paused=batched.paused if batched else None,
+        )
+
+
+class _Counted:
+    """Tells the progress which answers came from the store."""
+
+    def __init__(self, behind: Executor, progress: Progress) -> None:
+        self._behind = behind
+        self._progress = progress
+
+    async def ask(self, request: Request) -> Outcome:
+        outcome = await self._behind.ask(request)
+        if isinstance(outcome, Completion) and outcome.cached:
+            self._progress.answered_from_cache()
+        return outcome
+
+
+async def _sync(store: Store, progress: Progress) -> None:
+    while True:
+        await asyncio.sleep(SYNC_EVERY)
+        await asyncio.to_thread(store.sync)
+        progress.tell()

@@ -1,0 +1,155 @@
+"""Text -> claims: asks a model to take a text apart and ties every claim to its place in the text."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from claimeval.judging import replies
+from claimeval.judging.grounding import ground
+from claimeval.judging.prompts import Prompt, quoted
+from claimeval.judging.replies import reply_text, shown
+from claimeval.judging.reply_values import Unparsable
+from claimeval.lexical.citations import without
+from claimeval.lexical.sentences import sentences as split_sentences
+from claimeval.types.records import BETWEEN, Claim, Extraction, Part
+from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Request
+
+_SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "claims": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "claim": {"type": "string"},
+                        "sentences": {"type": "array", "items": {"type": "integer"}},
+                        "quote": {"type": "string"},
+                    },
+                    "required": ["claim", "sentences", "quote"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["claims"],
+        "additionalProperties": False,
+    },
+    separators=(",", ":"),
+    sort_keys=True,
+)
+
+
+def ask(
+    prompt: Prompt,
+    judge: Judge,
+    part: Part,
+    text: str,
+    question: str,
+    *,
+    attempt: int = 0,
+    replicate: int = 0,
+) -> Request:
+    """The request for the claims of `text`, which is the sample's `part`."""
+    spans = tuple((span.start, span.end) for span in split_sentences(text))
+    messages = prompt.render(
+        {
+            "question": quoted(question),
+            "part": part,
+            "sentences": [{"id": str(i), "text": quoted(text[start:end])} for i, (start, end) in enumerate(spans, 1)],
+        }
+    )
+    return Request(
+        judge=judge,
+        messages=messages,
+        reply_format=prompt.reply,
+        response_schema=_SCHEMA if prompt.reply == "json" else None,
+        max_tokens=judge.max_tokens * (2 if attempt else 1),
+        replicate=replicate,
+        attempt=attempt,
+        prompt=prompt.digest,
+        task=ExtractTask(text=text, sentences=spans),
+    )
+
+
+def read(completion: Completion, request: Request, part: Part, question: str) -> Extraction | Failure:
+    """The claims in the reply, each with its place in the text; repeated ones, citations aside, merged and counted."""
+    task = request.task
+    assert isinstance(task, ExtractTask)
+    text = reply_text(completion, request)
+    if isinstance(text, Failure):
+        return text
+    try:
+        found = (
+            replies.claims_json(text, shown(request))
+            if request.reply_format == "json"
+            else replies.claims_bullets(text)
+        )
+    except Unparsable as error:
+        return Failure(reason="unparsable", message=str(error))
+    claims: dict[str, Claim] = {}
+    for said in found:
+        where = ground(said.text, said.quote, said.sentences, task.text, task.sentences, question)
+        claim = Claim(
+            id=f"{part}-{len(claims) + 1}",
+            text=said.text,
+            of=part,
+            sentence_ids=tuple([i for i in said.sentences if 1 <= i <= len(task.sentences)]),
+            span=where.span,
+            grounding=where.grounding,
+            missing_numbers=where.missing_numbers,
+        )
+        claims.setdefault(unicodedata.normalize("NFC", without(said.text)).casefold().rstrip(" ."), claim)
+    return Extraction(
+        of=part,
+        claims=tuple(claims.values()),
+        duplicates=len(found) - len(claims),
+        prompt=request.prompt_id,
+        settings=request.judge.id,
+    )
+
+
+def one_after_another(part: Part, found: Sequence[tuple[str, Extraction]]) -> Extraction:
+    """The claims of texts that are alternatives, each marked with its text; a failure if one failed, for the best of
+    them is not known then.
+
+    Sentences and places are counted through, as in the texts joined to one.
+    """
+    claims: list[Claim] = []
+    start = sentences = 0
+    for number, (text, extraction) in enumerate(found, 1):
+        for claim in extraction.claims:
+            update = {
+                "id": f"{part}-{len(claims) + 1}",
+                "alternative": number,
+                "sentence_ids": tuple(sentences + i for i in claim.sentence_ids),
+                "span": claim.span and (claim.span[0] + start, claim.span[1] + start),
+            }
+            claims.append(claim.model_copy(update=update))
+        start += len(text) + len(BETWEEN)
+        sentences += len(split_sentences(text))
+    failed = next((extraction for _, extraction in found if extraction.failed_because), None)
+    if failed:
+        return failed
+    return Extraction(of=part, claims=tuple(claims), duplicates=sum(extraction.duplicates for _, extraction in found))
+
+
+def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:
+    """The claims of several judges in one extraction, each marked with who took it; a failure only if all failed."""
+    taken = [(name, claim) for name, extraction in by_judge.items() for claim in extraction.claims]
+    claims = (
+        claim.model_copy(update={"id": f"{part}-{number}", "taken_by": name})
+        for number, (name, claim) in enumerate(taken, 1)
+    )
+    failed = {name: extraction for name, extraction in by_judge.items() if extraction.failed_because}
+    everybody = len(failed) == len(by_judge)
+    return Extraction(
+        of=part,
+        claims=tuple(claims),
+        failed_because=next(iter(failed.values())).failed_because if everybody else None,
+        message="; ".join(f"{name}: {extraction.message}" for name, extraction in failed.items()) or None,
+        duplicates=sum(extraction.duplicates for extraction in by_judge.values()),
+        prompt=next((extraction.prompt for extraction in by_judge.values() if extraction.prompt), None),
+    )

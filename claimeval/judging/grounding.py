@@ -1,0 +1,129 @@
+"""Ties a claim to its place in the source text, without a model.
+
+A verbatim quote (after NFKC and white-space folding, citations aside) gives an `exact` span; a near quote (rapidfuzz
+`partial_ratio_alignment` of at least 90) a `fuzzy` one; valid sentence ids alone are `ids_only`. Every number of the
+claim must stand in the source text or in the question; otherwise the claim is `ungrounded`, whatever its quote. The
+numbers of citations are no numbers of the claim or of the text.
+Ungrounded claims are flagged and counted, never dropped.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from claimeval.lexical.citations import bare, without
+from claimeval.types.records import Grounding
+
+FUZZY_QUOTE = 90.0
+"""The least partial ratio by which a quote that is not verbatim is placed."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+_TO_FOLD = re.compile(r"[^\S ]|  ")
+_MAX_FUZZY = 2_000_000
+"""Quote length times text length above which no fuzzy place is looked for."""
+
+
+class GroundingMatch(NamedTuple):
+    grounding: Grounding
+    span: tuple[int, int] | None
+    missing_numbers: tuple[str, ...]
+
+
+class _Folded(NamedTuple):
+    text: str
+    offsets: tuple[int, ...]
+    """offsets[i] is the place in the original of the folded character i; one more for the end."""
+
+
+@lru_cache(maxsize=256)
+def _fold(text: str) -> _Folded:
+    if unicodedata.is_normalized("NFKC", text) and not _TO_FOLD.search(text):
+        return _Folded(text, ())
+    folded: list[str] = []
+    offsets: list[int] = []
+    for offset, character in enumerate(text):
+        for c in unicodedata.normalize("NFKC", character):
+            if not c.isspace():
+                folded.append(c)
+                offsets.append(offset)
+            elif folded and folded[-1] != " ":
+                folded.append(" ")
+                offsets.append(offset)
+    return _Folded("".join(folded), (*offsets, len(text)))
+
+
+def _original(folded: _Folded, start: int, end: int) -> tuple[int, int]:
+    return (folded.offsets[start], folded.offsets[end - 1] + 1) if folded.offsets else (start, end)
+
+
+@lru_cache(maxsize=1024)
+def numbers(text: str) -> frozenset[str]:
+    """The numbers of a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`).
+
+    Those of citations are left out.
+    """
+    found = set()
+    for number in _NUMBER.findall(unicodedata.normalize("NFKC", without(text))):
+        plain = _THOUSANDS.sub("", number) if "," in number else number
+        found.add(plain.rstrip("0").rstrip(".") if "." in plain else plain)
+    return frozenset(found)
+
+
+def ground(
+    claim: str,
+    quote: str | None,
+    sentence_ids: Sequence[int],
+    text: str,
+    sentences: Sequence[tuple[int, int]],
+    question: str,
+) -> GroundingMatch:
+    """Where a claim stands in `text`. `sentence_ids` count from 1; `sentences[i]` is the span of sentence i+1.
+
+    Without a quote the claim's own words are looked for. Ids that do not exist count for nothing. A claim with an
+    exact quote but invalid ids is still exact; its span says where it stands.
+    """
+    said = numbers(claim)
+    missing = tuple(sorted(said - numbers(text) - numbers(question))) if said else ()
+    grounding, span = _span(quote or claim, sentence_ids, text, sentences)
+    return GroundingMatch("ungrounded" if missing else grounding, span, missing)
+
+
+def verbatim(quote: str, text: str) -> tuple[int, int] | None:
+    """Where `quote` stands word for word in `text`: with its citations if it can be found so, else without any."""
+    if span := _find(quote, text):
+        return span
+    bare_quote, bare_text = bare(quote), bare(text)
+    if not (bare_quote.offsets or bare_text.offsets):
+        return None
+    span = _find(bare_quote.text, bare_text.text)
+    return bare_text.original(*span) if span else None
+
+
+def _find(quote: str, text: str) -> tuple[int, int] | None:
+    folded, wanted = _fold(text), _fold(quote).text.strip()
+    start = folded.text.find(wanted) if wanted else -1
+    return _original(folded, start, start + len(wanted)) if start >= 0 else None
+
+
+def _span(
+    wanted: str, sentence_ids: Sequence[int], text: str, sentences: Sequence[tuple[int, int]]
+) -> tuple[Grounding, tuple[int, int] | None]:
+    if span := verbatim(wanted, text):
+        return "exact", span
+    bare_text = bare(text)
+    folded, quote = _fold(bare_text.text), _fold(without(wanted)).text.strip()
+    if quote and len(quote) * len(folded.text) <= _MAX_FUZZY:
+        near = fuzz.partial_ratio_alignment(quote, folded.text, score_cutoff=FUZZY_QUOTE)
+        if near and len(quote) <= len(folded.text) and near.dest_end > near.dest_start:
+            return "fuzzy", bare_text.original(*_original(folded, near.dest_start, near.dest_end))
+    valid = sorted(i for i in set(sentence_ids) if 1 <= i <= len(sentences))
+    if valid:
+        return "ids_only", (sentences[valid[0] - 1][0], sentences[valid[-1] - 1][1])
+    return "ungrounded", None

@@ -1,0 +1,146 @@
+"""How a line-up of judges is asked, and by which rule its verdicts become one label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Label, Record
+from claimeval.types.scales import VALUES, Grades
+
+Vote = Literal["majority", "unanimous", "any", "median", "mean", "weighted", "dawid_skene"]
+"""The voting rules; `votes.py` has a function for each."""
+
+OnSameFamily = Literal["warn", "exclude", "error"]
+
+ABSTAIN, CONSERVATIVE = "abstain", "conservative"
+TIE_RULES = (ABSTAIN, CONSERVATIVE)
+"""What may be said of ties besides the name of a judge who breaks them."""
+
+UNFAVOURABLE_FIRST: tuple[Label, ...] = ("contradicted", "not_found", "supported")
+"""The labels, least favourable first."""
+
+
+class Panel(Record):
+    """The settings of a panel. The defaults fit a single judge too."""
+
+    vote: Vote = "majority"
+    tie: str = ABSTAIN
+    """`abstain`: no label; `conservative`: not supported, or the lowest of the tied grades; else the judge who
+    decides."""
+    quorum: int | None = Field(default=None, ge=1)
+    """Judges that must have given a label; None for more than half of those who may vote."""
+    weights: dict[str, float] = Field(default_factory=dict)
+    """Per judge, for `weighted`: `statistics.vote_weight` of its accuracy on human labels."""
+    replicates: int = Field(default=1, ge=1)
+    """How often each judge is asked each question; the verdicts of one judge become its one vote by majority."""
+    escalate: int | None = Field(default=None, ge=2)
+    """Only the first so many judges are asked about every claim, the others about claims to which these do
+    not give the same value. None: all are asked about everything."""
+    per_document: bool = False
+    """Claims are assessed against each document of a set alone, and those that no single document supports against all
+    of them together."""
+    shuffles: int = Field(default=0, ge=0)
+    """In how many other orders of the documents the claims are assessed too (in all others, where there are fewer), to
+    see what the order does to the labels; the scores are those of the original order."""
+    own_claims: bool = False
+    """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
+    verdicts do not meet, and the panel's score of a sample is the mean of theirs."""
+    on_same_family: OnSameFamily = "warn"
+    """What becomes of judges of the family that wrote the answer: `exclude` does not ask them about it."""
+    leave_own_family_out: bool = False
+    """Judges of the family that wrote the answer are asked, and their verdicts kept, but they have no vote on it."""
+    families: dict[str, str] = Field(default_factory=dict)
+    """Rows of the user's own for the table of families."""
+    labels: tuple[Label, ...] = UNFAVOURABLE_FIRST
+    """The labels that the judges could give, least favourable first."""
+    grades: Grades | None = None
+    """The ordinal scale, where the judges gave grades; then votes are over grades."""
+
+    def other_orders(self, documents: int) -> range:
+        """The numbers of the other orders in which so many documents are shown; no more than they have."""
+        return range(1, min(self.shuffles, factorial(documents) - 1) + 1)
+
+    def asked_about_all(self, judges: Sequence[str]) -> tuple[str, ...]:
+        """The judges who assess every claim; fewer with escalation, none where each has claims of its own."""
+        return () if self.own_claims else tuple(judges[: self.escalate])
+
+    def needed(self, voters: int) -> int:
+        """The quorum where so many judges may vote."""
+        return min(self.quorum, voters) if self.quorum else voters // 2 + 1
+
+    @property
+    def while_running(self) -> Panel:
+        """These settings with a vote that needs no more than one claim's verdicts; a run that needs more votes again
+        when it is complete."""
+        return self.model_copy(update={"vote": "majority"}) if self.needs_whole_run else self
+
+    @property
+    def needs_whole_run(self) -> bool:
+        """Whether the vote on one claim rests on what the whole run shows: errors, or weights still to be learned."""
+        return self.vote == "dawid_skene" or (self.vote == "weighted" and not self.weights)
+
+    @property
+    def about_question(self) -> Panel:
+        """These settings for claims weighed by the question, which have labels, and errors, of their own."""
+        vote = "majority" if self.vote == "dawid_skene" else self.vote
+        return self.model_copy(update={"grades": None, "vote": vote})
+
+    @property
+    def choices(self) -> tuple[Label | int, ...]:
+        """What can be voted for, least favourable first."""
+        return self.grades.steps if self.grades else self.labels
+
+    def supports(self, choice: Label | int) -> bool:
+        """Whether a score counts the choice as supported."""
+        if isinstance(choice, int):
+            assert self.grades is not None, "grades are voted for on a scale of grades only"
+            choice = self.grades.label(choice)
+        return VALUES[choice] == 1.0
+
+    def value(self, choice: Label | int) -> float:
+        """What the first vote is on: a grade counts what it says, a label what it counts in a score."""
+        return float(choice if isinstance(choice, int) else VALUES[choice])
+
+
+def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:
+    """UsageError where the settings do not fit the judges with these names.
+
+    `with_labels`: human labels are at hand from which weights can be learned.
+    """
+    if panel.tie not in TIE_RULES and panel.tie not in judges:
+        raise unknown_name("tie rule or judge", panel.tie, [*TIE_RULES, *judges])
+    if panel.quorum and panel.quorum > len(judges):
+        raise UsageError(f"a quorum of {panel.quorum} can never be met by {len(judges)} judges")
+    if panel.escalate and panel.escalate >= len(judges):
+        raise UsageError(
+            f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)} for disputed claims"
+        )
+    if panel.escalate and panel.own_claims:
+        raise UsageError("escalation needs claims that several judges assess; leave out own_claims or escalate")
+    if panel.per_document and panel.shuffles:
+        raise UsageError(
+            "the order of documents matters where they are read together: either --per-document or --shuffle-contexts "
+            "(--no-per-document judges a run with single documents without them)"
+        )
+    if strangers := set(panel.weights) - set(judges):
+        raise unknown_name("judge with a weight", min(strangers), judges)
+    learned = with_labels and not panel.weights
+    if panel.vote == "weighted" and not learned and (missing := [n for n in judges if n not in panel.weights]):
+        raise UsageError(
+            f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
+            "or human labels with --labels to take them from"
+        )
+
+
+def vote_name(name: str) -> Vote:
+    """The voting rule of that name; UsageError with the closest name otherwise."""
+    for known in get_args(Vote):
+        if name == known:
+            found: Vote = known
+            return found
+    raise unknown_name("vote", name, get_args(Vote))

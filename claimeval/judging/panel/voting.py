@@ -1,0 +1,194 @@
+"""Ballots -> one label: quorum, vote, ties.
+
+What all judges count the same the panel counts so too, under every rule.
+
+Who votes on what: the judges of a run with its rules and what is known of their families.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from claimeval.judging.panel.ballots import Ballot, Choice, Winners, cast_ballots, choice, representative
+from claimeval.judging.panel.error_rates import ErrorRates
+from claimeval.judging.panel.rules import VOTES, VoteContext
+from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.statistics import vote_entropy
+from claimeval.types.families import Families
+from claimeval.types.records import ABSTAINED, ASKED, Assessment, Evidence, Label, Part, Reason, Sample, Verdict
+from claimeval.types.requests import Judge
+
+_ALONE = Panel()
+
+
+def vote(
+    claim_id: str,
+    evidence: Evidence,
+    verdicts: Sequence[Verdict],
+    panel: Panel = _ALONE,
+    *,
+    own_family: frozenset[str] = frozenset(),
+    rates: ErrorRates | None = None,
+) -> Assessment:
+    """The label that the verdicts of all judges on one claim come to.
+
+    The first vote is on the value, the second on the label (`votes.py`); only the first can tie, and the tie rule
+    resolves it. Of labels that are equal in the second, `not_found` stands. Grades in a tie that all count as
+    supported, or none of them, settle the label; the grade is left to the tie rule. Where all make one choice, it
+    stands under every rule.
+
+    With no label at all the most frequent reason is given, the first judge's among equals. With fewer labels than the
+    quorum it is `no_quorum`, or the judges' own abstention where the quorum would be met with those who abstained.
+    `own_family` names the judges that are left out under `leave_own_family_out`; `rates` are what `learn` found, for
+    `dawid_skene`.
+    """
+    if len(verdicts) == 1 and not own_family and not panel.grades:
+        return _as_it_stands(claim_id, evidence, verdicts[0])
+    ballots = cast_ballots(verdicts, panel)
+    if panel.leave_own_family_out and own_family:
+        ballots = [
+            b._replace(choice=None, probability=None, because="own_family") if b.judge in own_family else b
+            for b in ballots
+        ]
+    labelled = [ballot for ballot in ballots if ballot.choice is not None]
+    if reason := _too_few(ballots, labelled, panel):
+        return _assessment(claim_id, evidence, verdicts, _Outcome(None, None, reason), ballots, panel)
+    said = {ballot.choice for ballot in labelled if ballot.choice is not None}
+    winners = VOTES[panel.vote](labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
+    winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
+    label = _label(winners if winner is None else (winner,), panel)
+    return _assessment(claim_id, evidence, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
+
+
+class _Outcome(NamedTuple):
+    """What a vote comes to."""
+
+    label: Label | None
+    choice: Choice | None
+    """None without a label, and where a tie of grades settles the label alone."""
+    because: Reason | None
+
+
+def _as_it_stands(claim_id: str, evidence: Evidence, verdict: Verdict) -> Assessment:
+    """What every rule makes of one verdict, in the common case of a single judge."""
+    return Assessment(
+        claim_id=claim_id,
+        evidence=evidence,
+        verdicts=(verdict,),
+        label=verdict.label,
+        unassessed_because=verdict.unassessed_because,
+        probability=None if verdict.label == "unassessed" else verdict.probability,
+    )
+
+
+def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
+    """Whether these judges are not of one mind: two values, or a judge without one.
+
+    Judges who differ only in which label of no support they give are of one mind: no score depends on it.
+    """
+    values = {None if b.choice is None else panel.value(b.choice) for b in cast_ballots(verdicts, panel)}
+    return len(values) != 1 or None in values
+
+
+def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel) -> Reason | None:
+    """Why there is no vote; None when the quorum is met."""
+    if not labelled:
+        return Counter(ballot.because for ballot in ballots).most_common(1)[0][0]
+    voters = [ballot for ballot in ballots if ballot.because != "own_family"]
+    needed = panel.needed(len(voters))
+    if len(labelled) >= needed:
+        return None
+    honest = [ballot.because for ballot in voters if ballot.because in ABSTAINED]
+    return Counter(honest).most_common(1)[0][0] if len(labelled) + len(honest) >= needed else "no_quorum"
+
+
+def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> Choice | None:
+    """The choice among several winners, None where they differ in value and the tie rule has no choice."""
+    left: Sequence[Choice] = winners
+    if panel.tie == CONSERVATIVE:
+        least = min(panel.value(winner) for winner in winners)
+        left = [winner for winner in winners if panel.value(winner) == least]
+    elif panel.tie != ABSTAIN:
+        for own in (ballot.choice for ballot in labelled if ballot.judge == panel.tie and ballot.choice is not None):
+            if own in winners:
+                return own
+            left = [winner for winner in winners if panel.value(winner) == panel.value(own)] or winners
+    return representative(left, panel) if len({panel.value(winner) for winner in left}) == 1 else None
+
+
+def _assessment(
+    claim_id: str,
+    evidence: Evidence,
+    verdicts: Sequence[Verdict],
+    outcome: _Outcome,
+    ballots: Sequence[Ballot],
+    panel: Panel,
+) -> Assessment:
+    counted = {ballot.judge for ballot in ballots if ballot.because != "own_family"}
+    votes = [said for verdict in verdicts if (said := choice(verdict, panel)) is not None and verdict.judge in counted]
+    several = len(votes) > 1
+    labelled = [ballot for ballot in ballots if ballot.choice is not None]
+    return Assessment(
+        claim_id=claim_id,
+        evidence=evidence,
+        verdicts=tuple(verdicts),
+        label=outcome.label or "unassessed",
+        grade=outcome.choice if isinstance(outcome.choice, int) else None,
+        unassessed_because=outcome.because,
+        agreement=_share(outcome.choice, labelled) if outcome.choice is not None and len(labelled) > 1 else None,
+        probability=None if panel.grades else _probability(ballots, several=several),
+        entropy=vote_entropy(votes) if several else None,
+    )
+
+
+def _label(winners: Winners, panel: Panel) -> Label | None:
+    """What the winners have in common, None where it is nothing."""
+    labels = {panel.grades.label(w) if isinstance(w, int) and panel.grades else w for w in winners}
+    (label, *others) = labels
+    assert not isinstance(label, int), "only a panel with grades votes for them"
+    return None if others else label
+
+
+def _share(winner: Choice, labelled: Sequence[Ballot]) -> float:
+    return sum(ballot.choice == winner for ballot in labelled) / len(labelled)
+
+
+def _probability(ballots: Sequence[Ballot], *, several: bool) -> float | None:
+    """Mean over the judges; a vote without a probability counts as 0 or 1 beside others, and alone says nothing."""
+    known = [ballot.probability for ballot in ballots if ballot.probability is not None]
+    if several:
+        known += [float(b.choice == "supported") for b in ballots if b.probability is None and b.choice is not None]
+    return sum(known) / len(known) if known else None
+
+
+class Voters(NamedTuple):
+    """A line-up and its rules."""
+
+    judges: Sequence[Judge]
+    panel: Panel
+    families: Families
+
+    def own_family(self, sample: Sample, of: Part, against: Part) -> frozenset[str]:
+        """The judges of the family that wrote the sample's answer, where that answer is judged or judged by."""
+        if not sample.generator or "answer" not in (of, against):
+            return frozenset()
+        return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
+
+    def vote(
+        self,
+        sample: Sample,
+        of: Part,
+        evidence: Evidence,
+        claim_id: str,
+        verdicts: Sequence[Verdict],
+        rates: ErrorRates | None = None,
+    ) -> Assessment:
+        """What the verdicts on one claim come to. Before the whole run is known, a vote that rests on it is by
+        majority."""
+        panel = self.panel if rates else self.panel.while_running
+        if evidence.part == ASKED:
+            panel, rates = panel.about_question, None
+        own = self.own_family(sample, of, evidence.part)
+        return vote(claim_id, evidence, verdicts, panel, own_family=own, rates=rates)

@@ -1,0 +1,279 @@
+"""Prompts: found by name or path, checked against the variables of their step, rendered with data as data.
+
+A prompt is one Jinja2 file with a header comment (YAML) and the blocks `system` and `user`. Judged texts reach it
+only as values, escaped by `quoted`, so that nothing in them can end a fence, start a line or pass for an instruction
+of ours. Templates come from files alone; they run in Jinja's immutable sandbox and see only strings, integers and
+lists and mappings of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, get_args
+
+import yaml
+from pydantic import Field
+
+from claimeval.types.errors import PromptError, unknown_name
+from claimeval.types.records import Record
+from claimeval.types.requests import Message, ReplyFormat
+from claimeval.types.scales import SCALES
+
+if TYPE_CHECKING:
+    import jinja2
+
+Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
+
+VARIABLES: dict[str, frozenset[str]] = {
+    "extract": frozenset({"question", "part", "sentences"}),
+    "assess": frozenset({"question", "documents", "claims", "scale", "alternatives"}),
+    "weigh": frozenset({"question", "claims", "scale"}),
+    "rate": frozenset({"question", "documents", "scale"}),
+    "queries": frozenset({"document", "number"}),
+    "screen": frozenset({"document", "question", "answer"}),
+    "answering": frozenset({"question", "answer", "contexts", "references"}),
+    "answers": frozenset({"question", "answer", "contexts", "references"}),
+}
+"""What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
+
+_JSON_ONLY = ("weigh", "rate", "queries", "screen", "answering", "answers")
+_HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
+_SPECIAL = re.compile(
+    "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U0010ffff]"
+)
+"""Characters that JSON leaves bare and that are invisible, direct the text, are unassigned, or could form a tag."""
+_LITERAL = json.JSONEncoder(ensure_ascii=False).encode
+_TAG_OR_DELETE = re.compile("[<>\x7f]")
+"""Those of `_SPECIAL` that are ASCII."""
+
+
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match.group()).strip('"') if match.group() not in "<>\x7f" else f"\\u{ord(match.group()):04x}"
+
+
+@lru_cache(maxsize=1024)
+def quoted(text: str) -> str:
+    """The text as a one-line JSON string in which only visible characters, and no `<` or `>`, stand bare.
+
+    Reversible with `json.loads`, for every string including lone surrogates. Letters of any language stay as they are.
+    """
+    literal = _LITERAL(text)
+    if literal.isascii() and not _TAG_OR_DELETE.search(literal):
+        return literal
+    return _SPECIAL.sub(_escape, literal)
+
+
+class PromptRecord(Record):
+    """A prompt as it was when a run used it."""
+
+    name: str
+    step: str
+    digest: str
+    source: str
+    parameters: dict[str, str] = Field(default_factory=dict)
+    """The values of the prompt's own parameters."""
+
+    @property
+    def id(self) -> str:
+        """The first eight characters of the digest, by which verdicts, claims and calls say what was asked."""
+        return self.digest[:8]
+
+
+class Prompt:
+    """A prompt that was loaded, checked and compiled; it no longer changes when the file does."""
+
+    def __init__(self, name: str, step: str, source: str, parameters: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.step = step
+        self.source = source
+        header = _header(name, source)
+        self.purpose: str = header.purpose
+        self.reply: ReplyFormat = header.reply
+        self.scale = SCALES[header.scale] if header.scale else None
+        self.parameters = _chosen(name, header.parameters, parameters)
+        self.digest = _digest(source, self.parameters)
+        """SHA-256 of the file, followed by the values of its parameters where it has some."""
+        set_here = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        self.name = f"{name}[{set_here}]" if set_here else name
+        if step in ("assess", "weigh") and self.scale is None:
+            raise PromptError(
+                f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
+            )
+        if step in _JSON_ONLY and self.reply != "json":
+            raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
+        self._template = _compile(name, step, source, frozenset(self.parameters))
+
+    @property
+    def id(self) -> str:
+        """As of its record."""
+        return self.digest[:8]
+
+    @property
+    def record(self) -> PromptRecord:
+        """What a run keeps of it."""
+        return PromptRecord(
+            name=self.name, step=self.step, digest=self.digest, source=self.source, parameters=self.parameters
+        )
+
+    def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
+        """The messages for these variables, which must be the step's; an empty block gives no message."""
+        from jinja2 import TemplateError
+
+        context = self._template.new_context({**variables, **self.parameters}, shared=True)
+        messages = []
+        for role in ("system", "user"):
+            try:
+                text = "".join(self._template.blocks[role](context)).strip()
+            except (TemplateError, TypeError, ArithmeticError) as error:
+                raise PromptError(f"prompt {self.name}, block {role}, does not render: {error}") from error
+            if text:
+                messages.append(Message(role=role, content=text))
+        return tuple(messages)
+
+
+def _digest(source: str, parameters: Mapping[str, str]) -> str:
+    said = source + (f"\0{json.dumps(parameters, sort_keys=True)}" if parameters else "")
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+class _Header(Record):
+    purpose: str
+    reply: ReplyFormat
+    source: str = ""
+    scale: str | None = None
+    variables: str = ""
+    parameters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Variables of the prompt's own with their allowed values, the default first; an experiment can sweep them."""
+
+
+def _header(name: str, source: str) -> _Header:
+    match = _HEADER.match(source)
+    if not match:
+        raise PromptError(f"prompt {name} has no header comment {{# purpose: ... reply: ... #}} at its start")
+    try:
+        fields = yaml.safe_load("\n".join(line.strip() for line in match.group(1).splitlines()))
+    except yaml.YAMLError as error:
+        raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(fields, dict) or not {"purpose", "reply"} <= set(fields):
+        raise PromptError(f"prompt {name}: the header must have the fields purpose and reply")
+    if extra := set(fields) - set(_Header.model_fields):
+        raise unknown_name(
+            f"field in the header of prompt {name}:", str(min(extra, key=str)), _Header.model_fields, PromptError
+        )
+    if fields["reply"] not in get_args(ReplyFormat):
+        raise unknown_name(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat), PromptError)
+    if fields.get("scale") and fields["scale"] not in SCALES:
+        raise unknown_name(f"scale in prompt {name}:", str(fields["scale"]), SCALES, PromptError)
+    parameters = fields.pop("parameters", None) or {}
+    if not isinstance(parameters, dict) or not all(isinstance(v, list) and v for v in parameters.values()):
+        raise PromptError(f"prompt {name}: parameters are written as {{name: [default, other]}}")
+    texts = {field: str(value) for field, value in fields.items() if value is not None}
+    lists = {str(key): tuple(map(str, values)) for key, values in parameters.items()}
+    return _Header.model_validate({**texts, "parameters": lists})
+
+
+def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], given: Mapping[str, str]) -> dict[str, str]:
+    """A value for every parameter of a prompt; PromptError for names and values it does not offer."""
+    for key, value in given.items():
+        if key not in offered:
+            raise unknown_name(f"parameter of prompt {name}:", key, offered, PromptError)
+        if value not in offered[key]:
+            raise unknown_name(f"value of {key} in prompt {name}:", value, offered[key], PromptError)
+    return {key: given.get(key, values[0]) for key, values in offered.items()}
+
+
+_OF_LOOPS = frozenset({"first", "last", "index", "index0", "length"})
+
+
+def _finalize(value: object) -> object:
+    if type(value) is str or type(value) is int:
+        return value
+    raise TypeError(f"only text and whole numbers can be printed, not {type(value).__name__}")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    from jinja2 import StrictUndefined
+    from jinja2.runtime import LoopContext
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Environment(ImmutableSandboxedEnvironment):
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            """The entry of a mapping or the state of a loop, without the checks that other attributes go through."""
+            if type(obj) is dict and attribute in obj:
+                return obj[attribute]
+            if type(obj) is LoopContext and attribute in _OF_LOOPS:
+                return getattr(obj, attribute)
+            return super().getattr(obj, attribute)
+
+    environment = Environment(
+        undefined=StrictUndefined,
+        autoescape=False,  # plain text, not HTML; `quoted` does the escaping
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.clear()  # prompts see the variables of their step and nothing else
+    return environment
+
+
+@lru_cache(maxsize=64)
+def _compile(name: str, step: str, source: str, own: frozenset[str]) -> jinja2.Template:
+    from jinja2 import TemplateError, meta
+
+    environment = _environment()
+    try:
+        names = meta.find_undeclared_variables(environment.parse(source))
+        template = environment.from_string(source)
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error}") from error
+    if clash := own & VARIABLES[step]:
+        raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
+    if extra := names - VARIABLES[step] - own:
+        raise unknown_name(f"variable in prompt {name}:", min(extra), VARIABLES[step] | own, PromptError)
+    if missing := {"system", "user"} - set(template.blocks):
+        raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
+    return template
+
+
+def folder() -> Path:
+    """Where the shipped prompts lie: inside the installed package, or beside it in a checkout."""
+    inside = Path(__file__).parents[1] / "_prompts"
+    return inside if inside.is_dir() else Path(__file__).parents[2] / "prompts"
+
+
+def shipped(step: str) -> dict[str, Path]:
+    """The shipped prompts of a step by name (`assess/three_way`)."""
+    return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))}
+
+
+def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType({})) -> Prompt:
+    """The prompt of that name (`three_way` or `assess/three_way`) or path; PromptError names the closest otherwise.
+
+    `parameters` are values for the prompt's own parameters; those not given have their defaults.
+    """
+    if step not in VARIABLES:
+        raise unknown_name("step", step, VARIABLES)
+    names = shipped(step)
+    name = spec if spec.startswith(f"{step}/") else f"{step}/{spec}"
+    path = names.get(name)
+    if path is None:
+        path, name = Path(spec), spec
+        if not (spec.endswith(".j2") or path.is_file()):
+            error = unknown_name(f"{step} prompt", spec, names)
+            raise PromptError(f"{error}; or give the path of a .j2 file")
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
+    return Prompt(name, step, source, parameters)

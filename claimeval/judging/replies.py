@@ -1,0 +1,350 @@
+"""Text of a judge -> checked reply, by reply format. What can mean only one thing is read; the rest is refused.
+
+* `json`: one JSON value of the right shape, wherever it stands in the message: an object with the list, the bare list,
+  or a single entry. Two that differ are refused.
+* `bullets`: every line begins with a bullet; the single line NONE means no claims.
+* `tags`: every claim on a line of its own, ended by SUPPORTED=1 or SUPPORTED=0.
+
+A list of verdicts is read claim by claim: a claim with an unknown label, or with two labels, has no verdict, and the
+others stand. A reply that cannot be trusted as a whole raises `Unparsable`.
+
+The text of a completion, or why it must not be read; and what is read of a reply about several items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Generic, NamedTuple, TypeVar
+
+from rapidfuzz import fuzz
+
+from claimeval.judging.reply_values import (
+    Readings,
+    Unparsable,
+    after_reasoning,
+    by_id,
+    chosen,
+    find,
+    fold,
+    list_of,
+    object_with,
+    true_or_false,
+    unfenced,
+    whole_number,
+)
+from claimeval.lexical.citations import without
+from claimeval.types.records import Claim, Document, Label, Reason, Verdict
+from claimeval.types.requests import Completion, Failure, Request
+from claimeval.types.scales import ABSTAIN, Scale
+
+
+class ExtractedClaim(NamedTuple):
+    text: str
+    sentences: tuple[int, ...]
+    quote: str | None
+
+
+class ParsedVerdict(NamedTuple):
+    label: Label | None
+    """None: the judge abstained."""
+    reason: str | None
+    evidence: tuple[str, ...]
+    probability: float | None
+    grade: int | None = None
+    """On a scale of grades."""
+
+
+class ParsedGrade(NamedTuple):
+    grade: int
+    reason: str | None
+
+
+class WrittenQuery(NamedTuple):
+    question: str
+    answer: str
+    passage: str
+
+
+SCREENED = ("answerable", "self_contained", "realistic")
+"""What a judge says of a question that was written for a document."""
+
+
+class QueryCheck(NamedTuple):
+    failed: tuple[str, ...]
+    """Those of `SCREENED` that the question is not."""
+    reason: str | None
+
+
+class Rating(NamedTuple):
+    word: str
+    """One of those that were offered."""
+    flags: tuple[str, ...]
+    """Those that the judge raised."""
+    reason: str | None
+
+
+MAX_CLAIM_LENGTH = 2000
+MAX_CLAIMS = 500
+
+_BULLET = re.compile(r"\s*(?:[-*•‣–]|\(?\d{1,3}[.)])\s+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
+
+
+_CLAIMS = list_of("claims", "claim", texts=True)
+_VERDICTS = list_of("verdicts", "label")
+_GRADES = list_of("grades", "grade")
+_QUESTIONS = list_of("questions", "question")
+
+
+def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, ...]:
+    """`{"claims": [{"claim", "sentences", "quote"}]}`; an empty list is a valid reply.
+
+    Here and below, `shown` are the texts of the request, which the judge may quote.
+    """
+    claims = []
+    for entry in find(text, _CLAIMS, shown):
+        claim, sentences, quote = entry.get("claim"), entry.get("sentences", []), entry.get("quote")
+        numbers = [whole_number(number) for number in (sentences if isinstance(sentences, list) else [sentences])]
+        if None in numbers:
+            raise Unparsable("'sentences' of a claim is not a list of whole numbers")
+        if quote is not None and not isinstance(quote, str):
+            raise Unparsable("'quote' of a claim is not a text")
+        if not isinstance(claim, str):
+            raise Unparsable("'claim' is not a text")
+        claims.append(ExtractedClaim(_spaced(claim), tuple([n for n in numbers if n is not None]), quote))
+    return _plausible(claims)
+
+
+def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
+    """One claim a line, each with a bullet; the single line NONE is a valid reply.
+
+    An introduction that ends with a colon and a last paragraph behind a blank line do not count, nor does a fence.
+    """
+    body = unfenced(text)
+    if fold(body) == "none" or fold(_BULLET.sub("", body, count=1)) == "none":
+        return ()
+    lines = body.splitlines()
+    marked = [number for number, line in enumerate(lines) if _BULLET.match(line)]
+    if not marked:
+        raise Unparsable(f"no line with a bullet: {body[:80]!r}")
+    introduction, after = lines[: marked[0]], lines[marked[-1] + 1 :]
+    if "".join(introduction).rstrip().endswith((":", "：")):
+        lines = lines[marked[0] :]
+    if after and not after[0].strip():
+        lines = lines[: -len(after)]
+    claims = [line for line in lines if line.strip()]
+    for line in claims:
+        if not _BULLET.match(line):
+            raise Unparsable(f"a line without a bullet: {line.strip()[:80]!r}")
+    return _plausible([ExtractedClaim(_spaced(_BULLET.sub("", line, count=1)), (), None) for line in claims])
+
+
+def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
+    if len(claims) > MAX_CLAIMS:
+        raise Unparsable(f"{len(claims)} claims; at most {MAX_CLAIMS} are plausible")
+    for claim in claims:
+        if not any(c.isalnum() for c in claim.text):
+            raise Unparsable(f"a claim without a word: {claim.text[:80]!r}")
+        if len(claim.text) > MAX_CLAIM_LENGTH:
+            raise Unparsable(f"a claim of {len(claim.text)} characters; at most {MAX_CLAIM_LENGTH} are plausible")
+    return tuple(claims)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> Readings[ParsedVerdict]:
+    """`{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id; a label is one of the scale's words."""
+    entries = find(text, _VERDICTS, shown)
+    return by_id(entries, ids, "a verdict", lambda entry: _verdict(entry, scale))
+
+
+def _verdict(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdict]:
+    word = _word(entry, "label", (*scale.words, ABSTAIN))
+    reason, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
+    cited = evidence if isinstance(evidence, list) else [evidence]
+    return word, ParsedVerdict(
+        label=scale.label(word),
+        reason=reason if isinstance(reason, str) else None,
+        evidence=tuple([document for document in cited if isinstance(document, str)]),
+        probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
+        grade=scale.grade(word),
+    )
+
+
+def _word(entry: Mapping[str, object], field: str, words: Sequence[str]) -> str:
+    word = chosen(entry.get(field), words)
+    if word is None:
+        raise Unparsable(f"unknown {field} {_shortened(entry.get(field))}" if field in entry else f"no {field}")
+    return word
+
+
+def _shortened(value: object) -> str:
+    literal = repr(value)
+    return literal if len(literal) <= 60 else f"{literal[:56]}...{literal[-1]}"
+
+
+def grades_json(
+    text: str, ids: Sequence[str], steps: Sequence[int], shown: Iterable[str] = ()
+) -> Readings[ParsedGrade]:
+    """`{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale."""
+    entries = find(text, _GRADES, shown)
+    return by_id(entries, ids, "a grade", lambda entry: _grade(entry, steps))
+
+
+def _grade(entry: Mapping[str, object], steps: Sequence[int]) -> tuple[int, ParsedGrade]:
+    grade, reason = whole_number(entry.get("grade")), entry.get("reason")
+    if grade is None:
+        shown = _shortened(entry.get("grade"))
+        raise Unparsable(f"grade {shown} is no whole number" if "grade" in entry else "no grade")
+    if grade not in steps:
+        raise Unparsable(f"grade {grade} is off the scale {steps[0]} to {steps[-1]}")
+    return grade, ParsedGrade(grade, reason if isinstance(reason, str) else None)
+
+
+def queries_json(text: str, shown: Iterable[str] = ()) -> tuple[WrittenQuery, ...]:
+    """`{"questions": [{"question", "answer", "passage"}]}`; an empty list is a valid reply."""
+    queries = []
+    for entry in find(text, _QUESTIONS, shown):
+        texts = [entry.get(field) for field in WrittenQuery._fields]
+        if not all(isinstance(value, str) and value.strip() for value in texts):
+            raise Unparsable("a question without its text, answer or passage")
+        queries.append(WrittenQuery(*(str(value).strip() for value in texts)))
+    return tuple(queries)
+
+
+def screening_json(text: str, shown: Iterable[str] = ()) -> QueryCheck:
+    """`{"reason", "answerable", "self_contained", "realistic"}`, each of the three true or false."""
+    reply = find(text, object_with(*SCREENED), shown)
+    flags, reason = _flags(reply, SCREENED), reply.get("reason")
+    return QueryCheck(tuple(name for name in SCREENED if not flags[name]), reason if isinstance(reason, str) else None)
+
+
+def rating_json(
+    text: str, field: str, words: Sequence[str], flags: Sequence[str] = (), shown: Iterable[str] = ()
+) -> Rating:
+    """`{"reason", FIELD, FLAG...}`: the field is one of the words, every flag true or false."""
+    reply = find(text, object_with(field, *flags), shown)
+    word = chosen(reply[field], words)
+    if word is None:
+        raise Unparsable(f"{field!r} is {_shortened(reply[field])}, not one of {', '.join(words)}")
+    raised, reason = _flags(reply, flags), reply.get("reason")
+    return Rating(word, tuple(flag for flag in flags if raised[flag]), reason if isinstance(reason, str) else None)
+
+
+def _flags(reply: Mapping[str, object], names: Sequence[str]) -> dict[str, bool]:
+    flags = {name: flag for name in names if (flag := true_or_false(reply.get(name))) is not None}
+    for name in names:
+        if name not in flags:
+            said = f" but {_shortened(reply[name])}" if name in reply else ""
+            raise Unparsable(f"{name!r} is neither true nor false{said}")
+    return flags
+
+
+FUZZY_MATCH = 90.0
+"""The least `rapidfuzz.fuzz.ratio` by which a line is taken for a claim that it does not repeat exactly."""
+
+
+def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Readings[ParsedVerdict]:
+    """Lines ended by SUPPORTED=1 or SUPPORTED=0, matched to the claims that were sent, by id.
+
+    A line belongs to the claim it repeats (bullets and white space apart); a line that repeats none belongs to the
+    one remaining claim that it nearly repeats, with the same numbers and negations, citations aside. Only the mark at
+    the end of the line counts. A claim with no line, or with two different marks, has no verdict.
+    """
+    by_text = {_spaced(claim): claim_id for claim_id, claim in claims.items()}
+    marks: dict[str, dict[str, None]] = {}
+    unmatched: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        tags = list(_TAG.finditer(line))
+        if not tags:
+            continue
+        said, mark = line[: tags[-1].start()].rstrip("*_`"), line[tags[-1].end() :].strip()
+        repeated = [_spaced(said), _spaced(_BULLET.sub("", said, count=1))]
+        if claim_id := by_text.get(repeated[0]) or by_text.get(repeated[1]):
+            marks.setdefault(claim_id, {})[mark] = None
+        else:
+            unmatched.append((repeated[1], mark))
+    open_claims = {claim: claim_id for claim, claim_id in by_text.items() if claim_id not in marks}
+    for said, mark in unmatched:
+        if near := _one_near(said, open_claims):
+            marks.setdefault(near, {})[mark] = None
+    entries: list[dict[str, object]] = [
+        {"id": claim_id, "mark": mark} for claim_id, several in marks.items() for mark in several
+    ]
+    return by_id(entries, tuple(claims), "a line", lambda entry: _marked(entry, scale))
+
+
+_TAG = re.compile(r"(?<![\w\u2010-\u2015-])SUPPORTED\s*=", re.IGNORECASE)
+
+
+def _marked(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdict]:
+    word = _word(entry, "mark", (*scale.words, ABSTAIN))
+    return word, ParsedVerdict(scale.label(word), None, (), None, scale.grade(word))
+
+
+def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
+    said = without(said)
+    near = [
+        claim_id
+        for claim, claim_id in ((without(claim), claim_id) for claim, claim_id in claims.items())
+        if not _TAG.search(claim)
+        and fuzz.ratio(said, claim, score_cutoff=FUZZY_MATCH)
+        and _NUMBER.findall(said) == _NUMBER.findall(claim)
+        and len(_NEGATION.findall(said)) == len(_NEGATION.findall(claim))
+    ]
+    return near[0] if len(near) == 1 else None
+
+
+Item = TypeVar("Item", Claim, Document)
+
+
+class Reading(NamedTuple, Generic[Item]):
+    """What one reply says: verdicts for some of the items, and why the rest have none."""
+
+    verdicts: tuple[Verdict, ...]
+    """With the id of the item as `claim_id`."""
+    missing: tuple[Item, ...]
+    failure: Failure | None
+    """Why the reply as a whole was no use."""
+    unread: Mapping[str, str] = MappingProxyType({})
+    """By id, what the reply says of items whose verdict could not be read."""
+
+    @property
+    def message(self) -> str | None:
+        """What could not be read, in words."""
+        return "; ".join(f"{name}: {words}" for name, words in self.unread.items()) or None
+
+    def reason(self, item: Item) -> Reason:
+        """Why one of the missing has no verdict."""
+        if self.failure:
+            return self.failure.reason
+        return "unparsable" if item.id in self.unread else "incomplete"
+
+
+def shown(request: Request) -> tuple[str, ...]:
+    """The texts that the judge saw, which its reply may quote."""
+    return tuple([message.content for message in request.messages])
+
+
+def reply_text(completion: Completion, request: Request) -> str | Failure:
+    """The judge's words after its reasoning; a cut, filtered, refused or empty reply is a failure."""
+    finish = completion.finish_reason
+    if finish in ("length", "model_length"):
+        return Failure(reason="truncated", message="the reply was cut at the token limit; raise max_tokens")
+    if finish == "content_filter":
+        return Failure(reason="filtered", message="the provider's content filter ended the reply")
+    if completion.refusal:
+        return Failure(reason="refused", message=completion.refusal[:500])
+    if finish != "stop":
+        return Failure(reason="provider_error", message=f"the reply ended with finish reason {finish!r}, not 'stop'")
+    if not completion.text or not completion.text.strip():
+        return Failure(reason="unparsable", message="the reply is empty")
+    try:
+        return after_reasoning(completion.text, shown(request))
+    except Unparsable as error:
+        return Failure(reason="unparsable", message=str(error))

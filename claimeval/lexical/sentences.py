@@ -1,0 +1,185 @@
+"""Blocks and sentences of a text, by rule; linear in the length of the text. The word lists are English."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from claimeval.lexical.citations import TRAILING_MARK
+
+Kind = Literal["prose", "item", "heading", "row", "code"]
+
+
+class Span(NamedTuple):
+    """A stretch of a text: `text[start:end]`."""
+
+    start: int
+    end: int
+
+
+class TextBlock(NamedTuple):
+    """Lines that belong together: a paragraph, or one list item, heading, table row or line of code."""
+
+    start: int
+    end: int
+    kind: Kind
+    header: Span | None = None
+    """For a table row: the row that names its columns."""
+
+
+def sentences(text: str) -> list[Span]:
+    """The sentences of `text` in order, without the white space, list markers and heading marks around them.
+
+    Headings, list items and table rows are sentences of their own. A line break inside a paragraph ends a sentence only
+    where the line is short and the next one does not go on in lower case. Text without a letter or digit gives none.
+    """
+    return [sentence for block in blocks(text) for sentence in block_sentences(text, block)]
+
+
+# --- Blocks ---
+
+_MARKED = re.compile(r"[^\w\s]|\d{1,3}[.)]|[a-z]\)")
+_MARKER = re.compile(r"(?:>[ \t]*+)*+(?:(?:[-*+•◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z]\))(?:[ \t]++|$))*+")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]++|$)")
+_BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]++(?:\*\*|__):?$")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_SOFT_WRAP = 60
+"""Characters: a line at least this long is taken for one that was wrapped."""
+
+
+def blocks(text: str) -> list[TextBlock]:
+    """The blocks of `text` in order; rules, empty lines and the fences around code are in none."""
+    found: list[TextBlock] = []
+    goes_on = in_code = False
+    last = ""
+    offset = 0
+    for raw in text.split("\n"):
+        line = raw.strip()
+        start = offset + raw.find(line)
+        offset += len(raw) + 1
+        if line.startswith("```"):
+            in_code, goes_on = not in_code, False
+        elif not _LETTER_OR_DIGIT.search(line):
+            if line and found and found[-1].kind == "row":
+                found[-1] = found[-1]._replace(kind="heading")
+            goes_on = False
+        else:
+            kind, mark = _kind(line, in_code=in_code)
+            if goes_on and kind == "prose" and _continues(line, last, found[-1]):
+                found[-1] = found[-1]._replace(end=start + len(line))
+            else:
+                header = _header_above(text, found) if kind == "row" else None
+                found.append(TextBlock(start + mark, start + len(line), kind, header))
+            goes_on = kind in ("prose", "item")
+        last = line
+    if found and all(block.start == block.end for block in found):  # "7." is an answer where it marks no item
+        return [TextBlock(*_trimmed(text, 0, len(text)), "prose")]
+    return found
+
+
+def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
+    """What a line is, and the length of the mark that says so."""
+    if in_code:
+        return "code", 0
+    if line[0] == "|" or "   " in line or "\t" in line:
+        return "row", 0
+    if not _MARKED.match(line):
+        return "prose", 0
+    if heading := _HEADING.match(line):
+        return "heading", heading.end()
+    if _BOLD_LINE.match(line):
+        return "heading", 0
+    marker = _MARKER.match(line)
+    return ("item", marker.end()) if marker and marker.end() else ("prose", 0)
+
+
+def _continues(line: str, last: str, found: TextBlock) -> bool:
+    """Whether a line of prose goes on with the paragraph or list item before it."""
+    return found.start == found.end or line[0].islower() or (len(last) >= _SOFT_WRAP and last[-1] != ":")
+
+
+def _header_above(text: str, found: list[TextBlock]) -> Span | None:
+    if not found or text[found[-1].start] != "|":
+        return None
+    above = found[-1]
+    return Span(above.start, above.end) if above.kind == "heading" else above.header
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    """The span without white space at its ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return Span(start, end)
+
+
+# --- Sentences ---
+
+_END = re.compile(
+    rf"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:[ \t]?{TRAILING_MARK})*+(?=\s)"
+    r"|[。！？]++[」』”’]*+"
+)
+_OPENING = re.compile(r"\s*+[\"'“‘«(\[*_]*+")
+_LAST_WORD = 24
+"""Characters before a full stop that are read to find the word it may abbreviate."""
+_NEXT_WORD = re.compile(r"[^\W\d_]+")
+_DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]$|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEVER_LAST = _words(
+    "mr mrs ms messrs dr prof rev hon pres gov sen rep gen col maj capt cmdr lt sgt cpl adm fr mt ft e.g i.e eg ie vs v"
+    " cf viz dept approx est resp incl excl"
+)
+_BEFORE_NUMBERS = _words(
+    "no nos vol vols p pp fig figs sec sect ch chap art arts eq eqs par para ca c r ver ed tel"
+    " jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+_LAST_BEFORE_STARTER = _words("etc inc corp ltd co llc plc jr sr st ave blvd rd al bros esq ph.d univ assn natl intl")
+_STARTERS = _words(
+    "the this these those that there he she it they we i you his her its their our my in on at as an and but for from"
+    " after before during since while when where although though however moreover furthermore additionally also thus"
+    " therefore then if by with to under according some many most all both each one no not"
+)
+"""Words that begin a sentence more often than they go on with a name, as after "Apple Inc." and "U.S."."""
+_ABBREVIATIONS = _NEVER_LAST | _BEFORE_NUMBERS | _LAST_BEFORE_STARTER
+
+
+def block_sentences(text: str, block: TextBlock) -> list[Span]:
+    """The sentences of one block."""
+    if block.kind not in ("prose", "item"):
+        return [Span(block.start, block.end)]
+    ends = _END.finditer(text, block.start, block.end)
+    cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
+    spans = (_trimmed(text, *between) for between in zip([block.start, *cuts], [*cuts, block.end], strict=True))
+    return [span for span in spans if _LETTER_OR_DIGIT.search(text, *span)]
+
+
+def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
+    """Whether the terminator at `end`, which white space follows, ends a sentence rather than an abbreviation."""
+    after = _OPENING.match(text, end.end())
+    assert after is not None, "every part of the pattern is optional"
+    follows = text[after.end() : after.end() + 2]
+    in_lower_case = follows[:1].islower() and not follows[1:].isupper()
+    if text[end.start() : end.end()] != ".":
+        return not in_lower_case
+    before = text[max(block_start, end.start() - _LAST_WORD) : end.start()].split()
+    word = before[-1].lstrip("\"'“‘«([*_") if before else ""
+    if in_lower_case:
+        return len(word) > 3 and word.isalpha() and word.islower() and word not in _ABBREVIATIONS
+    abbreviation = word.lower()
+    if abbreviation in _NEVER_LAST or (abbreviation in _BEFORE_NUMBERS and follows[:1].isdigit()):
+        return False
+    if abbreviation in _LAST_BEFORE_STARTER or _DOTTED.match(word):
+        following = _NEXT_WORD.match(text, after.end())
+        return following is not None and following[0].lower() in _STARTERS
+    return not (word.isdigit() and len(word) < 3 and _starts_item(before[:-1]))
+
+
+def _starts_item(before: list[str]) -> bool:
+    """Whether a number after these words counts an item ("Steps: 1. Open it. 2. Close it.")."""
+    return not before or (before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS)

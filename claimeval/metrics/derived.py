@@ -1,0 +1,270 @@
+"""The table of derived metrics: a name, the rows whose verdicts it reads, and what is read off them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from claimeval.metrics import formulas
+from claimeval.metrics.formulas import BoundedValue, Formula
+from claimeval.metrics.matrix import Matrix
+from claimeval.metrics.rows import METRICS, Metric, rows
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Label, Part, Reason, SampleResult, Score
+
+
+class DerivedMetric(NamedTuple):
+    """One row that costs no call of its own."""
+
+    name: str
+    needs: tuple[str, ...]
+    """The metrics whose verdicts it is read off."""
+    formula: Formula
+    says: str
+    per_document: bool = False
+    """Whether it needs verdicts on single documents."""
+    three_way: bool = False
+    """Whether it needs judges who tell contradicted from not found."""
+    partial: bool = False
+    """Whether partial support counts half; that takes judges who can say it."""
+    of_nothing: Reason = "no_evidence"
+    """Why it is undefined where there is nothing to count."""
+    best: bool = False
+    """Whether of alternative gold answers the one with the highest value counts; a row that needs coverage goes by the
+    one that is covered best, any other counts the claims of all."""
+    zero_with: str | None = None
+    """The metric that makes it 0 alone, where another one that it needs has no claims."""
+
+    def readable(self, *, per_document: bool, three_way: bool) -> bool:
+        """Whether it can be read off verdicts of judges who are asked so."""
+        return (per_document or not self.per_document) and (three_way or not self.three_way)
+
+    @property
+    def pairs(self) -> tuple[tuple[Part, Part], ...]:
+        """What it needs assessed against what."""
+        return tuple((METRICS[name].claims_of, METRICS[name].against) for name in self.needs)
+
+
+_F, _P, _Q, _C = "faithfulness", "correctness", "coverage", "context_recall"
+_LABELS: dict[Label, str] = {
+    "supported": "supported by",
+    "contradicted": "contradicted by",
+    "not_found": "not found in",
+}
+
+DERIVED = {
+    row.name: row
+    for row in (
+        DerivedMetric("f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage", zero_with=_Q),
+        DerivedMetric(
+            "claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True, best=True
+        ),
+        DerivedMetric("context_precision", (_C,), formulas.context_precision, "contexts that have a gold claim", True),
+        DerivedMetric(
+            "context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True
+        ),
+        DerivedMetric(
+            "faithfulness_single", (_F,), formulas.faithfulness_single, "claims that a single context has", True
+        ),
+        DerivedMetric(
+            "noise_sensitivity_in_relevant",
+            (_F, _P, _C),
+            formulas.noise_in_relevant,
+            "wrong claims taken from relevant contexts",
+            True,
+        ),
+        DerivedMetric(
+            "noise_sensitivity_in_irrelevant",
+            (_F, _P, _C),
+            formulas.noise_in_irrelevant,
+            "wrong claims taken from irrelevant contexts",
+            True,
+        ),
+        DerivedMetric(
+            "hallucination", (_F, _P), formulas.hallucination, "wrong claims that no single context has", True
+        ),
+        DerivedMetric(
+            "self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has", True
+        ),
+        DerivedMetric(
+            "wrong_but_grounded", (_F, _P), formulas.wrong_but_grounded, "wrong claims that the contexts have"
+        ),
+        DerivedMetric(
+            "contradiction_rate",
+            (_F,),
+            formulas.contradiction_rate,
+            "claims that the contexts contradict",
+            three_way=True,
+        ),
+        DerivedMetric(
+            "conflict_rate",
+            (_F,),
+            formulas.conflict_rate,
+            "claims that one context has and another contradicts",
+            per_document=True,
+            three_way=True,
+        ),
+        *(
+            DerivedMetric(
+                f"{label}_{'on' if on else 'off'}_topic",
+                (_F, "on_topic"),
+                formulas.told_apart(label, on),
+                f"claims {words} the contexts that {'bear' if on else 'do not bear'} on the question",
+                three_way=label == "contradicted",
+            )
+            for label, words in _LABELS.items()
+            for on in (True, False)
+        ),
+        *(
+            DerivedMetric(
+                f"nugget_{kind}{'_strict' if strict else ''}",
+                (_Q,) if vital == okay else (_Q, "vital"),
+                formulas.nuggets(vital, okay, strict=strict),
+                f"{kind} gold claims in the answer{', partial support not counted' if strict else ''}",
+                partial=not strict,
+                of_nothing="no_claims",
+            )
+            for kind, vital, okay in (("vital", 1.0, 0.0), ("all", 1.0, 1.0), ("weighted", 1.0, 0.5))
+            for strict in (False, True)
+        ),
+    )
+}
+
+NUMBERED: dict[str, tuple[float | None, tuple[str, ...], Callable[[float], Formula], str]] = {
+    "factscore": (10.0, (_F,), formulas.factscore, "faithfulness, less for answers of few claims"),
+    "f1": (None, (_F,), formulas.f1_at, "F1 of supported claims and of their number against {0}"),
+    "on_topic_f1": (
+        None,
+        (_F, "on_topic"),
+        lambda k: formulas.f1_at(k, on_topic=True),
+        "F1 of supported claims on topic and of their number against {0}",
+    ),
+}
+"""Rows with a number behind `@`: the number unless said (None: it must be said), needs, formula, words."""
+
+GROUPS = {
+    "ragchecker": (
+        *(_P, _Q, "f1", "claim_recall", "context_precision", "context_utilization"),
+        *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
+        *("hallucination", "self_knowledge", "faithfulness_single"),
+    ),
+    "told_apart": tuple(name for name in DERIVED if name.endswith("_topic")),
+    "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_")),
+}
+"""Names for several rows."""
+
+WITH_DOCUMENTS = (*(name for name, row in DERIVED.items() if row.per_document), "f1", "contradiction_rate")
+"""What is added, where its needs are fed, when claims are assessed per document and no metrics are named."""
+
+
+class MetricSelection(NamedTuple):
+    """The metrics of a run."""
+
+    rows: tuple[Metric, ...]
+    derived: tuple[str, ...] | None
+    """By name; None for those that come with the rows."""
+
+
+@lru_cache(maxsize=256)
+def derived(name: str) -> DerivedMetric:
+    """The derived row of that name, `factscore`, `f1@64`; UsageError where there is none."""
+    base, at, number = name.partition("@")
+    if not at and name in DERIVED:
+        return DERIVED[name]
+    if base in NUMBERED:
+        unless_said, needs, formula, says = NUMBERED[base]
+        if not at and unless_said is not None:
+            return DerivedMetric(name, needs, formula(unless_said), says)
+        if re.fullmatch(r"[1-9]\d{0,5}", number):
+            return DerivedMetric(name, needs, formula(float(number)), says.format(number))
+        raise UsageError(f"metric {name!r}: a number of claims is written behind @, as in {base}@64")
+    raise unknown_name("metric", name, [*METRICS, *DERIVED, *(f"{base}@64" for base in NUMBERED), *GROUPS])
+
+
+def is_derived(name: str) -> bool:
+    """Whether a name belongs here."""
+    return name in DERIVED or name.partition("@")[0] in NUMBERED
+
+
+def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
+    """The rows asked for, in that order, with those that derived ones among them need; UsageError for an unknown name,
+    and for a row of one's own that is called like a derived one."""
+    given = [spec.strip() if isinstance(spec, str) else spec for spec in specs]
+    flat = [name for spec in given for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
+    asked = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
+    names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
+    for spec in asked:
+        if isinstance(spec, str) and "=" not in spec and spec not in METRICS:
+            derived(spec)  # says what there is
+    said = rows(asked) if asked else ()
+    for row in said:
+        if is_derived(row.name) or row.name in GROUPS:
+            raise UsageError(f"metric name {row.name!r} is taken by a built-in metric; choose another name")
+    have = {row.name for row in said}
+    needed = dict.fromkeys(need for name in names for need in derived(name).needs)
+    return MetricSelection((*said, *(METRICS[name] for name in needed if name not in have)) or rows(()), names)
+
+
+def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: bool) -> tuple[str, ...]:
+    """The derived rows of a run; UsageError for one asked for that cannot be read off what judges are asked.
+
+    Where none is named they come with verdicts on single documents: all that the chosen rows feed.
+    """
+    if chosen.derived is None:
+        pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
+        fed = [derived(name) for name in WITH_DOCUMENTS if per_document and set(derived(name).pairs) <= pairs]
+        return tuple(row.name for row in fed if row.readable(per_document=per_document, three_way=three_way))
+    for row in map(derived, chosen.derived):
+        if row.per_document and not per_document:
+            raise UsageError(f"{row.name} is read off verdicts on single documents; add --per-document")
+        if row.three_way and not three_way:
+            raise UsageError(f"{row.name} needs an assess prompt that tells contradicted from not found, as three_way")
+    return chosen.derived
+
+
+def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> list[Score]:
+    """A score a row. Undefined where what it counts is not there, with the reason.
+
+    Of alternative gold answers `covered` is the one whose coverage counts.
+    """
+    return [_of_alternatives(derived(name), matrix, covered) for name in names]
+
+
+def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) -> Score:
+    if covered is not None and _Q in row.needs:
+        return _score(row, matrix.of_alternative(covered)).model_copy(update={"alternative": covered})
+    if not row.best or not matrix.alternatives:
+        return _score(row, matrix)
+    found = {number: _score(row, matrix.of_alternative(number)) for number in matrix.alternatives}
+    number = max(found, key=lambda n: (-1.0 if (value := found[n].value) is None else value, -n))
+    return found[number].model_copy(update={"alternative": number})
+
+
+def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
+    """Why what a derived score counts is not known: a reason for everything of which it is not, the most frequent one
+    of the verdicts that the score is read off."""
+    if not (count := score.total - score.judged):
+        return []
+    extractions = {extraction.of: extraction for extraction in result.extractions}
+    matrix = Matrix.of(result.sample, extractions, (*result.assessments, *result.cells))
+    return [matrix.why_unknown(derived(score.metric).pairs)] * count
+
+
+def _score(row: DerivedMetric, matrix: Matrix) -> Score:
+    if reason := matrix.lack(row.pairs):
+        if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
+            return Score(metric=row.name, value=0.0, ends=(0.0, 0.0))
+        return Score(metric=row.name, undefined_because=reason)
+    found = row.formula(matrix)
+    if isinstance(found, BoundedValue):
+        return Score(metric=row.name, value=found.value, ends=(found.low, found.high))
+    if found is None:
+        return Score(metric=row.name, undefined_because=matrix.why_unknown(row.pairs))
+    if not found:
+        return Score(metric=row.name, undefined_because=row.of_nothing)
+    known = [truth for truth in found if truth is not None]
+    if not known:
+        return Score(metric=row.name, total=len(found), undefined_because=matrix.why_unknown(row.pairs))
+    return Score(metric=row.name, value=sum(known) / len(known), hits=sum(known), judged=len(known), total=len(found))

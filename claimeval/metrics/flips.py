@@ -1,0 +1,166 @@
+"""Flips: claims whose counted value differs between two runs, as `experiment`, `compare` and every page count them.
+
+What counts is whether a claim is supported. `contradicted` and `not_found` count the same in a score, so a prompt that
+does not tell them apart flips nothing. If both runs judge on the same scale of grades, the grade is what counts.
+
+A claim is the same in both runs if it comes from the same text, reads the same word for word and is held against the
+same evidence. Ids play no part; of claims of a sample that read alike, the first belongs to the first, and so on.
+Claims that only one run has are not compared. A claim with a label in one run only is no flip; it is counted apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple
+
+from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, SampleResult
+from claimeval.types.scales import VALUES
+
+Change = Literal["flipped", "relabeled", "labeled_once"]
+
+
+class Flip(Record):
+    """One claim that flipped from run a to run b."""
+
+    sample_id: str
+    question: str
+    claim_id: str
+    """Its id in run a."""
+    claim: str
+    of: Part
+    """Whose claim it is."""
+    evidence: Evidence
+    a: Label
+    b: Label
+    a_grade: int | None = None
+    b_grade: int | None = None
+    a_explanation: str | None = None
+    """What the first judge wrote that gave the label."""
+    b_explanation: str | None = None
+
+
+class FlipCounts(NamedTuple):
+    """What became of the claims that both runs assessed."""
+
+    compared: int = 0
+    flipped: int = 0
+    relabeled: int = 0
+    """Claims with another label that counts the same."""
+    labeled_once: int = 0
+    """Claims with a label in one of the runs only."""
+
+    def others(self) -> str:
+        """The changes that are no flips, in words; empty if there are none."""
+        parts = (
+            (self.labeled_once, "have a label in one run only"),
+            (self.relabeled, "have another label that counts the same"),
+        )
+        return ", ".join(f"{n} {what}" for n, what in parts if n)
+
+
+class ClaimPair(NamedTuple):
+    """A claim of run a, and its assessments in both runs."""
+
+    claim: Claim
+    a: Assessment
+    b: Assessment
+
+    def change(self, *, graded: bool) -> Change | None:
+        """What changed; None if the label (if `graded`, also the grade) is the same or neither run has one."""
+        labels = self.a.label, self.b.label
+        if "unassessed" in labels:
+            return "labeled_once" if labels[0] != labels[1] else None
+        if counted_differently(self.a, self.b, graded=graded):
+            return "flipped"
+        return "relabeled" if labels[0] != labels[1] else None
+
+
+def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
+    """Whether two assessments count differently in a score; those without a label do not.
+
+    `graded` says that both stand on the same scale of grades.
+    """
+    if a.label == "unassessed" or b.label == "unassessed":
+        return False
+    if graded and a.grade is not None and b.grade is not None:
+        return a.grade != b.grade
+    return VALUES[a.label] != VALUES[b.label]
+
+
+def words(label: Label, grade: int | None) -> str:
+    """A label of a flip in words, with the grade if there is one."""
+    return label.replace("_", " ") + ("" if grade is None else f" (grade {grade})")
+
+
+def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
+    """The claims of a sample that both runs have and assessed, in the order of run a."""
+    claims = {claim.id: claim for claim in a.claims}
+    theirs = _by_text(b)
+    for key, assessment in _by_text(a).items():
+        if other := theirs.get(key):
+            yield ClaimPair(claims[assessment.claim_id], assessment, other)
+
+
+def _by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Assessment]:
+    """The assessments by the claim's source and text, its place among claims of that text, and the evidence."""
+    seen: Counter[tuple[Part, str]] = Counter()
+    places: dict[str, tuple[Part, str, int]] = {}
+    for claim in result.claims:
+        places[claim.id] = (claim.of, claim.text, seen[claim.of, claim.text])
+        seen[claim.of, claim.text] += 1
+    return {(*places[a.claim_id], a.evidence): a for a in result.assessments if a.claim_id in places}
+
+
+class FlipTally:
+    """Counts sample by sample what became of the claims of two runs."""
+
+    def __init__(self, scored: Collection[tuple[Part, Part]], *, graded: bool) -> None:
+        """`scored` are the claims and evidence that both runs score, `graded` as in `counted_differently`."""
+        self._scored = scored
+        self._graded = graded
+        self._compared = 0
+        self._changes: Counter[Change] = Counter()
+
+    def add(self, a: SampleResult, b: SampleResult) -> list[Flip]:
+        """Counts one sample in and returns its flips."""
+        flips = []
+        for pair in claim_pairs(a, b):
+            if (pair.claim.of, pair.a.evidence.part) not in self._scored:
+                continue
+            self._compared += 1
+            if change := pair.change(graded=self._graded):
+                self._changes[change] += 1
+                if change == "flipped":
+                    flips.append(_flip(a, pair))
+        return flips
+
+    def counts(self) -> FlipCounts:
+        return FlipCounts(
+            compared=self._compared,
+            flipped=self._changes["flipped"],
+            relabeled=self._changes["relabeled"],
+            labeled_once=self._changes["labeled_once"],
+        )
+
+
+def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
+    assert pair.a.label != "unassessed" and pair.b.label != "unassessed", "a flip has two labels"  # noqa: PT018
+    return Flip(
+        sample_id=result.sample.id,
+        question=result.sample.question,
+        claim_id=pair.claim.id,
+        claim=pair.claim.text,
+        of=pair.claim.of,
+        evidence=pair.a.evidence,
+        a=pair.a.label,
+        b=pair.b.label,
+        a_grade=pair.a.grade,
+        b_grade=pair.b.grade,
+        a_explanation=_explanation(pair.a),
+        b_explanation=_explanation(pair.b),
+    )
+
+
+def _explanation(assessment: Assessment) -> str | None:
+    return next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None)

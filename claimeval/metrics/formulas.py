@@ -1,0 +1,219 @@
+"""What is read off the matrix of a sample: lists of truths to be counted, or values with their bounds.
+
+p: the reference supports an answer claim; q: the answer supports a reference claim; f: the contexts support an answer
+claim; r: a single context does; n: the number of claims of the answer.
+Definitions: RAGChecker (arXiv:2408.08067), FActScore (2305.14251), SAFE (2403.18802), AutoNuggetizer (2411.09607).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from claimeval.metrics.matrix import Matrix, Truth, and_, not_, or_
+from claimeval.types.records import ASKED, Label
+
+
+class BoundedValue(NamedTuple):
+    """A value that is no share of counted claims."""
+
+    value: float
+    low: float
+    """If everything unknown were unsupported."""
+    high: float
+    """If it were supported."""
+
+
+FormulaResult = Sequence[Truth] | BoundedValue | None
+"""Truths whose share is the value; or the value; or None where too little is known for one."""
+Formula = Callable[[Matrix], FormulaResult]
+
+
+def f1(m: Matrix) -> FormulaResult:
+    """2PR / (P + R) of correctness P and coverage R, 0 where both are 0."""
+    precision, recall = (_share(truths) for truths in (_p(m), _q(m)))
+    if precision is None or recall is None:
+        return None
+    return BoundedValue(*(_harmonic(p, r) for p, r in zip(precision, recall, strict=True)))
+
+
+def claim_recall(m: Matrix) -> FormulaResult:
+    """Reference claims that some single context supports."""
+    return [or_(row) for row in m.per_document("reference")]
+
+
+def context_precision(m: Matrix) -> FormulaResult:
+    """Contexts that support a reference claim, of all contexts."""
+    return m.relevant()
+
+
+def context_utilization(m: Matrix) -> FormulaResult:
+    """Of the reference claims that some context supports, those that the answer has."""
+    retrieved = [or_(row) for row in m.per_document("reference")]
+    return [q if there else None for there, q in zip(retrieved, _q(m), strict=True) if there is not False]
+
+
+def faithfulness_single(m: Matrix) -> FormulaResult:
+    """Answer claims that some single context supports."""
+    return _single(m)
+
+
+def noise_in_relevant(m: Matrix) -> FormulaResult:
+    """Wrong answer claims that a relevant context supports."""
+    return [
+        and_(not_(right), or_(and_(r, relevant) for r, relevant in zip(row, m.relevant(), strict=True)))
+        for right, row in zip(_p(m), m.per_document("answer"), strict=True)
+    ]
+
+
+def noise_in_irrelevant(m: Matrix) -> FormulaResult:
+    """Wrong answer claims that irrelevant contexts support, and no relevant one."""
+    relevant = m.relevant()
+    other = [not_(truth) for truth in relevant]
+    return [
+        and_(
+            not_(right),
+            not_(or_(and_(r, x) for r, x in zip(row, relevant, strict=True))),
+            or_(and_(r, x) for r, x in zip(row, other, strict=True)),
+        )
+        for right, row in zip(_p(m), m.per_document("answer"), strict=True)
+    ]
+
+
+def hallucination(m: Matrix) -> FormulaResult:
+    """Wrong answer claims that no single context supports."""
+    return [and_(not_(right), not_(there)) for right, there in zip(_p(m), _single(m), strict=True)]
+
+
+def self_knowledge(m: Matrix) -> FormulaResult:
+    """Right answer claims that no single context supports."""
+    return [and_(right, not_(there)) for right, there in zip(_p(m), _single(m), strict=True)]
+
+
+def wrong_but_grounded(m: Matrix) -> FormulaResult:
+    """Wrong answer claims that the contexts, together, support."""
+    return [and_(not_(right), there) for right, there in zip(_p(m), _f(m), strict=True)]
+
+
+def contradiction_rate(m: Matrix) -> FormulaResult:
+    """Answer claims that the contexts contradict."""
+    return m.labelled("answer", "contexts", "contradicted")
+
+
+def conflict_rate(m: Matrix) -> FormulaResult:
+    """Answer claims that one context supports and another contradicts."""
+    contradicted = m.per_document("answer", "contradicted")
+    return [and_(yes, or_(row)) for yes, row in zip(_single(m), contradicted, strict=True)]
+
+
+def told_apart(label: Label, on_topic: bool) -> Formula:
+    """Answer claims with that label against the contexts, with or without a bearing on the question."""
+
+    def found(m: Matrix) -> FormulaResult:
+        labels = m.labelled("answer", "contexts", label)
+        bearing = m.labelled("answer", ASKED)
+        return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, bearing, strict=True)]
+
+    return found
+
+
+def factscore(gamma: float) -> Formula:
+    """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma claims."""
+
+    def found(m: Matrix) -> FormulaResult:
+        shares, n = _share(_f(m)), len(m.claims("answer"))
+        if shares is None:
+            return None
+        penalty = 1.0 if n > gamma else math.exp(1 - gamma / n)
+        return BoundedValue(*(share * penalty for share in shares))
+
+    return found
+
+
+def f1_at(k: float, *, on_topic: bool = False) -> Formula:
+    """F1 of P = supported / claims and R = min(1, supported / k); with `on_topic` of the claims on topic alone."""
+
+    def found(m: Matrix) -> FormulaResult:
+        supported = _f(m)
+        if on_topic:
+            bearing = m.labelled("answer", ASKED)
+            supported = [
+                f if known else None for f, known in zip(supported, bearing, strict=True) if known is not False
+            ]
+        shares = _share(supported)
+        if shares is None:
+            return None if supported else BoundedValue(0.0, 0.0, 0.0)
+        hits = sum(truth is True for truth in supported)
+        most = hits + sum(truth is None for truth in supported)
+        return BoundedValue(*(_harmonic(p, min(1.0, s / k)) for p, s in zip(shares, (hits, hits, most), strict=True)))
+
+    return found
+
+
+def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
+    """Weighted share of the reference claims that the answer has, a partial one counting half unless `strict`.
+
+    Claims of which nobody knows whether they are vital are left out where that makes a difference; the bounds are over
+    all that they and the others without a label may be.
+    """
+
+    def found(m: Matrix) -> FormulaResult:
+        importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims("reference"))
+        if strict:
+            support = [None if s is None else float(s) for s in m.labelled("reference", "answer")]
+        else:
+            support = m.support("reference", "answer")
+        weights = [(okay, vital) if v is None else (vital, vital) if v else (okay, okay) for v in importance]
+        rows = [(w, s) for w, s in zip(weights, support, strict=True) if max(w)]
+        judged = [(low, s) for (low, high), s in rows if low == high and s is not None]
+        if not judged:
+            return None if rows else []
+        value = sum(w * s for w, s in judged) / sum(w for w, _ in judged)
+        low = _least_mean([(w, s or 0.0) for w, s in rows])
+        high = 1 - _least_mean([(w, 0.0 if s is None else 1 - s) for w, s in rows])
+        return BoundedValue(value, min(low, value), max(high, value))
+
+    return found
+
+
+def _p(m: Matrix) -> list[Truth]:
+    return m.labelled("answer", "reference")
+
+
+def _q(m: Matrix) -> list[Truth]:
+    return m.labelled("reference", "answer")
+
+
+def _f(m: Matrix) -> list[Truth]:
+    return m.labelled("answer", "contexts")
+
+
+def _single(m: Matrix) -> list[Truth]:
+    return [or_(row) for row in m.per_document("answer")]
+
+
+def _share(truths: Sequence[Truth]) -> BoundedValue | None:
+    """The share of the true among the known, and what it can be at least and at most; None where none is known."""
+    known = [truth for truth in truths if truth is not None]
+    if not known:
+        return None
+    hits, every = sum(known), len(truths)
+    return BoundedValue(hits / len(known), hits / every, (hits + every - len(known)) / every)
+
+
+def _least_mean(rows: Sequence[tuple[tuple[float, float], float]]) -> float:
+    """The least weighted mean of numbers whose weights are known only to be from one number to another, above 0.
+
+    It has the most weight on all numbers up to one of them, and the least on those above it.
+    """
+
+    def mean(most: float) -> float:
+        weighted = [(high if x <= most else low, x) for (low, high), x in rows]
+        return sum(w * x for w, x in weighted) / sum(w for w, _ in weighted)
+
+    return min(mean(x) for _, x in rows)
+
+
+def _harmonic(p: float, r: float) -> float:
+    return 2 * p * r / (p + r) if p + r else 0.0

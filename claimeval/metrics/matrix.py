@@ -1,0 +1,147 @@
+"""The entailment matrix of one sample: claims of answer and reference against texts, as truths of three values.
+
+A cell is True where the claim is supported, False where it has another label, and None where it has none: whoever
+counts must say what becomes of what nobody knows, and `or_`, `and_`, `not_` say it as Kleene's logic does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from claimeval.metrics.rows import Metric
+from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Label, Part, Reason, Sample
+
+Truth = bool | None
+"""True, False, or not known."""
+
+
+def or_(truths: Iterable[Truth]) -> Truth:
+    """Whether one of them is true: not known where none is and one is not known. False of nothing."""
+    found: Truth = False
+    for truth in truths:
+        if truth:
+            return True
+        if truth is None:
+            found = None
+    return found
+
+
+def not_(truth: Truth) -> Truth:
+    """The opposite; not known of what is not known."""
+    return None if truth is None else not truth
+
+
+def and_(*truths: Truth) -> Truth:
+    """Whether all of them are true: False as soon as one is false, whatever the others are."""
+    return not_(or_(not_(truth) for truth in truths))
+
+
+class Matrix(NamedTuple):
+    """What was found out about the claims of one sample."""
+
+    sample: Sample
+    extractions: Mapping[Part, Extraction]
+    columns: Mapping[tuple[Part, Evidence], Mapping[str, Assessment]]
+    """By part of the claims and evidence, each assessment by its claim's id."""
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        extractions: Mapping[Part, Extraction],
+        assessments: Iterable[Assessment],
+    ) -> Matrix:
+        """The matrix of a sample from its assessments in any order, those against single documents among them."""
+        part = {claim.id: of for of, extraction in extractions.items() for claim in extraction.claims}
+        columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
+        for assessment in assessments:
+            columns.setdefault((part[assessment.claim_id], assessment.evidence), {})[assessment.claim_id] = assessment
+        return cls(sample, extractions, columns)
+
+    def claims(self, of: Part) -> tuple[Claim, ...]:
+        """The claims of a part, none where it has no extraction."""
+        extraction = self.extractions.get(of)
+        return extraction.claims if extraction else ()
+
+    @property
+    def alternatives(self) -> tuple[int, ...]:
+        """The numbers of the gold answers that are alternatives and have claims."""
+        return tuple(sorted({claim.alternative for claim in self.claims("reference") if claim.alternative}))
+
+    def of_alternative(self, number: int) -> Matrix:
+        """The matrix with the claims of that gold answer alone."""
+        whole = self.extractions["reference"]
+        own = whole.model_copy(update={"claims": tuple(c for c in whole.claims if c.alternative == number)})
+        return self._replace(extractions={**self.extractions, "reference": own})
+
+    def labelled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
+        """Per claim of a part whether it has that label against a text."""
+        return self._labelled(of, Evidence(part=against), label)
+
+    def support(self, of: Part, against: Part) -> list[float | None]:
+        """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none.
+
+        Not known where the judges are divided between a half and nothing.
+        """
+        column = self.columns.get((of, Evidence(part=against)), {})
+        return [_support(column.get(claim.id)) for claim in self.claims(of)]
+
+    def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
+        """Per claim of a part whether it has that label against each of the contexts alone."""
+        ranks = self.sample.ranks("contexts")
+        whole = Evidence(part="contexts")
+        single = [whole] if len(ranks) == 1 else [Evidence(part="contexts", document=rank) for rank in ranks]
+        columns = [self._labelled(of, evidence, label) for evidence in single]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims(of)]
+
+    def relevant(self) -> list[Truth]:
+        """Per context whether it alone supports a claim of the reference."""
+        rows = self.per_document("reference")
+        return [or_(column) for column in zip(*rows, strict=True)]
+
+    def supports_none(self, metric: Metric) -> bool:
+        """Whether a metric is 0: it has claims, and each is known to be unsupported."""
+        truths = self.labelled(metric.claims_of, metric.against)
+        return bool(truths) and not any(truth is not False for truth in truths)
+
+    def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
+        """Why nothing can be said where these columns are needed; None where every one of them has claims."""
+        for of, against in needs:
+            extraction = self.extractions.get(of)
+            if extraction is None:
+                return "missing_input"
+            if not extraction.claims:
+                return extraction.failed_because or "no_claims"
+            if (of, Evidence(part=against)) not in self.columns:
+                return "missing_input" if self.sample.documents(against) is None else "not_in_cache"
+        return None
+
+    def why_unknown(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
+        """The most frequent reason for what is not known in these columns."""
+        reasons = Counter(self._reasons(needs))
+        return reasons.most_common(1)[0][0] if reasons else "incomplete"
+
+    def _reasons(self, needs: Iterable[tuple[Part, Part]]) -> Iterator[Reason]:
+        wanted: Sequence[tuple[Part, Part]] = tuple(needs)
+        for (of, evidence), column in self.columns.items():
+            if (of, evidence.part) in wanted:
+                yield from (a.unassessed_because or "tie" for a in column.values() if _support(a) is None)
+
+    def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
+        column = self.columns.get((of, evidence), {})
+        found = [column.get(claim.id) for claim in self.claims(of)]
+        return [None if a is None or a.label == "unassessed" else a.label == label for a in found]
+
+
+def _support(assessment: Assessment | None) -> float | None:
+    if assessment is None or assessment.label == "unassessed":
+        return None
+    if assessment.label == "supported":
+        return 1.0
+    grades = [v.grade for v in assessment.verdicts if v.grade is not None]
+    if assessment.grade is not None or not grades:
+        return 0.5 if assessment.grade else 0.0
+    partial = {grade > 0 for grade in grades}
+    return None if len(partial) > 1 else 0.5 * partial.pop()

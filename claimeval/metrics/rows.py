@@ -1,0 +1,168 @@
+"""The table of claim metrics. A metric is a row: whose claims, assessed against what.
+
+====================  ============  ===========  ==========================================
+metric                claims of     against      says
+====================  ============  ===========  ==========================================
+faithfulness          answer        contexts     is the answer grounded in what was retrieved
+correctness           answer        reference    precision against the gold answer
+coverage              reference     answer       recall of the gold answer
+context_recall        reference     contexts     did retrieval bring what the gold answer needs
+reference_support     reference     gold texts   is the gold answer borne out by the texts it was made from
+on_topic              answer        asked        has the claim to do with the question
+vital                 reference     asked        must an answer have this claim to be a good one
+====================  ============  ===========  ==========================================
+
+The value of a sample is the share of its judged claims that are supported. The last two ask judges something else than
+whether a text supports a claim: "supported" there means on topic, or vital.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import ASKED, Part, Record, Sample
+
+
+class Metric(Record):
+    """One row. A row of your own works wherever a name does, as in `score(..., metrics=[Metric(...)])`."""
+
+    name: str
+    claims_of: Part
+    against: Part
+    says: str = ""
+    prompt: str | None = None
+    """The name of a prompt of its own, where what is asked of a claim is not whether a text supports it."""
+
+    @property
+    def takes_best(self) -> bool:
+        """Whether the best of several alternative gold answers counts; what is said of the gold answers themselves
+        counts all of them."""
+        return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
+
+    def lacks(self, sample: Sample) -> Part | None:
+        """The part the sample does not have and this metric needs; None when it has both."""
+        if sample.text(self.claims_of) is None:
+            return self.claims_of
+        if sample.documents(self.against) is None:
+            return self.against
+        return None
+
+
+FIELDS: dict[Part, str] = {
+    "answer": "answer",
+    "reference": "reference_answers",
+    "contexts": "contexts",
+    "reference_contexts": "reference_contexts",
+}
+"""The field of a sample that holds each built-in part."""
+
+BUILT_IN: tuple[Part, ...] = (*FIELDS, ASKED)
+"""The parts that every sample can have; evidence sets have other names."""
+
+_AMBIGUOUS = re.compile(r"(.+)([.~])(\d+)", re.DOTALL)
+
+
+def ambiguous(name: str) -> str | None:
+    """Why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
+    if not (match := _AMBIGUOUS.fullmatch(name)):
+        return None
+    base, mark, number = match.groups()
+    what = f"document {number}" if mark == "." else f"order {number}"
+    return f"the name {name!r} reads like {what} of {base!r}; take one that does not end in {mark!r} and digits"
+
+
+METRICS = {
+    row.name: row
+    for row in (
+        Metric(
+            name="faithfulness",
+            claims_of="answer",
+            against="contexts",
+            says="answer grounded in what was retrieved",
+        ),
+        Metric(
+            name="correctness",
+            claims_of="answer",
+            against="reference",
+            says="precision against the gold answer",
+        ),
+        Metric(name="coverage", claims_of="reference", against="answer", says="recall of the gold answer"),
+        Metric(
+            name="context_recall",
+            claims_of="reference",
+            against="contexts",
+            says="retrieval brought what the gold answer needs",
+        ),
+        Metric(
+            name="reference_support",
+            claims_of="reference",
+            against="reference_contexts",
+            says="gold answer borne out by the texts it was made from",
+        ),
+        Metric(
+            name="on_topic",
+            claims_of="answer",
+            against="asked",
+            says="claims of the answer that bear on the question",
+            prompt="weigh/on_topic",
+        ),
+        Metric(
+            name="vital",
+            claims_of="reference",
+            against="asked",
+            says="claims of the gold answer that a good answer must have",
+            prompt="weigh/vital",
+        ),
+    )
+}
+
+SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
+"""The rows that ask whether a text supports claims."""
+
+ABOUT_ANSWERS = ("faithfulness", "correctness", "coverage", "context_recall")
+"""The rows that are taken where none is asked for; `reference_support` is about the test set and taken without them."""
+
+_ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)")
+
+
+def metric(spec: str | Metric) -> Metric:
+    """A row by name, or from `name=claims_of:against` (`on_policy=answer:policy`), or as it is."""
+    if isinstance(spec, Metric):
+        return _clear(spec)
+    if "=" in spec:
+        match = _ROW.fullmatch(spec.strip())
+        if not match:
+            raise UsageError(
+                f"metric {spec!r} is not of the form name=claims_of:against, as in on_policy=answer:policy"
+            )
+        name, claims_of, against = match.groups()
+        if name in METRICS:
+            raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
+        if ASKED in (claims_of, against):
+            raise UsageError(f"metric {spec!r}: what claims have to do with the question is on_topic, or vital")
+        return _clear(Metric(name=name, claims_of=claims_of, against=against))
+    if spec.strip() not in METRICS:
+        raise unknown_name("metric", spec, METRICS)
+    return METRICS[spec.strip()]
+
+
+def _clear(row: Metric) -> Metric:
+    """The row; UsageError if one of its names can be mistaken for a document of a set or another order of it."""
+    for name in (row.name, row.claims_of, row.against):
+        if problem := ambiguous(name):
+            raise UsageError(f"metric {row.name!r}: {problem}")
+    return row
+
+
+def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """Several rows, as a list or as one text with commas; a name may stand once."""
+    found = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
+    names = [row.name for row in found]
+    if not names:
+        raise UsageError(f"no metric asked for. Known: {', '.join(METRICS)}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"metric {twice!r} is asked for twice")
+    return found

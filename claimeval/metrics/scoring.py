@@ -1,0 +1,292 @@
+"""Labels -> scores of a sample -> summary of a run."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Literal, Protocol
+
+from pydantic import Field
+
+from claimeval.metrics.derived import scores as derived_scores
+from claimeval.metrics.matrix import Matrix
+from claimeval.metrics.rows import Metric
+from claimeval.statistics import mean_interval
+from claimeval.statistics.formatting import interval
+from claimeval.types.records import (
+    ABSTAINED,
+    NOT_APPLICABLE,
+    Assessment,
+    Evidence,
+    Extraction,
+    Label,
+    Part,
+    Reason,
+    Record,
+    Sample,
+    Score,
+)
+from claimeval.types.scales import VALUES
+
+
+def score(
+    metric: Metric,
+    extraction: Extraction | None,
+    assessments: Sequence[Assessment],
+) -> Score:
+    """The share of the judged claims that are supported; the mean of the judges' shares where each took its own.
+
+    None without claims (`no_claims`, or why the extraction failed) or when no claim could be judged (the most frequent
+    reason; `not_in_cache` where a run without calls has no verdicts on it).
+    """
+    if extraction is None:
+        return Score(metric=metric.name, undefined_because="missing_input")
+    total = len(extraction.claims)
+    if not total:
+        return Score(metric=metric.name, undefined_because=extraction.failed_because or "no_claims")
+    if not any(a.label != "unassessed" for a in assessments):
+        reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
+        because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
+        return Score(metric=metric.name, total=total, undefined_because=because)
+    assessed = {a.claim_id: a.label for a in assessments}
+    takers: dict[str | None, dict[int, list[Label | None]]] = {}
+    for claim in extraction.claims:
+        label = assessed.get(claim.id, "unassessed")
+        number = claim.alternative if claim.alternative and metric.takes_best else 0
+        of_taker = takers.setdefault(claim.taken_by, {}).setdefault(number, [])
+        of_taker.append(None if label == "unassessed" else label)
+    parts = [
+        best({number: _share_of(metric.name, labels) for number, labels in of_taker.items()})
+        for of_taker in takers.values()
+    ]
+    return parts[0] if len(parts) == 1 else _mean(parts)
+
+
+def _share_of(name: str, labels: Sequence[Label | None]) -> Score:
+    """The share of the supported among the claims that have a label; without a value where none has."""
+    judged = [label for label in labels if label]
+    hits = sum(VALUES[label] == 1.0 for label in judged)
+    value = hits / len(judged) if judged else None
+    return Score(metric=name, value=value, hits=hits, judged=len(judged), total=len(labels))
+
+
+def best(scores: Mapping[int, Score]) -> Score:
+    """The highest of the scores over alternatives, by number; of equal ones the one with more judged, then the first.
+
+    The bounds are those of the highest: what it is at least, and what it can be at most, whichever alternative has it.
+    A score under 0 is of no alternative and stays as it is.
+    """
+    if 0 in scores:
+        return scores[0]
+    known = {number: score for number, score in scores.items() if score.value is not None} or scores
+    number = min(known, key=lambda n: (-(known[n].value or 0.0), -known[n].judged, n))
+    ends = [score.bounds for score in scores.values() if score.bounds]
+    found = known[number].model_copy(update={"alternative": number})
+    together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    return found if together == found.bounds else found.model_copy(update={"ends": together})
+
+
+def _mean(parts: Sequence[Score]) -> Score:
+    """The score of several judges who took claims of their own: each counts once, however many claims it took."""
+    values = [part.value for part in parts if part.value is not None]
+    bounds = [part.bounds for part in parts if part.bounds]
+    lows, highs = zip(*bounds, strict=True)
+    numbers = {part.alternative for part in parts}
+    return Score(
+        metric=parts[0].metric,
+        value=sum(values) / len(values),
+        hits=sum(part.hits for part in parts),
+        judged=sum(part.judged for part in parts),
+        total=sum(part.total for part in parts),
+        alternative=parts[0].alternative if len(numbers) == 1 else None,
+        ends=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
+    )
+
+
+def unasked(
+    metrics: Sequence[Metric], sample: Sample, extractions: Mapping[Part, Extraction]
+) -> dict[tuple[Part, Part], list[Assessment]]:
+    """The assessments against parts that are there and empty: nothing supports a claim, and no judge is asked."""
+    return {
+        (metric.claims_of, metric.against): [
+            Assessment(claim_id=claim.id, evidence=Evidence(part=metric.against), verdicts=(), label="not_found")
+            for claim in extraction.claims
+        ]
+        for metric in metrics
+        if sample.documents(metric.against) == ()
+        if (extraction := extractions.get(metric.claims_of)) and extraction.claims
+    }
+
+
+def scores(
+    metrics: Sequence[Metric],
+    sample: Sample,
+    extractions: Mapping[Part, Extraction],
+    assessments: Mapping[tuple[Part, Part], Sequence[Assessment]],
+    derived: Sequence[str] = (),
+    cells: Sequence[Assessment] = (),
+) -> tuple[Score, ...]:
+    """The scores of one sample, a metric each; `assessments[of, against]` are of the claims of `of`.
+
+    Behind them those of derived rows by name, for which `cells` are assessments against single documents.
+    """
+    found = []
+    for metric in metrics:
+        assessed = assessments.get((metric.claims_of, metric.against), ())
+        fed = assessed or metric.lacks(sample) is None
+        extraction = extractions.get(metric.claims_of) if fed else None
+        found.append(score(metric, extraction, assessed))
+    if derived:
+        columns = (assessment for column in assessments.values() for assessment in column)
+        covered = next((s.alternative for s in found if s.metric == "coverage"), None)
+        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, cells)), covered)
+    return tuple(found)
+
+
+ABSTAINING = 0.1
+"""The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
+
+Shown = Literal["ci", "bounds"]
+
+
+def shown(abstained: int, asked: int, bounds: tuple[float, float] | None) -> Shown:
+    """What tables print beside a mean; `abstained` of the claims or samples `asked` about are unsure or tied."""
+    return "bounds" if bounds and abstained > ABSTAINING * asked else "ci"
+
+
+class Beside(Protocol):
+    """What has a mean and something beside it."""
+
+    @property
+    def ends(self) -> tuple[float, float] | None: ...
+
+    @property
+    def shown(self) -> Shown: ...
+
+
+def ends_in_words(found: Beside, mark: str = " (bounds)") -> str:
+    """The interval beside a mean, or, marked, the bounds that stand in its place."""
+    return interval(found.ends) + (mark if found.shown == "bounds" else "")
+
+
+class MetricSummary(Record):
+    """One metric over all samples of a run."""
+
+    mean: float | None
+    """Macro mean: the mean of the samples' values; None when no sample has one."""
+    ci: tuple[float, float] | None
+    """95 % interval of the mean; whole questions are resampled, or what `--cluster` names."""
+    n: int
+    """Samples with a value."""
+    clusters: int
+    """Questions (or what `--cluster` names) that these are about."""
+    missing: dict[Reason, int]
+    """Samples without a value, by reason."""
+    micro: float | None
+    """Supported claims / judged claims over all samples."""
+    bounds: tuple[float, float] | None
+    """The mean if everything that could not be assessed were unsupported, and if it were supported.
+
+    Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
+    """
+    shown: Shown
+    """Which of `ci` and `bounds` tables print: the bounds where judges abstained on more than a tenth of the claims."""
+    claims: int
+    judged: int
+    supported: int
+    unassessed: dict[Reason, int]
+    """Claims without a label, by reason; of a derived metric, what it counts and could not be settled."""
+    ungrounded: int
+    """Claims that could not be tied to the text they were taken from."""
+    unasked: int = 0
+    """Samples that have 0 without a question to a judge: what their claims are held against is there and empty."""
+    failure_rate: float
+    """The larger of the shares of samples and of claims lost to failures (not to abstentions or inapplicability)."""
+    note: str | None = None
+    """Says so when the numbers are no LLM judgement."""
+    members: dict[str, MetricSummary] = Field(default_factory=dict)
+    """What each judge of a panel alone makes of it, over the claims it was asked about."""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of what is shown beside the mean."""
+        return self.bounds if self.shown == "bounds" else self.ci
+
+    @property
+    def abstained(self) -> int:
+        """Claims on which judges or the panel abstained."""
+        return abstentions(self.unassessed)
+
+
+def abstentions(reasons: Mapping[Any, int]) -> int:
+    """How many of these are honest abstentions."""
+    return sum(n for reason, n in reasons.items() if reason in ABSTAINED)
+
+
+class MetricTally:
+    """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
+
+    def __init__(self, note: str | None = None) -> None:
+        self._note = note
+        self._values, self._clusters = array("d"), array("q")
+        self._low = self._high = 0.0
+        self._bounded = 0
+        self._samples = 0
+        self._missing: Counter[Reason] = Counter()
+        self._unassessed: Counter[Reason] = Counter()
+        self._hits = self._judged = self._claims = self._ungrounded = self._unasked = 0
+
+    def add(
+        self, score: Score, unassessed: Iterable[Reason], ungrounded: int, cluster: int, *, unasked: bool = False
+    ) -> None:
+        """One sample: its score, the reasons of its unassessed claims, its ungrounded claims, what it belongs to.
+
+        `unasked` says that its claims were held against nothing.
+        """
+        self._samples += 1
+        self._unassessed.update(unassessed)
+        self._hits += score.hits
+        self._judged += score.judged
+        self._claims += score.total
+        self._ungrounded += ungrounded
+        self._unasked += unasked
+        if score.value is not None:
+            self._values.append(score.value)
+            self._clusters.append(cluster)
+        else:
+            assert score.undefined_because is not None
+            self._missing[score.undefined_because] += 1
+        if score.undefined_because not in NOT_APPLICABLE:
+            low, high = score.bounds or ((0.0, 1.0) if score.value is None else (score.value, score.value))
+            self._low, self._high, self._bounded = self._low + low, self._high + high, self._bounded + 1
+
+    def summary(self) -> MetricSummary:
+        """What the samples added so far come to."""
+        estimate = mean_interval(self._values, clusters=self._clusters)
+        ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+        bounds = (self._low / self._bounded, self._high / self._bounded) if self._bounded else None
+        return MetricSummary(
+            mean=estimate.value,
+            ci=ci,
+            n=len(self._values),
+            clusters=estimate.clusters,
+            missing=dict(sorted(self._missing.items())),
+            micro=self._hits / self._judged if self._judged else None,
+            bounds=bounds,
+            shown=shown(abstentions(self._unassessed), self._claims, bounds),
+            claims=self._claims,
+            judged=self._judged,
+            supported=self._hits,
+            unassessed=dict(sorted(self._unassessed.items())),
+            ungrounded=self._ungrounded,
+            unasked=self._unasked,
+            failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._claims)),
+            note=self._note,
+        )
+
+
+def _share(reasons: Counter[Reason], total: int) -> float:
+    failed = sum(n for reason, n in reasons.items() if reason not in NOT_APPLICABLE | ABSTAINED)
+    return failed / total if total else 0.0

@@ -1,0 +1,208 @@
+"""Engines that run here and need no key: `local:lexical`, a score of shared words, and `local:nli=MODEL`, a model.
+
+They read the typed task of a request and answer in the reply format its prompt asks for, so that they pass through
+the same parser, store, panel and report as a language model. Claims are taken by the same rules in both: no entailment
+model can take a text apart.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import NamedTuple
+
+from claimeval.judging.prompts import quoted
+from claimeval.lexical.claims import split_claims
+from claimeval.lexical.support import score
+from claimeval.providers import Backend, Keep
+from claimeval.providers.local import entailment
+from claimeval.types.chat_format import read_chat, write_chat
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
+from claimeval.types.scales import ABSTAIN, Scale
+
+ENGINES = ("lexical", "nli=MODEL")
+
+
+def resolve(judge: Judge) -> Judge:
+    """The judge with the version of its engine as endpoint: code, coefficients or model files, precision, prompt.
+
+    The files of a model are looked for, and fetched where the network may be used; its weights are not loaded.
+    """
+    engine, model = _engine(judge)
+    version = entailment.settle(model, judge.extra).version if engine == "nli" else _lexical_version()
+    if judge.endpoint not in (None, version):
+        raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
+    return judge.model_copy(update={"endpoint": version})
+
+
+def note(judge: Judge) -> str:
+    """What the numbers of this judge are."""
+    engine, model = _engine(judge)
+    if engine == "nli":
+        return f"probability of entailment by the local model {model}, not an LLM judgement"
+    return score.NOTICE
+
+
+def place(judge: Judge) -> str | None:
+    """Device and precision of an entailment model."""
+    engine, model = _engine(judge)
+    return entailment.settle(model, judge.extra).place() if engine == "nli" else None
+
+
+@asynccontextmanager
+async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
+    """The engine, which lives as long as the block."""
+    engine, model = _engine(judge)
+    if engine == "lexical":
+        yield LexicalBackend()
+        return
+    with entailment.EntailmentJudge(entailment.settle(model, judge.extra)) as assessor:
+        yield EntailmentBackend(assessor)
+
+
+def _engine(judge: Judge) -> tuple[str, str]:
+    """The engine and its model, which is empty where it has none."""
+    name = judge.model.partition(":")[2]
+    engine, _, model = name.partition("=")
+    if name != "lexical" and not (engine == "nli" and model):
+        raise unknown_name("local engine", name, ENGINES)
+    return engine, model
+
+
+def _lexical_version() -> str:
+    return f"{score.ENGINE}/{score.coefficients_digest()[:16]}"
+
+
+class LexicalBackend:
+    """Splits texts by rule and scores claims by the words they share with the evidence."""
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """The engine's answer in the words of a judge."""
+        started = time.perf_counter()
+        task = request.task
+        assert task is not None, "every step gives its request a task"
+        text = _claims(task, request) if isinstance(task, ExtractTask) else _written(task, request, _by_words(task))
+        return _reply(text, request, started, keep)
+
+
+class EntailmentBackend:
+    """Splits texts by rule and asks a model on this machine whether the evidence entails the claims."""
+
+    def __init__(self, judge: entailment.EntailmentJudge) -> None:
+        self._judge = judge
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """The engine's answer in the words of a judge; requests that wait at the same time are computed together."""
+        started = time.perf_counter()
+        task = request.task
+        assert task is not None, "every step gives its request a task"
+        if isinstance(task, ExtractTask):
+            return _reply(_claims(task, request), request, started, keep)
+        try:
+            sets = [[document] for document in task.documents] if task.alternatives else [task.documents]
+            found = [await self._judge.assess(task.claims, documents) for documents in sets]
+        except RuntimeError as error:  # how torch says that memory ran out or a device failed
+            raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
+        answers = _best(
+            [[_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in one] for one in found]
+        )
+        return _reply(_written(task, request, answers), request, started, keep, where=f" on {self._judge.device}")
+
+
+class _Answer(NamedTuple):
+    """What an engine says of one claim."""
+
+    word: str
+    probability: float | None
+    documents: Sequence[int]
+    """Indices of the documents it relied on."""
+    reason: str
+
+
+def _reply(text: str, request: Request, started: float, keep: Keep, where: str = "") -> Completion:
+    served = f"{request.judge.endpoint}{where}"
+    reply = read_chat(write_chat(text, served), latency=time.perf_counter() - started)
+    keep(reply)
+    return reply
+
+
+def _claims(task: ExtractTask, request: Request) -> str:
+    claims = split_claims(task.text)
+    if request.reply_format == "bullets":
+        return "\n".join(f"- {claim.text}" for claim in claims) or "NONE"
+    found = [
+        {"claim": claim.text, "sentences": [claim.sentence_id + 1], "quote": task.text[claim.start : claim.end]}
+        for claim in claims
+    ]
+    return json.dumps({"claims": found}, ensure_ascii=False)
+
+
+def _written(task: AssessTask, request: Request, answers: Sequence[_Answer]) -> str:
+    """The answers in the format that the prompt asked for."""
+    if request.reply_format == "tags":
+        lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
+        return "\n".join(f"- {line} SUPPORTED={answer.word}" for line, answer in zip(lines, answers, strict=True))
+    verdicts = [
+        {
+            "id": f"c{number}",
+            "reason": answer.reason,
+            "evidence": [f"d{index + 1}" for index in answer.documents],
+            "label": answer.word,
+            "probability": answer.probability,
+        }
+        for number, answer in enumerate(answers, 1)
+    ]
+    return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
+
+
+def _word(scale: Scale, label: str | None) -> str:
+    """The scale's word for a label; a two-way scale has none for "contradicted" and says "not found" for it."""
+    words = {step.label: step.word for step in scale.steps}
+    if label == "contradicted" and "contradicted" not in words:
+        label = "not_found"
+    return next((word for name, word in words.items() if name == label), ABSTAIN)
+
+
+def _best(found: Sequence[Sequence[_Answer]]) -> list[_Answer]:
+    """Of each claim the answer by that one of several alternatives which is most likely to support it."""
+    if len(found) == 1:
+        return list(found[0])
+    ranked = (
+        max(enumerate(column), key=lambda said: said[1].probability or 0.0) for column in zip(*found, strict=True)
+    )
+    return [answer._replace(documents=tuple(place for _ in answer.documents)) for place, answer in ranked]
+
+
+def _by_words(task: AssessTask) -> list[_Answer]:
+    if task.alternatives:
+        each = (task.model_copy(update={"documents": (d,), "alternatives": False}) for d in task.documents)
+        return _best([_by_words(one) for one in each])
+    evidence = _evidence(tuple(document.text for document in task.documents))
+    found = [score.support(claim.text, evidence) for claim in task.claims]
+    return [
+        _Answer(
+            _word(task.scale, score.label(support.score)),
+            support.score,
+            () if support.best_document is None else (support.best_document,),
+            _reason(support),
+        )
+        for support in found
+    ]
+
+
+@lru_cache(maxsize=64)
+def _evidence(texts: tuple[str, ...]) -> score.Evidence:
+    return score.prepare(texts)
+
+
+def _reason(support: score.Support) -> str:
+    said = f"lexical support {support.score:.2f}"
+    if support.possible_conflict:
+        said += f"; possible conflict: {', '.join(support.possible_conflict)}"
+    if support.flags:
+        said += f"; look at: {', '.join(support.flags)}"
+    return said

@@ -1,0 +1,232 @@
+"""Query likelihood: how likely a model finds the question when it has read a retrieved text.
+
+score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before it)): the geometric
+mean of the token probabilities under teacher forcing, in (0, 1], higher is better. Sources: query likelihood, Ponte and
+Croft 1998; the metric perplexity_q of unitxt, whose numbers for flan-t5-small these are. It compares texts for one
+question; it is not a probability that the text is relevant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from claimeval.providers.local import prompts
+from claimeval.providers.local.loading import Loaded
+from claimeval.providers.local.prompts import ReadText, SourcePrompt, SourceWindows
+from claimeval.providers.local.results import Scored, key_of, scored
+from claimeval.providers.local.scorer import Answers, ModelResult, Scorer
+from claimeval.providers.local.seq2seq import Seq2Seq
+from claimeval.store.store import Store
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Record, Sample
+
+MODEL = "google/flan-t5-small"
+TOP = (1, 3, 5)
+METRICS = (
+    "query_likelihood",
+    *(f"query_likelihood@{k}" for k in TOP),
+    *(f"query_likelihood_best@{k}" for k in TOP[1:]),
+)
+BLOCK = 4096
+"""Texts that are brought into batches of like length together."""
+
+Long = Literal["cut", "window"]
+"""What to do with a text that is longer than the model's window: cut its end off, or read it in overlapping windows and
+keep the one that makes the question most likely. The question is never cut."""
+
+
+class QuestionTextPair(NamedTuple):
+    """A text, and the question it was retrieved for."""
+
+    text: str
+    question: str
+
+
+class Likelihood(ModelResult):
+    """What the model said of one pair."""
+
+    log_probability: float
+    """Mean over the tokens of the question."""
+    tokens: int
+    """Of the question, the end token included."""
+    cut: int = 0
+    """Tokens of the text that the model did not read."""
+    windows: int = 1
+    """In how many windows the text was read."""
+
+    @property
+    def score(self) -> float:
+        """The geometric mean of the token probabilities."""
+        return math.exp(self.log_probability)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the mean is a number."""
+        return math.isfinite(self.log_probability)
+
+
+class TextRelevance(Record):
+    """One retrieved text of a sample."""
+
+    id: str
+    score: float
+    rank: int
+    """1 for the text that makes the question most likely; equal scores share the better rank."""
+    cut: int
+    windows: int
+
+
+class ContextRelevance(Record):
+    """The retrieved texts of a sample, in the order of retrieval."""
+
+    id: str
+    texts: tuple[TextRelevance, ...] = ()
+    undefined_because: Literal["no question", "no contexts"] | None = None
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The maximum over all texts, the mean of the first k retrieved, and that of the k with the highest scores.
+
+        Of all texts, where there are fewer than k. The best one alone is the maximum.
+        """
+        values = [text.score for text in self.texts]
+        if not values:
+            return dict.fromkeys(METRICS)
+        best = sorted(values, reverse=True)
+        means = (math.fsum(of[:k]) / len(of[:k]) for of, numbers in ((values, TOP), (best, TOP[1:])) for k in numbers)
+        return dict(zip(METRICS, (best[0], *means), strict=True))
+
+
+class QuestionModel:
+    """A model in memory that says how likely questions are."""
+
+    def __init__(self, loaded: Loaded, prompt: SourcePrompt, window: int | None, long: Long, batch: int) -> None:
+        self._tokens = loaded.tokens
+        self._windows = SourceWindows(loaded.tokens, prompt, window or loaded.window, long)
+        self._model = Seq2Seq(loaded, batch)
+
+    def score(self, pairs: Sequence[QuestionTextPair]) -> Iterator[tuple[int, Likelihood]]:
+        """The index of each pair and its likelihood, in the order of computing; each text is read once."""
+        own: dict[str, list[int]] = {}
+        for index, pair in enumerate(pairs):
+            own.setdefault(pair.text, []).append(index)
+        questions = list(dict.fromkeys(pair.question for pair in pairs))
+        tokens = self._tokens.targets([self._tokens.data(question) for question in questions])
+        targets = dict(zip(questions, tokens, strict=True))
+        longest, limit = max(map(len, tokens)), self._model.longest_target
+        if limit and longest > limit:
+            raise UsageError(
+                f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut"
+            )
+        texts = [_TextProgress(self._windows.read(text), indices) for text, indices in own.items()]
+        sources = [(text, source) for text in texts for source in text.read.sources]
+        asked = [[targets[pairs[index].question] for index in text.indices] for text, _ in sources]
+        for number, found in self._model.mean_log_probabilities([source for _, source in sources], asked):
+            text = sources[number][0]
+            text.found.append(found)
+            if len(text.found) == len(text.read.sources):
+                best = map(max, zip(*text.found, strict=True))
+                for index, value in zip(text.indices, best, strict=True):
+                    length = len(targets[pairs[index].question])
+                    yield (
+                        index,
+                        Likelihood(log_probability=value, tokens=length, cut=text.read.cut, windows=len(text.found)),
+                    )
+
+
+class _TextProgress:
+    """A text under way: what of it was read, for which pairs, and what each window gave so far."""
+
+    def __init__(self, read: ReadText, indices: list[int]) -> None:
+        self.read = read
+        self.indices = indices
+        self.found: list[list[float]] = []
+
+
+class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
+    """A sequence-to-sequence model with its settings; loads the weights when it is first asked to score."""
+
+    what = "perplexity"
+    kind = "seq2seq"
+    result = Likelihood
+
+    def __init__(
+        self,
+        model: str = MODEL,
+        *,
+        revision: str | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        prompt: str | None = None,
+        window: int | None = None,
+        long: Long = "cut",
+        batch: int | None = None,
+    ) -> None:
+        """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
+        super().__init__(model, revision=revision, device=device, dtype=dtype, window=window, batch=batch)
+        self._prompt = prompts.load("question_given_text", prompt)
+        self.prompt = self._prompt.digest
+        self._long: Long = long
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What decides the scores beside the model, for a person."""
+        return {**super().settings, "prompt": self.prompt[:16], "long": self._long}
+
+    def key(self, item: QuestionTextPair) -> str:
+        """Names the pair, the model and all settings that can change the score."""
+        settings = (self.setting.dtype, self.prompt, self._window, self._long)
+        return key_of("perplexity", self.revision, *settings, item.text, item.question)
+
+    def _ask(self, loaded: Loaded) -> Answers[QuestionTextPair, Likelihood]:
+        return QuestionModel(loaded, self._prompt, self._window, self._long, self._batch).score
+
+
+def measure(
+    samples: Iterable[Sample], scorer: QuestionScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
+) -> Iterator[ContextRelevance]:
+    """The relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
+
+    A sample without contexts, or with a blank question, has no scores. Memory does not grow with the samples.
+    """
+    for block in _blocks(samples):
+        pairs = [
+            QuestionTextPair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts or ()
+        ]
+        found = scored(pairs, scorer, store, on_scored)
+        yield from (_relevance(sample, found) for sample in block)
+
+
+def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    block: list[Sample] = []
+    size = 0
+    for sample in samples:
+        block.append(sample)
+        size += len(sample.contexts or ())
+        if size >= BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _relevance(sample: Sample, found: dict[QuestionTextPair, Likelihood]) -> ContextRelevance:
+    if not sample.question.strip():
+        return ContextRelevance(id=sample.id, undefined_because="no question")
+    if not sample.contexts:
+        return ContextRelevance(id=sample.id, undefined_because="no contexts")
+    said = [found[QuestionTextPair(text.text, sample.question)] for text in sample.contexts]
+    scores = [likelihood.score for likelihood in said]
+    texts = (
+        TextRelevance(
+            id=text.id,
+            score=score,
+            rank=1 + sum(other > score for other in scores),
+            cut=likelihood.cut,
+            windows=likelihood.windows,
+        )
+        for text, likelihood, score in zip(sample.contexts, said, scores, strict=True)
+    )
+    return ContextRelevance(id=sample.id, texts=tuple(texts))

@@ -1,0 +1,162 @@
+"""Answer reward: what a model that was trained on people's preferences thinks of an answer to its question.
+
+score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better. The sigmoid is applied
+here: whether the pipelines of transformers apply one depends on the model's configuration. Such models are trained to
+compare answers to one question; a mean over questions compares systems on the same questions and says nothing alone.
+Source: the metric reward.deberta_v3_large_v2 of unitxt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from claimeval.providers.local.classifier import Classifier
+from claimeval.providers.local.loading import Loaded
+from claimeval.providers.local.results import Scored, key_of, scored
+from claimeval.providers.local.scorer import Answers, ModelResult, Scorer
+from claimeval.providers.local.tokenizing import Encoded
+from claimeval.store.store import Store
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Record, Sample
+
+MODEL = "OpenAssistant/reward-model-deberta-v3-large-v2"
+METRIC = "answer_reward"
+BLOCK = 4096
+"""Answers that are brought into batches of like length together."""
+
+Missing = Literal["no question", "no answer", "question too long"]
+
+
+class QuestionAnswerPair(NamedTuple):
+    """A question and the answer to it."""
+
+    question: str
+    answer: str
+
+
+class Reward(ModelResult):
+    """What the model said of one answer."""
+
+    logit: float | None
+    """None where the question alone fills the model's window."""
+    cut: int = 0
+    """Tokens at the end of the answer that the model did not read."""
+
+    @property
+    def score(self) -> float | None:
+        """The sigmoid of the logit."""
+        if self.logit is None:
+            return None
+        return 1 / (1 + math.exp(-self.logit)) if self.logit > -700 else 0.0
+
+    @property
+    def finite(self) -> bool:
+        """Whether the logit, where there is one, is a number."""
+        return self.logit is None or math.isfinite(self.logit)
+
+
+class AnswerReward(Record):
+    """The answer of one sample."""
+
+    id: str
+    score: float | None
+    cut: int = 0
+    undefined_because: Missing | None = None
+
+
+class RewardModel:
+    """A model in memory that rates answers."""
+
+    def __init__(self, loaded: Loaded, window: int | None, batch: int) -> None:
+        if loaded.config.num_labels != 1:
+            labels = ", ".join(loaded.config.id2label.values())
+            raise UsageError(
+                f"model {loaded.files.name!r} is no reward model: it has {loaded.config.num_labels} outputs "
+                f"({labels}), and a reward is one"
+            )
+        self._tokens = loaded.tokens
+        self._window = window or loaded.window
+        self._model = Classifier(loaded, batch)
+
+    def rate(self, exchanges: Sequence[QuestionAnswerPair]) -> Iterator[tuple[int, Reward]]:
+        """The index of each exchange and its reward, in the order of computing."""
+        inputs: list[Encoded] = []
+        which: list[int] = []
+        cuts: list[int] = []
+        for index, exchange in enumerate(exchanges):
+            fitted = self._fit(exchange)
+            if fitted is None:
+                yield index, Reward(logit=None)
+                continue
+            inputs.append(fitted[0])
+            cuts.append(fitted[1])
+            which.append(index)
+        for number, (logit,) in self._model.logits(inputs):
+            yield which[number], Reward(logit=logit, cut=cuts[number])
+
+    def _fit(self, exchange: QuestionAnswerPair) -> tuple[Encoded, int] | None:
+        """The exchange with as much of the answer as the window holds, and how much it does not."""
+        question, answer = self._tokens.data(exchange.question), self._tokens.data(exchange.answer)
+        (encoded,) = self._tokens.pairs([question], [answer])
+        if len(encoded.ids) <= self._window:
+            return encoded, 0
+        starts = self._tokens.starts(answer)
+        kept = len(starts)
+        while len(encoded.ids) > self._window and kept > 1:
+            kept = max(kept - (len(encoded.ids) - self._window), 1)
+            (encoded,) = self._tokens.pairs([question], [answer[: starts[kept]]])
+        return (encoded, len(starts) - kept) if len(encoded.ids) <= self._window else None
+
+
+class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
+    """A sequence classifier with a single output and its settings; loads the weights when it is first asked."""
+
+    what = "reward"
+    kind = "classifier"
+    result = Reward
+
+    def __init__(
+        self,
+        model: str = MODEL,
+        *,
+        revision: str | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        window: int | None = None,
+        batch: int | None = None,
+    ) -> None:
+        """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
+        super().__init__(model, revision=revision, device=device, dtype=dtype, window=window, batch=batch)
+
+    def key(self, item: QuestionAnswerPair) -> str:
+        """Names the exchange, the model and all settings that can change the score."""
+        return key_of("reward", self.revision, self.setting.dtype, self._window, item.question, item.answer)
+
+    def _ask(self, loaded: Loaded) -> Answers[QuestionAnswerPair, Reward]:
+        return RewardModel(loaded, self._window, self._batch).rate
+
+
+def measure(
+    samples: Iterable[Sample], scorer: RewardScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
+) -> Iterator[AnswerReward]:
+    """The reward of each sample's answer, in order. A blank question or answer has none."""
+    waiting = iter(samples)
+    while block := list(islice(waiting, BLOCK)):
+        asked = [QuestionAnswerPair(s.question, s.answer or "") for s in block if _missing(s) is None]
+        found = scored(asked, scorer, store, on_scored)
+        for sample in block:
+            if missing := _missing(sample):
+                yield AnswerReward(id=sample.id, score=None, undefined_because=missing)
+                continue
+            reward = found[QuestionAnswerPair(sample.question, sample.answer or "")]
+            missing = "question too long" if reward.logit is None else None
+            yield AnswerReward(id=sample.id, score=reward.score, cut=reward.cut, undefined_because=missing)
+
+
+def _missing(sample: Sample) -> Missing | None:
+    if not sample.question.strip():
+        return "no question"
+    return None if sample.answer and sample.answer.strip() else "no answer"

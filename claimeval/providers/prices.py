@@ -1,0 +1,147 @@
+"""What a call costs: a dated table of prices in the package, and files of the user's own over it.
+
+A price is stated by somebody or it is not known; nothing is guessed from a name that looks alike.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from pydantic import Field, ValidationError
+
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Record
+from claimeval.types.requests import Request
+
+VARIABLE = "CLAIMEVAL_PRICES"
+"""The environment variable that names files of prices, as PATH names folders."""
+
+TABLE = Path(__file__).with_name("prices.yaml")
+
+
+class Price(NamedTuple):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None
+    """For prompt tokens that the provider had in its own cache; None when it states none, then `input` holds."""
+    as_of: date | None
+    """The day for which the price is stated; None where no date is given."""
+
+
+FREE = Price(0.0, 0.0, 0.0, None)
+
+BATCH_SHARE = {"https://api.openai.com": 0.5, "https://api.mistral.ai": 0.5}
+"""What a token costs in a batch, as a share of its price, at the providers' own endpoints.
+
+https://help.openai.com/en/articles/9197833 ("50% cost discount"), https://docs.mistral.ai/studio-api/batch-processing
+("at a 50% discount"), both as of 2026-11-20."""
+
+MESSAGE_TOKENS = 16
+"""More than any chat format adds around one message (OpenAI's adds 3, and 3 to the whole)."""
+
+
+class _PriceRow(Record):
+    input: float = Field(ge=0, allow_inf_nan=False, strict=True)
+    output: float = Field(ge=0, allow_inf_nan=False, strict=True)
+    cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
+    """What a token costs in a batch, as a share of its price."""
+    as_of: date | None = None
+    source: str | None = None
+
+
+def price(model: str, endpoint: str | None, file: Path | None = None) -> Price | None:
+    """The price of `provider:name` at an endpoint; None where nobody stated one.
+
+    The first of these that names the model: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files
+    are YAML, a row a model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
+    With `@URL` after the name a row holds at that endpoint alone; without, at every endpoint that has no row of its own
+    in the same file. The package's rows hold at the providers' own endpoints, which is also where `endpoint` None is.
+    Local engines cost nothing. UsageError for a file that cannot be read. Files are read once in a process.
+    """
+    if row := _row(model, endpoint, file):
+        return Price(row.input, row.output, row.cached_input, row.as_of)
+    return FREE if model.startswith("local:") else None
+
+
+def batch_price(model: str, endpoint: str, file: Path | None = None) -> Price | None:
+    """The price of `provider:name` in a batch; None where nobody stated one.
+
+    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else what is stated in
+    `BATCH_SHARE`; elsewhere tokens cost in a batch what they cost outside. A discount for prompt tokens that the
+    provider has in its own cache is not counted on.
+    """
+    row = _row(model, endpoint, file)
+    if row is None:
+        return price(model, endpoint, file)
+    share = BATCH_SHARE.get(_place(endpoint), 1.0) if row.batch is None else row.batch
+    return Price(row.input * share, row.output * share, None, row.as_of)
+
+
+def _row(model: str, endpoint: str | None, file: Path | None) -> _PriceRow | None:
+    place = _place(endpoint) if endpoint else None
+    for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
+        row = rows.get((model, place)) or rows.get((model, None))
+        if row is None and place is None:
+            row = next((row for (name, _), row in rows.items() if name == model), None)
+        if row is not None:
+            return row
+    return None
+
+
+def prompt_bytes(request: Request) -> int:
+    """The UTF-8 length of all that the model is given to read: the messages, and the schema where one is sent."""
+    schema = request.response_schema if request.judge.structured else None
+    texts = [message.content for message in request.messages] + ([schema] if schema else [])
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def worst_case(request: Request, price: Price) -> float:
+    """The most that one call can cost in US dollars: each byte of its prompt a token, and a reply up to its limit.
+
+    Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
+    """
+    tokens = prompt_bytes(request) + MESSAGE_TOKENS * (len(request.messages) + 1)
+    return (tokens * price.input + request.max_tokens * price.output) / 1e6
+
+
+def _place(endpoint: str) -> str:
+    """The endpoint as rows name it: with and without a closing `/v1` it is the same place."""
+    return endpoint.rstrip("/").removesuffix("/v1")
+
+
+def _files(file: Path | None) -> list[Path]:
+    named = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return ([file] if file else []) + [Path(name) for name in named if name]
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
+    """The rows of a file by model and endpoint."""
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the file of prices {str(path)!r}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the file of prices {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"the file of prices {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
+    rows = {}
+    for key, fields in content.items():
+        model, _, endpoint = str(key).partition("@")
+        if not all(model.partition(":")):
+            raise UsageError(f"the file of prices {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]")
+        try:
+            rows[model, _place(endpoint) or None] = _PriceRow.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"])) or "the row"
+            raise UsageError(f"the file of prices {str(path)!r}, {key}, {field}: {first['msg']}") from error
+    return rows

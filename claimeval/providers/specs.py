@@ -1,0 +1,207 @@
+"""Judges as users write them: `provider:model`, `provider:model@URL`, or a YAML file with more settings.
+
+Line-ups as users write them: judges one by one, or a panel file that says how they are asked and counted too.
+
+A panel file is YAML with `judges` (specs, judge files beside it, or settings of a judge), optionally `extractor`, and
+the settings of `Panel`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import yaml
+from pydantic import JsonValue, ValidationError
+
+from claimeval import providers
+from claimeval.judging import panel
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Label
+from claimeval.types.requests import Judge
+from claimeval.types.scales import Scale
+
+NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
+
+
+def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTINGS) -> Judge:
+    """The judge with everything settled that can change its answers; no call is made.
+
+    `settings` come on top of those in a judge file. UsageError for an unknown provider, an unreadable file or a bad
+    setting. Keys are checked when a run begins that needs them.
+    """
+    if isinstance(spec, str):
+        spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
+    if settings:
+        spec = _valid({**spec.model_dump(exclude_unset=True), **settings}, f"the settings of judge {spec.name!r}")
+    return providers.resolve(spec)
+
+
+def _from_text(text: str) -> Judge:
+    model, at, endpoint = text.strip().partition("@")
+    providers.provider(model)
+    if at and not endpoint:
+        raise UsageError(f"judge {text!r} has an @ without an address after it")
+    return Judge(name=text.strip(), model=model, endpoint=endpoint or None)
+
+
+def _from_file(path: Path) -> Judge:
+    return from_fields(read_file(path), f"the judge file {str(path)!r}", path.stem)
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The settings in a judge or panel file, unchecked; UsageError where it is not YAML with either in it."""
+    try:
+        fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the judge file {str(path)!r}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the judge file {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(fields, dict) or not (isinstance(fields.get("model"), str) or "judges" in fields):
+        raise UsageError(
+            f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or `judges:` for a panel"
+        )
+    return fields
+
+
+def from_fields(fields: Mapping[str, Any], place: str, name: str) -> Judge:
+    """The judge with these settings, called `name` unless they say otherwise; `place` says where they stand."""
+    if not isinstance(fields.get("model"), str):
+        raise UsageError(f"{place} names no model: give `model: provider:name`")
+    from_text = _from_text(fields["model"])
+    settings = {"name": name, **fields, "model": from_text.model}
+    if from_text.endpoint:
+        settings["endpoint"] = from_text.endpoint
+    return _valid(settings, place)
+
+
+def _valid(settings: Mapping[str, Any], place: str) -> Judge:
+    if extra := set(settings) - set(Judge.model_fields):
+        raise unknown_name(f"setting in {place}:", str(min(extra, key=str)), Judge.model_fields)
+    try:
+        return Judge.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(f"{place}, {first['loc'][0]}: {first['msg']}") from error
+
+
+def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS) -> tuple[Judge, ...]:
+    """Several judges with names of their own; `settings` come on top of those of each."""
+    if not specs:
+        examples = "; ".join(row.example for row in providers.PROVIDERS.values())
+        raise UsageError(f"no judge named; claimeval never chooses a paid service by itself. Examples: {examples}")
+    judges = tuple(parse_judge(spec, settings) for spec in specs)
+    names = [j.name for j in judges]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"judge {twice!r} is named twice; give one of them another `name` in a YAML file")
+    return judges
+
+
+def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
+    """What must stand beside the numbers: of all judges, or of those it names; and of claims taken by rule."""
+    said = {judge.name: _note(judge) for judge in judges}
+    if len(set(said.values())) == 1:
+        found = [note for note in set(said.values()) if note]
+    else:
+        found = [f"{name} gives a {note}" for name, note in said.items() if note]
+    if not found and _note(extractor):
+        found = [f"claims taken by {extractor.name}, by rule and not by a language model"]
+    return tuple(found)
+
+
+def _note(judge: Judge) -> str | None:
+    return providers.note(judge) if judge.provider in providers.PROVIDERS else None
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return what tables call each judge of a run: its name without address and provider, if no other has that name.
+
+    `openai:gpt-5-mini@http://127.0.0.1:8000/v1` beside `mistral:large` is `gpt-5-mini`; beside `openai:gpt-5-mini` it
+    keeps its address. `names` are all judges of the run and its extractor, so that each has one short name throughout.
+    """
+    forms = {name: _forms(name) for name in names}
+    uses = Counter(form for shorter in forms.values() for form in set(shorter))
+    return {name: next((form for form in shorter if uses[form] == 1), name) for name, shorter in forms.items()}
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """The name without provider and address, without address, and whole."""
+    without_address = name.partition("@")[0]
+    return without_address.partition(":")[2] or without_address, without_address, name
+
+
+SETTINGS = frozenset(Panel.model_fields) - {"labels", "grades"}
+"""The settings of a panel that users may give."""
+_YAML = (".yaml", ".yml")
+
+
+class PanelSpec(NamedTuple):
+    """The judges that were named, and what a panel file says besides."""
+
+    judges: tuple[Judge, ...]
+    extractor: str | Judge | None
+    settings: dict[str, Any]
+    """Settings of the panel that the file gives, unchecked."""
+
+
+def parse_panel(specs: Sequence[str | Judge]) -> PanelSpec:
+    """The judges of these specs, of which one may be a panel file; its judges come first. A single text is one spec."""
+    specs = [specs] if isinstance(specs, str) else specs
+    files = [spec for spec in specs if isinstance(spec, str) and spec.endswith(_YAML)]
+    panels = {spec: fields for spec in files if "judges" in (fields := read_file(Path(spec)))}
+    if len(panels) > 1:
+        raise UsageError(f"two panel files: {', '.join(panels)}; name one, and further judges by themselves")
+    if not panels:
+        return PanelSpec(parse_judges(specs), None, {})
+    (path, fields), *_ = panels.items()
+    place = f"the panel file {path!r}"
+    if extra := set(fields) - SETTINGS - {"judges", "extractor"}:
+        raise unknown_name(f"setting in {place}:", str(min(extra, key=str)), SETTINGS | {"judges", "extractor"})
+    members = fields["judges"]
+    if not isinstance(members, list) or not members:
+        raise UsageError(f"{place}: `judges` is a list of judges")
+    inside = [_member(member, Path(path), f"judge {number}") for number, member in enumerate(members, 1)]
+    taker = fields.get("extractor")
+    return PanelSpec(
+        parse_judges([*inside, *(spec for spec in specs if spec != path)]),
+        None if taker is None else _member(taker, Path(path), "extractor"),
+        {name: value for name, value in fields.items() if name in SETTINGS},
+    )
+
+
+def _member(member: object, path: Path, role: str) -> str | Judge:
+    """One entry of a panel file: a spec, a judge file beside the panel file, or the settings of a judge."""
+    if isinstance(member, str):
+        return str(path.parent / member) if member.endswith(_YAML) else member
+    if isinstance(member, dict):
+        place = f"the panel file {str(path)!r}, {role}"
+        return from_fields(member, place, str(member.get("model", "")))
+    raise UsageError(f"the panel file {str(path)!r}, {role}: {member!r} is neither a judge nor its settings")
+
+
+def panel_settings(line_up: PanelSpec, said: Mapping[str, Any], scale: Scale, *, with_labels: bool = False) -> Panel:
+    """How the panel is asked and counted: what was `said` before what its file says before the defaults.
+
+    UsageError where a setting is wrong or does not fit the judges. `scale` is that of the assessment prompt;
+    `with_labels` says that human labels are at hand.
+    """
+    found = valid_settings({**line_up.settings, **said}, {step.label for step in scale.steps})
+    found = found.model_copy(update={"grades": scale.grades})
+    panel.check(found, [judge.name for judge in line_up.judges], with_labels=with_labels)
+    return found
+
+
+def valid_settings(given: Mapping[str, Any], labels: set[Label]) -> Panel:
+    """Settings of a panel whose judges could give these labels, unchecked against the judges."""
+    try:
+        return Panel.model_validate({**given, "labels": [label for label in UNFAVOURABLE_FIRST if label in labels]})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"panel setting {where}: {first['msg']}, got {first['input']!r}") from error

@@ -1,0 +1,228 @@
+"""The run directory: what was asked (`manifest.json`), what came of it (`results.jsonl`), the sum (`summary.json`).
+
+`results.jsonl` has one line a sample, in the order of the data, and `summary.json` is computed from those lines; both
+are the same for every run of the same settings over the same replies, however often it was interrupted. While a run
+is under way the lines go to `results.jsonl.part`. A run directory needs nothing else to be re-judged or reported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from claimeval.types.requests import Judge
+from claimeval.types.clusters import check_cluster, cluster_of
+from claimeval.metrics.derived import unknown_because
+from claimeval.types.errors import DataError, StoppedEarly, UsageError
+from claimeval.types.families import Families
+from claimeval.providers.specs import short_names
+from claimeval.metrics.rows import Metric
+from claimeval.judging.panel import Panel
+from claimeval.evaluation.summary.members import CallTally
+from claimeval.judging.panel.error_rates import ErrorRates
+from claimeval.evaluation.summary.members import MemberTally
+from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
+from claimeval.evaluation.summary.preference import Kinship, Preferences
+from claimeval.evaluation.summary.records import CallCounts, PanelSummary, SameFamily
+from claimeval.evaluation.summary.panel import PanelTally
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.judging.prompts import PromptRecord
+from claimeval.types.records import Assessment, Part, Record, SampleResult
+from claimeval.metrics.scoring import MetricSummary, MetricTally
+from claimeval.evaluation.manifest import Manifest, manifest
+from claimeval.evaluation.summary.run import Summary
+
+MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
+
+
+R = TypeVar("R", bound=Record)
+
+
+def to_line(result: SampleResult) -> bytes:
+    """One line of `results.jsonl`. Lone surrogates, which UTF-8 cannot hold, are written as JSON escapes."""
+    try:
+        return result.model_dump_json(exclude_defaults=True).encode() + b"\n"
+    except PydanticSerializationError:
+        return json.dumps(result.model_dump(exclude_defaults=True), separators=(",", ":")).encode() + b"\n"
+
+
+def from_line(line: bytes) -> SampleResult:
+    """The record in a line of `results.jsonl`."""
+    try:
+        return SampleResult.model_validate_json(line)
+    except ValidationError:
+        return SampleResult.model_validate(json.loads(line))
+
+
+class RunWriter:
+    """Writes a run directory line by line; `finish` puts everything in place at once.
+
+    UsageError where the folder holds something else, or a run of other settings.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
+        self.folder = folder
+        self._manifest = manifest
+        self._part = folder / f"{RESULTS}.part"
+        try:
+            if not overwrite:
+                _check_free(folder, manifest)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = _open_alone(self._part)
+            _write(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
+        except OSError as error:
+            raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
+
+    def add(self, result: SampleResult) -> None:
+        """Appends one sample."""
+        with _explained(self.folder):
+            self._file.write(to_line(result))
+
+    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
+        """Puts what `change` makes of each sample added so far in its place."""
+        with _explained(self.folder):
+            path = self._part.with_name(f"{RESULTS}.revised")
+            revised = _open_alone(path)
+            for result in self.added():
+                revised.write(to_line(change(result)))
+            path.replace(self._part)
+            self._file.close()
+            self._file = revised
+
+    def amend(self, manifest: Manifest) -> None:
+        """Puts a manifest that says more in the place of the one the run began with."""
+        with _explained(self.folder):
+            _write(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
+
+    def added(self) -> Iterator[SampleResult]:
+        """What was added so far, read back."""
+        self._file.flush()
+        with self._part.open("rb") as file:
+            for line in file:
+                yield from_line(line)
+
+    def finish(self, summary: Summary) -> None:
+        """Puts results and summary in place."""
+        with _explained(self.folder):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._part.replace(self.folder / RESULTS)
+            write_summary(self.folder, summary)
+
+    def abandon(self) -> None:
+        """Closes the file without putting it in place."""
+        self._file.close()
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """The system's errors in words that say what is lost: nothing."""
+    try:
+        yield
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise StoppedEarly(
+            f"the run directory {folder} cannot be written: {problem}. What was paid for is in the store; mend it and "
+            "the same command goes on from there"
+        ) from error
+
+
+def _open_alone(file: Path) -> BinaryIO:
+    """The file, empty and open for this process alone; UsageError while another one writes it."""
+    opened = file.open("ab", buffering=1 << 20)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        opened.close()
+        raise UsageError(
+            f"another process is writing the run {file.parent}; wait for it or give another --out"
+        ) from error
+    opened.truncate(0)
+    return opened
+
+
+def _check_free(folder: Path, manifest: Manifest) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file; --out names a directory")
+    if not (folder / MANIFEST).exists():
+        begun = {f"{name}.part" for name in (MANIFEST, RESULTS)}  # all there is where a run was killed at its start
+        if {entry.name for entry in folder.iterdir()} - begun:
+            raise UsageError(f"{folder} is not empty and holds no run; give another --out")
+        return
+    if field := manifest.differs(load_manifest(folder)):
+        words = {"data_digest": "contents of its data file", "limit": "--limit", "asked_with": "prompts of its judges"}
+        what = words.get(field, field)
+        raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
+
+
+def write_summary(folder: Path, summary: Summary) -> None:
+    _write(folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False))
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """The manifest of a run directory."""
+    return _read(Manifest, folder, MANIFEST)
+
+
+def load_summary(folder: Path) -> Summary:
+    """The summary of a run directory."""
+    return _read(Summary, folder, SUMMARY)
+
+
+def _read(record: type[R], folder: Path, name: str) -> R:
+    path = folder / name
+    try:
+        return record.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} is not a finished run: it has no {name}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(f"{path} is none that this version of claimeval reads: {where}: {first['msg']}") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+
+
+def read_results(folder: Path) -> Iterator[SampleResult]:
+    """The results of a run directory one by one; DataError with the line for one that does not parse."""
+    path = folder / RESULTS
+    if not path.exists():
+        raise DataError(f"{folder} is not a finished run: it has no {RESULTS}")
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield from_line(line)
+            except ValueError as error:
+                raise DataError(f"{path}, line {number}: not a result: {str(error).splitlines()[0]}") from error
+
+
+def cluster_field(folder: Path, given: str | None) -> str | None:
+    """By which field the samples of a run belong together: the given one, or the run's own; None for the question.
+
+    UsageError where no sample has the given one.
+    """
+    if given is None:
+        return load_manifest(folder).cluster
+    check_cluster(given, (result.sample for result in read_results(folder)))
+    return given

@@ -1,0 +1,149 @@
+"""The table of an experiment as JSON, CSV and Markdown, and the claims that flipped."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from claimeval.types.clusters import counted
+from claimeval.runs.experiments.results import ArmFlip, ArmResult, ArmMetric, ExperimentResult
+from claimeval.runs.experiments.selection import Selection
+from claimeval.metrics.flips import FlipCounts
+from claimeval.metrics.scoring import ends_in_words
+from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
+
+
+def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:
+    """Writes `experiment.json`, `experiment.csv`, `experiment.md` and `flips.jsonl` into the experiment's folder."""
+    (folder / "experiment.json").write_text(json.dumps(table.model_dump(), indent=1) + "\n", encoding="utf-8")
+    (folder / "experiment.csv").write_text(to_csv(table), encoding="utf-8")
+    (folder / "experiment.md").write_text(to_markdown(table), encoding="utf-8")
+    with (folder / "flips.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(flip.model_dump_json() + "\n" for flip in flips)
+
+
+def to_csv(table: ExperimentResult) -> str:
+    """A line an arm and metric; undefined values are empty."""
+    out = io.StringIO()
+    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "with_people"}]
+    ordered = [name for name in ArmResult.model_fields if name in fields]
+    writer = csv.writer(out, lineterminator="\n")
+    ends = ("low", "high")
+    cell_names = [n for n in ArmMetric.model_fields if n not in ("ci", "difference_ci")]
+    intervals = [f"{name}_{end}" for name in ("ci", "difference_ci") for end in ends]
+    people = ["claims", "accuracy", "balanced_accuracy", "kappa"]
+    writer.writerow(["arm", "metric", *cell_names, *intervals, *ordered, *(f"labels_{name}" for name in people)])
+    for arm in table.arms:
+        for metric, cell in arm.metrics.items():
+            values = [getattr(cell, name) for name in cell_names]
+            bounds = [end for interval in (cell.ci, cell.difference_ci) for end in interval or (None, None)]
+            whole = [getattr(arm, name) for name in ordered]
+            labelled = [getattr(arm.with_people, name, None) for name in people]
+            writer.writerow([arm.name, metric, *values, *bounds, *whole, *labelled])
+    return out.getvalue()
+
+
+def to_markdown(table: ExperimentResult) -> str:
+    """One table a metric and one for what the arms cost; fits a pull request."""
+    metrics = list(table.arms[0].metrics)
+    parts = [
+        f"# Experiment over {counted(table.samples, table.clusters, table.cluster)} of {Path(table.data).name}",
+        "",
+    ]
+    for metric in metrics:
+        parts += [
+            f"## {metric}",
+            "",
+            f"| arm | mean | 95 % interval | n | difference to {_cell(table.baseline)} | 95 % interval | p (Holm) |",
+            "|---|---|---|---|---|---|---|",
+            *(_metric_row(arm, metric, arm.name == table.baseline) for arm in table.arms),
+            "",
+        ]
+    parts += [
+        "## What it took",
+        "",
+        "| arm | claims | unassessed | unreadable replies | flipped | calls | new | tokens in / out | USD | median s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        *(_cost_row(arm, arm.name == table.baseline) for arm in table.arms),
+        "",
+        *(f"Not counted as flips, {changes}.\n" for changes in other_changes(table)),
+    ]
+    if any(arm.with_people for arm in table.arms):
+        parts += [
+            "## Agreement with human labels",
+            "",
+            "| arm | labelled claims | accuracy | balanced accuracy | 95 % interval | kappa |",
+            "|---|---|---|---|---|---|",
+            *(_people_row(arm) for arm in table.arms),
+            "",
+        ]
+    if table.selection:
+        parts += [chosen(table.selection), ""]
+    return "\n".join(parts)
+
+
+def other_changes(table: ExperimentResult) -> list[str]:
+    """What else became of the claims that both an arm and the baseline have, an arm a line."""
+    counts = {arm.name: FlipCounts(0, arm.flips, arm.relabeled, arm.labeled_once) for arm in table.arms}
+    return [f"{name} against {table.baseline}: {words}" for name, one in counts.items() if (words := one.others())]
+
+
+def chosen(selection: Selection) -> str:
+    """The choice in a sentence."""
+    ours, base = selection.held_out, selection.held_out_baseline
+    return (
+        f"Chosen on one half of the questions: {selection.arm} (balanced accuracy "
+        f"{decimal(selection.chosen_on[selection.arm].balanced_accuracy)}). On the other half: "
+        f"{decimal(ours.balanced_accuracy)} ({interval(ours.balanced_accuracy_ci)}, {ours.claims} claims), "
+        f"the baseline {decimal(base.balanced_accuracy)}."
+    )
+
+
+def _people_row(arm: ArmResult) -> str:
+    found = arm.with_people
+    if found is None:
+        return f"| {_cell(arm.name)} | 0 | - | - | - | - |"
+    cells = [
+        _cell(arm.name),
+        str(found.claims),
+        decimal(found.accuracy),
+        decimal(found.balanced_accuracy),
+        interval(found.balanced_accuracy_ci),
+        decimal(found.kappa),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
+    cell = arm.metrics[metric]
+    cells = [_cell(arm.name), decimal(cell.mean), ends_in_words(cell), str(cell.n)]
+    if baseline:
+        return "| " + " | ".join([*cells, "baseline", "", ""]) + " |"
+    return (
+        "| "
+        + " | ".join([*cells, signed(cell.difference), signed_interval(cell.difference_ci), p_value(cell.p_holm)])
+        + " |"
+    )
+
+
+def _cost_row(arm: ArmResult, baseline: bool) -> str:
+    cells = [
+        _cell(arm.name),
+        str(arm.claims),
+        percent(arm.unassessed_rate),
+        percent(arm.parse_failure_rate),
+        "" if baseline else str(arm.flips),
+        str(arm.calls),
+        str(arm.new_calls),
+        f"{arm.prompt_tokens} / {arm.completion_tokens}",
+        "price not known" if arm.cost is None else f"{arm.cost:.4f}",
+        decimal(arm.median_latency, 2),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,266 @@
+"""Run directories of arms -> one table: scores, paired differences to the baseline, flips, costs."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from claimeval.types.clusters import cluster_of
+from claimeval.store.replies import unpack
+from claimeval.runs.experiments.design import Arm, Experiment
+from claimeval.runs.experiments.running import arm_folder
+from claimeval.runs.experiments.selection import Selection, LabelAgreement, agreement
+from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
+from claimeval.providers.prices import price
+from claimeval.types.records import Record
+from claimeval.runs.compare import flip_tally
+from claimeval.evaluation.manifest import Manifest
+from claimeval.runs.directory import load_manifest, load_summary, read_results
+from claimeval.metrics.scoring import Shown
+from claimeval.statistics import holm, mean_interval, paired_difference
+from claimeval.store.store import Store
+
+
+class ArmMetric(Record):
+    """One metric of one arm."""
+
+    mean: float | None
+    ci: tuple[float, float] | None
+    n: int
+    clusters: int
+    """Questions (or what `cluster` names) that the `n` samples are about."""
+    bounds: tuple[float, float] | None = None
+    shown: Shown = "ci"
+    """Which of `ci` and `bounds` tables print: the bounds where judges abstained on more than a tenth of the claims."""
+    difference: float | None = None
+    """Mean of the paired differences to the baseline, over samples with a value in both; None for the baseline."""
+    difference_ci: tuple[float, float] | None = None
+    p_value: float | None = None
+    """Sign-flip permutation test of the paired differences, two-sided."""
+    p_holm: float | None = None
+    """The same, adjusted over the arms (Holm)."""
+    pairs: int = 0
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of what is shown beside the mean."""
+        return self.bounds if self.shown == "bounds" else self.ci
+
+
+class ArmResult(Record):
+    """One row of the table."""
+
+    name: str
+    run: str
+    metrics: dict[str, ArmMetric]
+    claims: int
+    """Claims that were put to the panel, once for each metric."""
+    unassessed_rate: float | None
+    """Share of the judges' verdicts that are no label."""
+    parse_failure_rate: float | None
+    """Share of the replies that were not in the agreed format or cut off."""
+    flips: int
+    """Claims that count differently than under the baseline, of those that both arms have (see `flips.py`)."""
+    relabeled: int
+    """Claims with another label than under the baseline that counts the same."""
+    labeled_once: int
+    """Claims with a label in this arm or in the baseline only."""
+    calls: int
+    """Questions asked, those shared with other arms included."""
+    new_calls: int
+    """Requests sent for this arm in this run of the command."""
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars at today's prices had the arm been run alone; None where a price is not known."""
+    median_latency: float | None
+    """Seconds a call, over the stored replies."""
+    with_people: LabelAgreement | None = None
+    """Agreement with human labels, where the experiment has some."""
+
+
+class ArmFlip(Flip):
+    """A claim that flipped from the baseline (a) to an arm (b)."""
+
+    arm: str
+
+
+class ExperimentResult(Record):
+    """What an experiment found."""
+
+    data: str
+    baseline: str
+    samples: int
+    clusters: int
+    """Questions that these are about, or what `cluster` names."""
+    cluster: str | None
+    arms: tuple[ArmResult, ...]
+    selection: Selection | None = None
+    """The arm that was chosen by human labels, where that was asked for."""
+
+
+def tabulate(design: Experiment, metrics: tuple[str, ...], folder: Path, cache: Path, new: Mapping[str, int]) -> ExperimentResult:
+    """The table over all arms; streams the runs, holding a number a sample, metric and arm."""
+    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, cache) for arm in design.arms}
+    base = gathered[design.baseline]
+    rows = []
+    for arm in design.arms:
+        mine = gathered[arm.name]
+        counts = FlipCounts() if arm.name == design.baseline else _flip_counts(design, folder, arm)
+        cells = {m: _cell(mine.values[m], base.values[m], base.clusters, mine is base, design.seed) for m in metrics}
+        found = load_summary(arm_folder(folder, arm)).metrics
+        cells = {
+            m: cell.model_copy(update={"bounds": found[m].bounds, "shown": found[m].shown}) for m, cell in cells.items()
+        }
+        row = mine.row(arm, str(arm_folder(folder, arm)), cells, counts, new.get(arm.name, 0))
+        rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
+    samples = len(base.clusters)
+    adjusted = _adjusted(rows, metrics, design.baseline)
+    return ExperimentResult(
+        data=str(design.data),
+        baseline=design.baseline,
+        samples=samples,
+        clusters=len(set(base.clusters)),
+        cluster=design.cluster,
+        arms=adjusted,
+    )
+
+
+def _cell(
+    mine: list[float | None], base: list[float | None], clusters: array[int], is_baseline: bool, seed: int
+) -> ArmMetric:
+    known = [(value, cluster) for value, cluster in zip(mine, clusters, strict=True) if value is not None]
+    mean = mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known], seed=seed)
+    ci = None if mean.low is None or mean.high is None else (mean.low, mean.high)
+    if is_baseline:
+        return ArmMetric(mean=mean.value, ci=ci, n=len(known), clusters=mean.clusters)
+    paired = paired_difference(mine, base, clusters=clusters, seed=seed)
+    return ArmMetric(
+        mean=mean.value,
+        ci=ci,
+        n=len(known),
+        clusters=mean.clusters,
+        difference=paired.difference,
+        difference_ci=None if paired.low is None or paired.high is None else (paired.low, paired.high),
+        p_value=paired.p_value,
+        pairs=paired.n,
+    )
+
+
+def _adjusted(rows: list[ArmResult], metrics: tuple[str, ...], baseline: str) -> tuple[ArmResult, ...]:
+    """The rows with p-values adjusted over the arms, metric by metric."""
+    for metric in metrics:
+        tested = [i for i, row in enumerate(rows) if row.name != baseline and row.metrics[metric].p_value is not None]
+        for i, p in zip(tested, holm([rows[i].metrics[metric].p_value or 0.0 for i in tested]), strict=True):
+            cell = rows[i].metrics[metric].model_copy(update={"p_holm": p})
+            rows[i] = rows[i].model_copy(update={"metrics": {**rows[i].metrics, metric: cell}})
+    return tuple(rows)
+
+
+class _Gathered(NamedTuple):
+    """What one pass over an arm's results gives."""
+
+    values: dict[str, list[float | None]]
+    clusters: array[int]
+    claims: int
+    verdicts: int
+    unassessed: int
+    replies: int
+    unreadable: int
+    calls: int
+    tokens: tuple[int, int]
+    cost: float | None
+    latencies: array[float]
+
+    def row(self, arm: Arm, run: str, cells: dict[str, ArmMetric], counts: FlipCounts, new: int) -> ArmResult:
+        return ArmResult(
+            name=arm.name,
+            run=run,
+            metrics=cells,
+            claims=self.claims,
+            unassessed_rate=self.unassessed / self.verdicts if self.verdicts else None,
+            parse_failure_rate=self.unreadable / self.replies if self.replies else None,
+            flips=counts.flipped,
+            relabeled=counts.relabeled,
+            labeled_once=counts.labeled_once,
+            calls=self.calls,
+            new_calls=new,
+            prompt_tokens=self.tokens[0],
+            completion_tokens=self.tokens[1],
+            cost=self.cost,
+            median_latency=median(self.latencies) if self.latencies else None,
+        )
+
+
+def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
+    values: dict[str, list[float | None]] = {metric: [] for metric in metrics}
+    claims = verdicts = unassessed = replies = unreadable = 0
+    tokens: dict[str, list[int]] = {}
+    seen: set[str] = set()
+    latencies: array[float] = array("d")
+    manifest = load_manifest(run)
+    clusters = array("q")
+    judged = {metric.name for metric in manifest.metrics}
+    with Store(cache) as store:
+        for result in read_results(run):
+            clusters.append(cluster_of(result.sample, manifest.cluster))
+            for score in result.scores:
+                values[score.metric].append(score.value)
+                claims += score.total if score.metric in judged else 0
+            for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
+                verdicts += 1
+                unassessed += verdict.label == "unassessed"
+            for call in result.calls:
+                replies += call.reply is not None
+                unreadable += call.failed_because in ("unparsable", "truncated")
+                if call.key in seen:
+                    continue
+                seen.add(call.key)
+                spent = tokens.setdefault(call.judge, [0, 0])
+                spent[0] += call.prompt_tokens or 0
+                spent[1] += call.completion_tokens or 0
+                if (value := store.get(call.key)) and (latency := unpack(value)[0].latency) is not None:
+                    latencies.append(latency)
+    total = sum(spent[0] for spent in tokens.values()), sum(spent[1] for spent in tokens.values())
+    cost = _cost(manifest, tokens)
+    return _Gathered(
+        values, clusters, claims, verdicts, unassessed, replies, unreadable, len(seen), total, cost, latencies
+    )
+
+
+def _cost(manifest: Manifest, tokens: Mapping[str, list[int]]) -> float | None:
+    dollars = 0.0
+    for judge in {judge.name: judge for judge in (*manifest.judges, manifest.extractor)}.values():
+        if judge.name in tokens:
+            rate = price(judge.model, judge.endpoint)
+            if rate is None:
+                return None
+            dollars += (tokens[judge.name][0] * rate.input + tokens[judge.name][1] * rate.output) / 1e6
+    return dollars
+
+
+def flips(design: Experiment, folder: Path, arm: Arm) -> Iterator[ArmFlip]:
+    """The claims that flipped from the baseline to an arm."""
+    for flip in _flips(design, folder, arm, _tally(design, folder, arm)):
+        yield ArmFlip(arm=arm.name, **flip.model_dump())
+
+
+def _flip_counts(design: Experiment, folder: Path, arm: Arm) -> FlipCounts:
+    tally = _tally(design, folder, arm)
+    for _ in _flips(design, folder, arm, tally):
+        pass
+    return tally.counts()
+
+
+def _tally(design: Experiment, folder: Path, arm: Arm) -> FlipTally:
+    return flip_tally(*(load_manifest(arm_folder(folder, one)) for one in (design.arm(design.baseline), arm)))
+
+
+def _flips(design: Experiment, folder: Path, arm: Arm, tally: FlipTally) -> Iterator[Flip]:
+    """The flips sample by sample, counted by the tally."""
+    runs = [read_results(arm_folder(folder, one)) for one in (design.arm(design.baseline), arm)]
+    for before, after in zip(*runs, strict=True):
+        yield from tally.add(before, after)

@@ -1,0 +1,165 @@
+"""Carries the arms of an experiment out, one after the other, over one store: what two arms share is asked once."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval.providers import check_key
+from claimeval.types.clusters import check_cluster
+from claimeval.data.reading import read_samples
+from claimeval.data.survey import Survey, survey
+from claimeval.metrics.derived import MetricSelection, select_metrics
+from claimeval.types.errors import UsageError
+from claimeval.evaluation.run import Reiterable, Outline, carry_out, identity
+from claimeval.execution.batch.executor import Batching
+from claimeval.execution.batch.admin import open_desk
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.runs.experiments.design import Arm, Experiment, plan, slug
+from claimeval.metrics.rows import SUPPORT
+from claimeval.evaluation.plan import ClaimsJob, notes
+from claimeval.types.records import Sample
+from claimeval.runs.directory import RunWriter
+from claimeval.evaluation.manifest import manifest
+from claimeval.store.store import Store
+
+ARMS = "arms"
+"""The folder with a run directory for each arm."""
+
+
+class PreparedExperiment(NamedTuple):
+    """An experiment that was checked and can be carried out."""
+
+    design: Experiment
+    found: Survey
+    metrics: tuple[str, ...]
+    """Their names."""
+    plans: tuple[ClaimsJob, ...]
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples, read anew."""
+        return itertools.islice(read_samples(self.design.data, fields=self.design.fields), self.design.limit)
+
+
+class Carried(NamedTuple):
+    """How an experiment ended: the arms that were finished, and the outline of the last one begun."""
+
+    calls: dict[str, int]
+    """Requests that were sent for each arm, what earlier arms had asked left out."""
+    last: Outline
+
+
+def prepare(design: Experiment, choose_metrics: Callable[[MetricSelection | None, Survey], MetricSelection]) -> PreparedExperiment:
+    """Everything checked that can be checked without a call: data, metrics, prompts, judges and their keys."""
+    asked = select_metrics(design.metrics) if design.metrics else None
+    samples = itertools.islice(read_samples(design.data, fields=design.fields), design.limit)
+    found = survey(samples, asked.rows if asked else SUPPORT)
+    metrics = choose_metrics(asked, found)
+    check_cluster(design.cluster, read_samples(design.data, fields=design.fields))
+    metrics = metrics._replace(derived=metrics.derived or ())
+    slugs = [slug(arm.name) for arm in design.arms]
+    if len(set(slugs)) < len(slugs):
+        raise UsageError("two arms have names that differ only in signs; name them by hand")
+    names = (*(row.name for row in metrics.rows), *(metrics.derived or ()))
+    return PreparedExperiment(design, found, names, _plans(design, metrics))
+
+
+def _plans(design: Experiment, metrics: MetricSelection) -> tuple[ClaimsJob, ...]:
+    """What every arm asks. Arms that name no extractor have the baseline's, so that they judge the same claims."""
+    plans = [plan(arm, metrics, design.cluster) for arm in design.arms]
+    shared = plans[design.arms.index(design.arm(design.baseline))].extractor
+
+    def with_extractor(own: ClaimsJob) -> ClaimsJob:
+        alike = any(judge.name == shared.name and judge != shared for judge in own.judges)
+        taker = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
+        return own._replace(extractor=taker)
+
+    return tuple(own if arm.extractor else with_extractor(own) for arm, own in zip(design.arms, plans, strict=True))
+
+
+def arm_folder(folder: Path, arm: Arm) -> Path:
+    """The run directory of an arm."""
+    return folder / ARMS / slug(arm.name)
+
+
+async def run(
+    prepared: PreparedExperiment,
+    folder: Path,
+    *,
+    cache: Path,
+    limits: Limits,
+    offline: bool,
+    show: Callable[[Arm], Callable[[Progress], None]],
+    batching: Batching | None = None,
+) -> Carried:
+    """Runs the arms in order and stops with the first that does not reach its end. Caps hold for all arms together.
+
+    In batches no arm waits for its own: what all of them need rides in the same rounds.
+    """
+    if not offline:
+        for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
+            check_key(judge)
+    calls: Counter[str] = Counter()
+    whole = "-".join(identity(p, prepared.samples()) for p in prepared.plans) if limits.capped else ""
+    if batching:
+        batching.judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)])
+    step = batching and batching._replace(detach=True)
+    settings = _Settings(cache, limits, offline, hashlib.sha256(whole.encode()).hexdigest(), step)
+    arms = list(zip(prepared.design.arms, prepared.plans, strict=True))
+    while True:
+        paused: list[tuple[Arm, ClaimsJob]] = []
+        for arm, arm_plan in arms:
+            progress = Progress(prepared.found.samples, show(arm))
+            outline = await _carry_out_arm(prepared, arm_folder(folder, arm), arm_plan, settings, progress)
+            calls[arm.name] += progress.calls
+            if outline.paused:
+                paused.append((arm, arm_plan))
+                last = outline
+            elif not outline.summary.complete:
+                return Carried(calls, outline)
+        if not paused:
+            return Carried(calls, outline)
+        if not batching or batching.detach or batching.by_hand:
+            return Carried(calls, last)
+        arms = paused
+        with Store(cache) as store:
+            async with open_desk(store) as desk:
+                await desk.wait(Progress(None, show(arms[0][0])))
+
+
+class _Settings(NamedTuple):
+    """What holds for every arm."""
+
+    cache: Path
+    limits: Limits
+    offline: bool
+    run: str
+    batching: Batching | None
+
+
+async def _carry_out_arm(
+    prepared: PreparedExperiment, folder: Path, arm_plan: ClaimsJob, settings: _Settings, progress: Progress
+) -> Outline:
+    """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
+    said = notes(arm_plan)
+    record = manifest(arm_plan, said, str(prepared.design.data), limit=prepared.design.limit)
+    writer = RunWriter(folder, record)
+    outline = await carry_out(
+        Reiterable(prepared.samples),
+        arm_plan,
+        notes=said,
+        cache=settings.cache,
+        limits=settings.limits,
+        progress=progress,
+        offline=settings.offline,
+        on_result=writer.add,
+        run=settings.run,
+        batching=settings.batching and settings.batching.of((*arm_plan.judges, arm_plan.extractor)),
+    )
+    writer.finish(outline.summary)
+    return outline

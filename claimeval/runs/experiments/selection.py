@@ -1,0 +1,108 @@
+"""Agreement of arms with human labels, and the choice of an arm that is not judged on what it was chosen by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from claimeval.runs.labels.join import join
+from claimeval.runs.labels.agreement import measure
+from claimeval.runs.labels.join import PANEL
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.types.errors import UsageError
+from claimeval.runs.experiments.design import Arm, Experiment
+from claimeval.runs.experiments.running import arm_folder
+from claimeval.types.records import Record, Sample, SampleResult
+from claimeval.runs.directory import load_manifest, read_results
+
+Interval = tuple[float, float] | None
+Keep = Callable[[Sample], bool]
+
+
+class LabelAgreement(Record):
+    """How an arm agrees with human labels; yes is "supported"."""
+
+    claims: int
+    """Labelled claims that the arm judged."""
+    accuracy: float | None
+    accuracy_ci: Interval
+    balanced_accuracy: float | None
+    balanced_accuracy_ci: Interval
+    kappa: float | None
+    kappa_ci: Interval
+
+
+class Selection(Record):
+    """The arm that agrees best with people on one half of the questions, and how it does on the other."""
+
+    arm: str
+    chosen_on: dict[str, LabelAgreement]
+    """Every arm on the half that chose."""
+    held_out: LabelAgreement
+    """The chosen arm on the other half: the only numbers to report."""
+    held_out_baseline: LabelAgreement
+
+
+def everything(_: Sample) -> bool:
+    """Keeps every sample."""
+    return True
+
+
+def half(sample: Sample) -> int:
+    """0 or 1 by a hash of the question, so that all answers to one question fall into the same half."""
+    question = " ".join(sample.question.casefold().split())
+    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[-1] & 1
+
+
+def agreement(design: Experiment, folder: Path, arm: Arm, keep: Keep = everything) -> LabelAgreement | None:
+    """How one arm agrees with the experiment's labels over the samples to keep; None where there are no labels."""
+    if design.labels is None:
+        return None
+    run = arm_folder(folder, arm)
+    manifest = load_manifest(run)
+    kept: Iterable[SampleResult] = (result for result in read_results(run) if keep(result.sample))
+    ids = {result.sample.id for result in read_results(run) if keep(result.sample)}
+    labels: Iterable[HumanLabel] = (label for label in read_labels(design.labels) if label.sample in ids)
+    against = manifest.metrics[0].against
+    joined = join(kept, [judge.name for judge in manifest.judges], manifest.panel, labels, against, manifest.cluster)
+    raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
+    if not raters:
+        return LabelAgreement(
+            claims=0,
+            accuracy=None,
+            accuracy_ci=None,
+            balanced_accuracy=None,
+            balanced_accuracy_ci=None,
+            kappa=None,
+            kappa_ci=None,
+        )
+    found = raters.get(PANEL) or next(iter(raters.values()))
+    return LabelAgreement(
+        claims=found.compared,
+        accuracy=found.accuracy.value,
+        accuracy_ci=found.accuracy.ci,
+        balanced_accuracy=found.balanced_accuracy.value,
+        balanced_accuracy_ci=found.balanced_accuracy.ci,
+        kappa=found.kappa.value,
+        kappa_ci=found.kappa.ci,
+    )
+
+
+def select(design: Experiment, folder: Path) -> Selection:
+    """Chooses by balanced accuracy on half 0 and reports on half 1. UsageError without labels on both halves."""
+    if design.labels is None:
+        raise UsageError("--select needs human labels: give the experiment the key `labels`")
+    chosen_on = {arm.name: _on_half(design, folder, arm, 0) for arm in design.arms}
+    best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy or -1.0)
+    held_out = _on_half(design, folder, design.arm(best), 1)
+    if chosen_on[best].balanced_accuracy is None or not held_out.claims:
+        raise UsageError("--select needs labelled claims of both kinds in each half of the questions; give more labels")
+    baseline = _on_half(design, folder, design.arm(design.baseline), 1)
+    return Selection(arm=best, chosen_on=chosen_on, held_out=held_out, held_out_baseline=baseline)
+
+
+def _on_half(design: Experiment, folder: Path, arm: Arm, which: int) -> LabelAgreement:
+    found = agreement(design, folder, arm, lambda sample: half(sample) == which)
+    assert found, "the experiment has labels"
+    return found

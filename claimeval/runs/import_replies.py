@@ -1,0 +1,237 @@
+"""What was judged elsewhere becomes a run directory, without a call.
+
+Beside the files of every run it holds `labels.jsonl` (human labels that were in the file), `unread.jsonl` (every text
+in which no verdict could be read, and why) and `scores/TOOL.jsonl` (the other tool's own scores).
+"""
+
+from __future__ import annotations
+
+from claimeval.metrics.side import SideRow
+from claimeval.metrics.side import clustered
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TextIO
+
+from claimeval.judging import panel as panels
+from claimeval.runs import scores
+from claimeval.types.clusters import check_cluster
+from claimeval.data.foreign.field_maps import FieldMap
+from claimeval.data.foreign.records import RecordedResults, JudgedSample, Unread, recorded_judge
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.foreign.recorded import Recorded
+from claimeval.data.foreign.readers import READERS, recognised
+from claimeval.types.errors import UsageError
+from claimeval.types.families import Families
+from claimeval.providers.specs import valid_settings
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.voting import Voters
+from claimeval.types.records import Record
+from claimeval.runs.revote import revote, settle
+from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.runs.directory import RunWriter
+from claimeval.evaluation.summary.run import Summary, Tallies
+
+LABELS, UNREAD = "labels.jsonl", "unread.jsonl"
+EXTRACTOR = recorded_judge("recorded")
+"""Stands for whoever took the claims, where nobody says."""
+
+
+class JudgeReading(Record):
+    """How the replies of one judge were read."""
+
+    forms: dict[str, int]
+    """Replies with a verdict, by the form it was read in."""
+    unsure: int
+    """Replies in which the judge abstained, among those."""
+    refused: dict[str, int]
+    """Replies in which no verdict was read, by why."""
+    missing: int
+    """Claims without a reply on record."""
+
+    @property
+    def read(self) -> int:
+        return sum(self.forms.values())
+
+    @property
+    def replies(self) -> int:
+        return self.read + sum(self.refused.values())
+
+
+class ImportedRun(NamedTuple):
+    """What came of a file."""
+
+    summary: Summary
+    manifest: Manifest
+    readings: dict[str, JudgeReading]
+    """Per judge; empty for result files, whose verdicts need no reading."""
+    labels: int
+    """Human labels that were in the file."""
+    repeated: int = 0
+    """Rows that repeat a claim text of their sample and were taken for repeats of the judge."""
+
+
+def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
+    """The file by a mapping, or as a result file of a known tool; UsageError where it is neither."""
+    if mapping:
+        return Recorded(path, mapping).judged()
+    found = recognised(path)
+    if found is None:
+        raise UsageError(
+            f"{path} is no result file of {', '.join(READERS)}; say with --mapping which fields hold what "
+            "(`claimeval import-replies --help` shows one)"
+        )
+    return found
+
+
+def import_judged(
+    judged: RecordedResults,
+    data: str,
+    folder: Path,
+    said: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = False,
+    cluster: str | None = None,
+) -> ImportedRun:
+    """Writes the run directory; `said` are settings of the panel that were given. Needs memory for a sample at a time.
+
+    A weighted vote without weights takes them from the human labels in the file.
+    """
+    panel = _panel(judged, said or {})
+    families = Families(panel.families)
+    voters = Voters(judged.judges, panel, families)
+    record = Manifest(
+        metrics=judged.metrics,
+        derived=judged.derived,
+        judges=judged.judges,
+        extractor=EXTRACTOR,
+        prompts=(),
+        panel=panel,
+        data=data,
+        cluster=cluster,
+        versions=versions(),
+    )
+    check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
+    writer = RunWriter(folder, record, overwrite=overwrite)
+    tallies = Tallies.of(record)
+    readings = {judge.name: _ImportCounter() for judge in judged.judges}
+    labels = 0
+    with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
+        for sample in judged.samples():
+            result = revote(sample.result, voters, record.metrics, derived=record.derived)
+            writer.add(result)
+            tallies.add(result)
+            labelled.add(sample.human)
+            labels += len(sample.human)
+            unread.add(_read(sample, readings))
+    summary = tallies.summary()
+    if panel.needs_whole_run:
+        summary, record = settle(writer, record, families, _labels(folder), complete=True)
+    writer.finish(summary)
+    if judged.kind in READERS:
+        _keep_scores(judged, folder, cluster)
+    found = {name: reading.record() for name, reading in readings.items() if judged.kind not in READERS}
+    return ImportedRun(summary, record, found, labels, judged.repeated)
+
+
+def _panel(judged: RecordedResults, said: Mapping[str, Any]) -> Panel:
+    settings = valid_settings({**said, **judged.asked}, set(judged.labels))
+    panel = settings.model_copy(update={"grades": judged.grades})
+    panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
+    return panel
+
+
+def _labels(folder: Path) -> Iterable[HumanLabel]:
+    path = folder / LABELS
+    if not path.exists():
+        raise UsageError("a weighted vote takes its weights from human labels, and the file has none; map `human`")
+    return read_labels(path)
+
+
+class _ImportCounter:
+    def __init__(self) -> None:
+        self.forms: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.unsure = self.missing = 0
+
+    def record(self) -> JudgeReading:
+        return JudgeReading(
+            forms=dict(self.forms.most_common()),
+            unsure=self.unsure,
+            refused=dict(self.refused.most_common()),
+            missing=self.missing,
+        )
+
+
+def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Iterator[Unread]:
+    """Counts how the replies of a sample were read, and gives those that were not."""
+    unsure = Counter(v.judge for a in sample.result.assessments for v in a.verdicts if v.unassessed_because == "unsure")
+    for judge, n in unsure.items():
+        readings[judge].unsure += n
+    for call, (judge, form) in zip(sample.result.calls, sample.forms, strict=True):
+        reading = readings[judge]
+        if form == "missing":
+            reading.missing += 1
+        elif form != "refused":
+            reading.forms[form] += 1
+        else:
+            because = call.message or ""
+            reading.refused[because] += 1
+            yield Unread(
+                sample=sample.result.sample.id,
+                claim_id=call.claim_ids[0],
+                judge=judge,
+                because=because,
+                reply=call.reply or "",
+            )
+
+
+class _Lines:
+    """A JSON Lines file that comes to be with its first line, so that there is none without any."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        self._path.unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Appends records; lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
+        for record in records:
+            if self._file is None:
+                self._file = self._path.open("w", encoding="utf-8", errors="backslashreplace")
+            self._file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
+
+
+def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> None:
+    """The other tool's own scores, as it recorded them."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for sample in judged.samples():
+        for name, value in sample.scores.items():
+            low, high = ranges.get(name, (0.0, 0.0))
+            ranges[name] = min(low, value or 0.0), max(high, value or 0.0)
+    if not ranges:
+        return
+    units = {name: "share" if low >= 0 and high <= 1 else "number" for name, (low, high) in ranges.items()}
+    rows = (
+        SideRow(
+            id=sample.result.sample.id,
+            scores={name: sample.scores.get(name) for name in ranges},
+            undefined={name: "not recorded" for name in ranges if sample.scores.get(name) is None},
+        )
+        for sample in judged.samples()
+    )
+    samples = (sample.result.sample for sample in judged.samples())
+    scores.write(
+        folder, judged.kind, clustered(rows, samples, cluster), units, {"recorded by": judged.kind}, cluster
+    )

@@ -1,0 +1,174 @@
+"""What a comparison of judges with people comes to. Intervals resample whole questions with all their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from claimeval.runs.labels.join import HUMAN, PANEL, RaterTable, LabelCounts
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.ballots import Choice
+from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
+from claimeval.types.records import Record
+from claimeval.statistics import (binary_report, cohen_kappa, confusion, gwet_ac1, krippendorff_alpha, pairwise_agreement, raw_agreement)
+from claimeval.statistics.estimate import IntervalEstimate
+
+MANY = 8
+"""Of more raters than this, pairs are given without intervals, which would take minutes."""
+
+
+class Number(Record):
+    """A value with its 95 % interval, or why there is none."""
+
+    value: float | None
+    ci: tuple[float, float] | None = None
+    because: str | None = None
+
+
+class RaterReport(Record):
+    """One judge, or the panel, against the human labels. Yes is "supported"."""
+
+    rater: str
+    compared: int
+    """Items that both labelled."""
+    unassessed: int
+    """Items with a human label only; they are in no number."""
+    accuracy: Number
+    balanced_accuracy: Number
+    precision: Number
+    recall: Number
+    specificity: Number
+    f1: Number
+    kappa: Number
+    auroc: Number | None
+    """Where the rater gives probabilities."""
+    same: Number
+    """Share of equal labels, or grades, where there are more than two."""
+    kappa_of_labels: Number
+    """Cohen's kappa over all labels or grades."""
+    weighted_kappa: Number | None
+    """The same with squared distances, for grades."""
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    """`confusion[a][b]`: items that people label `labels[a]` and the rater `labels[b]`."""
+
+
+class PairReport(Record):
+    """Two raters on the items that both labelled."""
+
+    first: str
+    second: str
+    items: int
+    raw: Number
+    kappa: Number
+
+
+class AgreementReport(Record):
+    """Judges against people, and against each other."""
+
+    items: int
+    """Claims and samples with a human label; all claims where there are no labels."""
+    questions: int
+    unmatched: int
+    """Human labels that fit nothing in the run."""
+    labels: LabelCounts
+    raters: tuple[RaterReport, ...]
+    pairs: tuple[PairReport, ...]
+    """Judges, panel and people, any two; and any two annotators."""
+    asked_later: tuple[str, ...]
+    """Judges who, by escalation, saw disputed claims only; they are not in `alpha` and `ac1`."""
+    alpha: Number | None
+    """Krippendorff's alpha of the judges, where there are several."""
+    ac1: Number | None
+    """Gwet's AC1 of the judges."""
+
+
+def measure(joined: RaterTable, panel: Panel) -> AgreementReport:
+    """The comparison of what was joined."""
+    with_people = any(label is not None for label in joined.human)
+    everyone = [name for name in joined.raters if name != PANEL]
+    names = panel.asked_about_all(everyone)
+    judges = [joined.raters[name] for name in names]
+    ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
+    order = _order(joined, panel)
+    return AgreementReport(
+        items=len(joined.clusters),
+        asked_later=() if panel.own_claims else tuple(n for n in everyone if n not in names),
+        questions=len(set(joined.clusters)),
+        unmatched=joined.unmatched,
+        labels=joined.labels,
+        raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),
+        pairs=tuple(_pairs(joined, with_people=with_people)),
+        alpha=_number(
+            krippendorff_alpha(
+                ratings, scale="ordinal" if panel.grades else "nominal", labels=order, clusters=joined.clusters
+            )
+        )
+        if ratings
+        else None,
+        ac1=_number(gwet_ac1(ratings, labels=order, clusters=joined.clusters)) if ratings else None,
+    )
+
+
+def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[Choice]) -> RaterReport:
+    said, human, clusters = joined.raters[name], joined.human, joined.clusters
+    known = any(p is not None for p in joined.probabilities[name])
+    binary = binary_report(
+        [_yes(choice, panel) for choice in said],
+        [_yes(choice, panel) for choice in human],
+        probabilities=joined.probabilities[name] if known else None,
+        clusters=clusters,
+    )
+    table = confusion(said, human, labels=order)
+    graded = cohen_kappa(said, human, weights="quadratic", labels=order, clusters=clusters) if panel.grades else None
+    return RaterReport(
+        rater=name,
+        compared=binary.accuracy.n,
+        unassessed=binary.unassessed,
+        accuracy=_number(binary.accuracy),
+        balanced_accuracy=_number(binary.balanced_accuracy),
+        precision=_number(binary.precision),
+        recall=_number(binary.recall),
+        specificity=_number(binary.specificity),
+        f1=_number(binary.f1),
+        kappa=_number(binary.kappa),
+        auroc=_number(binary.auroc) if binary.auroc else None,
+        same=_number(raw_agreement(said, human, clusters=clusters)),
+        kappa_of_labels=_number(cohen_kappa(said, human, labels=order, clusters=clusters)),
+        weighted_kappa=_number(graded) if graded else None,
+        labels=tuple(map(str, table.labels)),
+        confusion=table.counts,
+    )
+
+
+def _pairs(joined: RaterTable, *, with_people: bool) -> list[PairReport]:
+    columns = dict(joined.raters) | ({HUMAN: joined.human} if with_people else {})
+    resamples = 2000 if len(columns) <= MANY else 0
+    found = pairwise_agreement(columns, clusters=joined.clusters, resamples=resamples)
+    if len(joined.annotators) > 1:
+        found += pairwise_agreement(joined.annotators, clusters=joined.clusters)
+    return [
+        PairReport(first=p.first, second=p.second, items=p.raw.n, raw=_number(p.raw), kappa=_number(p.kappa))
+        for p in found
+    ]
+
+
+def _order(joined: RaterTable, panel: Panel) -> tuple[Choice, ...]:
+    """The scale: grades, or the labels that could be or were used."""
+    if panel.grades:
+        return panel.grades.steps
+    used = {choice for column in (*joined.raters.values(), joined.human) for choice in column} | set(panel.labels)
+    return tuple(label for label in UNFAVOURABLE_FIRST if label in used)
+
+
+def _yes(choice: Choice | None, panel: Panel) -> bool | None:
+    if choice is None:
+        return None
+    if isinstance(choice, int):
+        assert panel.grades is not None, "grades stand on a scale of grades"
+        return panel.grades.label(choice) == "supported"
+    return choice == "supported"
+
+
+def _number(estimate: IntervalEstimate) -> Number:
+    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    return Number(value=estimate.value, ci=ci, because=estimate.undefined_because)

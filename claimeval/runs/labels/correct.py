@@ -1,0 +1,209 @@
+"""A run's score corrected by human labels of some of its claims: raw, corrected and human-only side by side.
+
+The unit is the claim and the cluster the question with all its samples; what is corrected is the micro score
+(supported / judged claims).
+Claims that `annotating` drew keep their probabilities; other labels are taken for a random sample of the claims. If all
+labels are about whole samples, the unit is the sample, and what is corrected is the share of samples whose judged
+claims are all supported. What the labels of one item come to is said in `agreement/joining.py`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from claimeval.runs.labels.join import LabelCounts, added, claims_meant, people, rolled_up
+from claimeval.runs.labels.draw import ClaimDraw, drawn, metric_of
+from claimeval.types.clusters import cluster_of
+from claimeval.data.labels import HumanLabel, LabelFile
+from claimeval.types.errors import UsageError
+from claimeval.metrics.rows import Metric
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.ballots import Choice
+from claimeval.types.records import Assessment, Record, SampleResult
+from claimeval.runs.directory import cluster_field, read_results
+from claimeval.statistics import (CorrectedEstimate, IntervalEstimate, active_estimate, prediction_powered, rogan_gladen)
+
+Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
+
+
+class Number(Record):
+    """A value with its 95 % interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    undefined_because: str | None = None
+
+
+class Corrected(Record):
+    """One metric, judged, corrected and labelled."""
+
+    metric: str
+    method: str
+    unit: Literal["claim", "sample"]
+    """What is corrected: the share of claims that are supported, or of samples of which every claim is."""
+    items: int
+    """Claims that the judges gave a label, or samples with such a claim."""
+    labelled: int
+    unmatched: int
+    """Labels that fit no judged claim of the metric."""
+    labels: LabelCounts
+    judge: Number
+    """By the judges alone; the interval knows nothing of their errors."""
+    corrected: Number
+    human: Number
+    """By the labelled claims alone."""
+    judge_weight: float | None
+    """How much the judges count, from 0 (not at all) to 1."""
+    labels_to_halve: int | None
+    """How many more labels would halve the corrected interval."""
+
+
+_BySample = Mapping[str, Sequence[HumanLabel]]
+
+
+@dataclass
+class _CorrectionData:
+    """What is corrected, claims or samples, a column each."""
+
+    unmatched: int
+    judge: list[bool] = field(default_factory=list)
+    human: list[bool | None] = field(default_factory=list)
+    clusters: list[int] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
+    counts: LabelCounts = field(default_factory=LabelCounts)
+
+    def add(self, cluster: int, label: str, given: Iterable[HumanLabel], probability: float) -> None:
+        """One item: the panel's label, the labels that people gave it and the probability with which it was drawn."""
+        said = people(given, _support, Panel())
+        self.counts = added(self.counts, said.counts)
+        self.judge.append(label == "supported")
+        self.human.append(None if said.majority is None else said.majority == "supported")
+        self.clusters.append(cluster)
+        self.labels.append(label)
+        self.probabilities.append(probability)
+
+
+def _support(label: HumanLabel) -> Choice:
+    return "supported" if label.label == "supported" else "not_found"
+
+
+def correct(
+    run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int, cluster: str | None = None
+) -> Corrected:
+    """The metric (the run's first unless said) corrected by the labels.
+
+    `auto` takes the method that fits how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the
+    judges' label for a stratified one, the active estimate for one by uncertainty. Rogan-Gladen is for labels from
+    elsewhere. UsageError without a matching label.
+    """
+    row = metric_of(run, metric)
+    draw = drawn(run, row.name)
+    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    for label in labels:
+        by_sample[label.sample].append(label)
+    by = cluster_field(run, cluster)
+    of_samples = bool(by_sample) and all(label.of_sample for given in by_sample.values() for label in given)
+    if of_samples:
+        items, draw = _samples(run, row, by_sample, by), None
+    else:
+        items = _claims(run, row, by_sample, draw, by)
+    counts = items.counts
+    if isinstance(labels, LabelFile):
+        counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
+    if not any(label is not None for label in items.human):
+        what = counts.words() or f"{items.unmatched} labels read"
+        raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
+    found = _correction(items, _fitting(draw) if method == "auto" else method, draw, seed)
+    return Corrected(
+        metric=row.name,
+        method=found.method,
+        unit="sample" if of_samples else "claim",
+        items=len(items.judge),
+        labelled=found.labelled,
+        unmatched=items.unmatched,
+        labels=counts,
+        judge=_number(found.judge),
+        corrected=_number(found.corrected),
+        human=_number(found.human),
+        judge_weight=found.judge_weight,
+        labels_to_halve=found.labels_to_halve,
+    )
+
+
+def _fitting(draw: ClaimDraw | None) -> Method:
+    fitting: dict[str, Method] = {"uniform": "ppi", "stratified": "stratified", "uncertainty": "active"}
+    return fitting[draw.design] if draw else "ppi"
+
+
+def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, seed: int) -> CorrectedEstimate:
+    judge = [float(supported) for supported in items.judge]
+    human = [None if label is None else float(label) for label in items.human]
+    if method == "rogan-gladen":
+        return rogan_gladen(items.judge, items.human, clusters=items.clusters, seed=seed)
+    if method == "active":
+        if draw is None or draw.design != "uncertainty":
+            raise UsageError("the active estimate needs claims drawn with `claimeval annotate --design uncertainty`")
+        return active_estimate(judge, human, items.probabilities, clusters=items.clusters, seed=seed)
+    strata = items.labels if method == "stratified" else None
+    return prediction_powered(judge, human, strata=strata, clusters=items.clusters, seed=seed)
+
+
+def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
+    """The judged claims of the metric."""
+    known = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
+    labelled = sum((label.sample, label.claim_id) in known for given in by_sample.values() for label in given)
+    done = labelled / len(known) if labelled else 1.0
+    items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
+    for result in read_results(run):
+        judged = {a.claim_id: a for a in _judged(result, metric)}
+        about: dict[str, list[HumanLabel]] = {}
+        for label in by_sample.get(result.sample.id, ()):
+            meant = [] if label.of_sample or not _fits(label, metric) else list(claims_meant(result, label))
+            items.unmatched -= bool(judged.keys() & meant)
+            for claim_id in meant:
+                about.setdefault(claim_id, []).append(label)
+        for claim_id, assessment in judged.items():
+            probability = done * known.get((result.sample.id, claim_id), 1.0)
+            items.add(cluster_of(result.sample, by), assessment.label, about.get(claim_id, ()), probability)
+    return items
+
+
+def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) -> _CorrectionData:
+    """The samples with a judged claim; the judges support a sample if they support all its judged claims."""
+    if metric.claims_of != "answer":
+        raise UsageError(
+            f"labels of whole samples are about the answer, and {metric.name} is over claims of the {metric.claims_of};"
+            " give labels of claims (`claim_id` or `text`)"
+        )
+    items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
+    for result in read_results(run):
+        if label := rolled_up([a.label for a in _judged(result, metric) if a.label != "unassessed"]):
+            given = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
+            items.unmatched -= len(given)
+            items.add(cluster_of(result.sample, by), label, given, 1.0)
+    return items
+
+
+def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
+    of = result.counted(metric.name, metric.claims_of)
+    return [
+        assessment
+        for assessment in result.assessments
+        if assessment.claim_id in of and assessment.evidence.part == metric.against and assessment.label != "unassessed"
+    ]
+
+
+def _fits(label: HumanLabel, metric: Metric) -> bool:
+    return label.label is not None and (label.evidence is None or label.evidence.part == metric.against)
+
+
+def _number(estimate: IntervalEstimate) -> Number:
+    return Number(
+        value=estimate.value, low=estimate.low, high=estimate.high, undefined_because=estimate.undefined_because
+    )

@@ -1,0 +1,306 @@
+"""Human labels joined to the claims and samples of a run.
+
+A label names its claim by id, or by text: the claim's own, or a passage of the text that the claims were taken from,
+and then it holds for the claims that stand in that passage; citations do not matter for either. A label without both is
+about the whole sample: it is held against `supported` where all claims of the answer are, `contradicted` where one is,
+`not_found` otherwise.
+
+The weights of judges' votes, from how often people agree with them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from claimeval.types.clusters import cluster_of
+from claimeval.data.labels import HumanLabel
+from claimeval.types.errors import UsageError
+from claimeval.judging.grounding import verbatim
+from claimeval.lexical.citations import without
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.ballots import Ballot, Choice, cast_ballots, leading, representative
+from claimeval.types.records import Assessment, Evidence, Label, Part, Record, Sample, SampleResult
+from claimeval.judging.panel import Panel
+from claimeval.statistics import vote_weight
+
+PANEL, HUMAN = "panel", "human"
+ONE = "one"
+"""The annotator of labels that name none."""
+
+
+class LabelCounts(Record):
+    """What became of labels that do not simply count."""
+
+    blank: int = 0
+    """Rows of the file without a label; left out."""
+    undecided: int = 0
+    """Rows in which the person could not say; left out."""
+    conflicting: int = 0
+    """Times that one annotator gave one claim (or sample) different labels; the annotator has none there."""
+    differing: int = 0
+    """Claims (or samples) on which annotators differ; the majority counts, as in a panel."""
+    divided: int = 0
+    """Those of these without a majority; left out."""
+
+    def words(self) -> str:
+        """What there is to say, in a sentence; empty if every label counts."""
+        left_out = [
+            f"{self.blank} rows without a label" if self.blank else "",
+            f"{self.undecided} undecided" if self.undecided else "",
+            f"{self.conflicting} that the same annotator labelled in two ways" if self.conflicting else "",
+            f"{self.divided} on which annotators are evenly divided" if self.divided else "",
+        ]
+        parts = [", ".join(filter(None, left_out))]
+        parts[0] = f"left out: {parts[0]}" if parts[0] else ""
+        if settled := self.differing - self.divided:
+            parts.append(f"annotators differ on {settled} more, where the majority counts")
+        return "; ".join(filter(None, parts))
+
+
+class People(NamedTuple):
+    """What people say of one item."""
+
+    choices: dict[str, Choice | None]
+    """By annotator; None for one who gave different labels."""
+    majority: Choice | None
+    """The label of most; None without one. Labels that count the same are first taken together, as in a panel."""
+    counts: LabelCounts
+
+
+def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], Choice | None], panel: Panel) -> People:
+    """The labels of one item taken together; a label that an annotator repeats counts once."""
+    said: defaultdict[str, set[Choice]] = defaultdict(set)
+    for label in labels:
+        if (given := choice(label)) is not None:
+            said[label.annotator or ONE].add(given)
+    choices = {name: next(iter(given)) if len(given) == 1 else None for name, given in said.items()}
+    clear = [given for given in choices.values() if given is not None]
+    majority = _majority(clear, panel)
+    counts = LabelCounts(
+        conflicting=len(choices) - len(clear),
+        differing=len(set(clear)) > 1,
+        divided=bool(clear) and majority is None,
+    )
+    return People(choices, majority, counts)
+
+
+def _majority(choices: Sequence[Choice], panel: Panel) -> Choice | None:
+    winners = leading(Counter(choices), panel) if choices else ()
+    one_value = len(winners) == 1 if panel.grades else len({panel.supports(winner) for winner in winners}) == 1
+    return representative(winners, panel) if one_value else None
+
+
+@dataclass
+class RaterTable:
+    """What is compared, a column a rater; None where a rater has no label."""
+
+    clusters: list[int] = field(default_factory=list)
+    """What each item belongs to, as `clustering.cluster_of` says: its question, or what `cluster` names."""
+    human: list[Choice | None] = field(default_factory=list)
+    """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
+    raters: dict[str, list[Choice | None]] = field(default_factory=dict)
+    """Judges, and the panel where there are several."""
+    probabilities: dict[str, list[float | None]] = field(default_factory=dict)
+    """The raters' probabilities of "supported"."""
+    annotators: dict[str, list[Choice | None]] = field(default_factory=dict)
+    unmatched: int = 0
+    """Labels that fit no claim or sample of the run."""
+    labels: LabelCounts = field(default_factory=LabelCounts)
+
+
+def join(
+    results: Iterable[SampleResult],
+    judges: Sequence[str],
+    panel: Panel,
+    labels: Iterable[HumanLabel] | None,
+    against: Part | None = None,
+    cluster: str | None = None,
+) -> RaterTable:
+    """Every claim that has a human label with what the judges say of it; without `labels`, every claim.
+
+    `against` is the evidence that labels are about which do not say so themselves; needed only where claims were
+    assessed against several.
+    """
+    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    for label in labels or ():
+        by_sample[label.sample].append(label)
+    several = len(judges) > 1 or panel.replicates > 1
+    joining = _Joining(judges, panel, (*judges, PANEL) if several else tuple(judges), cluster)
+    for result in results:
+        if labels is None:
+            for assessment in (a for a in result.assessments if not a.unasked):
+                joining.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
+        elif mine := by_sample.pop(result.sample.id, None):
+            joining.add_labelled(result, mine, against)
+    joining.joined.unmatched += sum(map(len, by_sample.values()))
+    return joining.joined
+
+
+class _Joining:
+    def __init__(self, judges: Sequence[str], panel: Panel, raters: Sequence[str], cluster: str | None) -> None:
+        self._judges = judges
+        self._panel = panel
+        self._cluster = cluster
+        self.joined = RaterTable(raters={r: [] for r in raters}, probabilities={r: [] for r in raters})
+
+    def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
+        """The items of one sample that its labels are about."""
+        part = {claim.id: claim.of for claim in result.claims}
+        found: dict[tuple[str, Evidence], list[HumanLabel]] = {}
+        whole: dict[Part | None, list[HumanLabel]] = {}
+        for label in labels:
+            if label.of_sample:
+                whole.setdefault(label.evidence.part if label.evidence else against, []).append(label)
+                continue
+            claims = set(claims_meant(result, label))
+            about = [
+                a
+                for a in result.assessments
+                if a.claim_id in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
+            ]
+            pairs = {(part[a.claim_id], a.evidence.part) for a in about}
+            if len(pairs) > 1 and against is None:
+                raise UsageError(_which_evidence(pairs))
+            about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
+            self.joined.unmatched += not about
+            for assessment in about:
+                found.setdefault((assessment.claim_id, assessment.evidence), []).append(label)
+        assessments = {(a.claim_id, a.evidence): a for a in result.assessments}
+        for key, given in found.items():
+            self.add(
+                result.sample,
+                people(given, self._choice, self._panel),
+                cast_ballots(assessments[key].verdicts, self._panel),
+                assessments[key],
+            )
+
+        for which, given in whole.items():
+            self._add_sample(result, given, which)
+
+    def _add_sample(self, result: SampleResult, given: Sequence[HumanLabel], about: Part | None) -> None:
+        part = {claim.id: claim.of for claim in result.claims}
+        mine = [
+            a
+            for a in result.assessments
+            if part[a.claim_id] == "answer" and about in (None, a.evidence.part) and not a.unasked
+        ]
+        if len({a.evidence for a in mine}) > 1:
+            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
+        if not mine:
+            self.joined.unmatched += len(given)
+            return
+        columns: defaultdict[str, list[Choice | None]] = defaultdict(list)
+        for assessment in mine:
+            for ballot in cast_ballots(assessment.verdicts, self._panel):
+                columns[ballot.judge].append(ballot.choice)
+        ballots = [Ballot(judge, rolled_up(said), _share(said), None) for judge, said in columns.items()]
+        labels = [None if a.label == "unassessed" else a.label for a in mine]
+        whole = mine[0].model_copy(
+            update={"label": rolled_up(labels) or "unassessed", "probability": _share(labels), "grade": None}
+        )
+        self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
+
+    def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
+        """One item."""
+        joined = self.joined
+        given = {ballot.judge: ballot for ballot in ballots}
+        for judge in self._judges:
+            ballot = given.get(judge)
+            joined.raters[judge].append(ballot.choice if ballot else None)
+            joined.probabilities[judge].append(ballot.probability if ballot else None)
+        if PANEL in joined.raters:
+            labelled = panels.label if panels.label != "unassessed" else None
+            joined.raters[PANEL].append(panels.grade if self._panel.grades else labelled)
+            joined.probabilities[PANEL].append(panels.probability)
+        choices = said.choices if said else {}
+        for name in choices:
+            joined.annotators.setdefault(name, [None] * len(joined.clusters))
+        for name, column in joined.annotators.items():
+            column.append(choices.get(name))
+        joined.human.append(said.majority if said else None)
+        if said:
+            joined.labels = added(joined.labels, said.counts)
+        joined.clusters.append(cluster_of(sample, self._cluster))
+
+    def _choice(self, label: HumanLabel) -> Choice | None:
+        """The label on the run's own scale."""
+        if self._panel.grades:
+            return label.grade if label.grade in self._panel.grades.steps else None
+        if label.label == "contradicted" and "contradicted" not in self._panel.labels:
+            return "not_found"
+        return label.label
+
+
+def added(first: LabelCounts, second: LabelCounts) -> LabelCounts:
+    """The sums of the counts."""
+    return LabelCounts(**{name: n + getattr(second, name) for name, n in first})
+
+
+def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
+    """The ids of the claims that a label is about."""
+    if label.claim_id is not None:
+        yield label.claim_id
+        return
+    assert label.text is not None, "a label of a claim names its id or its text"
+    text = _folded(label.text)
+    same = [claim.id for claim in result.claims if _folded(claim.text) == text]
+    if same:
+        yield from same
+        return
+    for extraction in result.extractions:
+        passage = verbatim(label.text, result.sample.text(extraction.of) or "")
+        if passage is None:
+            continue
+        start, end = passage
+        for claim in extraction.claims:
+            if (
+                claim.span
+                and 2 * (min(end, claim.span[1]) - max(start, claim.span[0])) >= claim.span[1] - claim.span[0]
+            ):
+                yield claim.id
+
+
+def _folded(text: str) -> str:
+    return " ".join(without(text).casefold().split()).rstrip(" .")
+
+
+def rolled_up(choices: Sequence[Choice | None]) -> Label | None:
+    """One label for all claims of a text."""
+    said = [choice for choice in choices if isinstance(choice, str)]
+    if not said:
+        return None
+    if "contradicted" in said:
+        return "contradicted"
+    return "supported" if set(said) == {"supported"} else "not_found"
+
+
+def _share(choices: Sequence[Choice | None]) -> float | None:
+    said = [choice for choice in choices if choice is not None]
+    return sum(choice == "supported" for choice in said) / len(said) if said else None
+
+
+def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
+    words = " and ".join(f"{of} against {against}" for of, against in sorted(pairs))
+    return f"the labels do not say which evidence they are about ({words}); give --against"
+
+
+def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
+    """Per judge `statistics.vote_weight` of its accuracy on the human labels, drawn towards one half.
+
+    It is right where it gives a claim the same value as people, since that is what is voted on first. A judge that
+    shares no label with people counts as right half of the time.
+    """
+    found = {}
+    values = {panel.value(choice) for choice in panel.choices}
+    for judge, said in joined.raters.items():
+        if judge == PANEL:
+            continue
+        both = [
+            (panel.value(a), panel.value(b))
+            for a, b in zip(said, joined.human, strict=True)
+            if a is not None and b is not None
+        ]
+        found[judge] = vote_weight(sum(a == b for a, b in both), len(both), labels=max(2, len(values)))
+    return found

@@ -1,0 +1,540 @@
+"""What a report says of a run as a whole: the records behind the page's overview, the Markdown and the JSON.
+
+What a reader must know before believing the numbers of a run.
+
+Adds up, in one pass over the results of a run, what the report says of it as a whole.
+
+The claims to look at first: the worst one of every sample, contradicted before not found.
+"""
+
+from __future__ import annotations
+
+from claimeval.metrics.flips import Flip, FlipCounts
+from claimeval.metrics.rows import Metric
+from claimeval.types.records import Evidence, Reason, Record
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary
+from claimeval.metrics.side import SideSummary
+from collections.abc import Iterator, Mapping
+from claimeval.evaluation.summary.run import Summary
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.statistics.formatting import interval, percent
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from claimeval.runs import scores
+from claimeval.types.requests import Judge
+from claimeval.metrics.derived import derived
+from claimeval.providers.prices import price
+from claimeval.types.records import Assessment, Call, Claim, Reason, SampleResult
+from claimeval.evaluation.manifest import Manifest
+from claimeval.runs.directory import load_manifest, load_summary, read_results
+import heapq
+from collections.abc import Sequence
+from typing import NamedTuple
+from claimeval.types.records import ASKED, Assessment, Part, SampleResult
+
+BINS = 12
+"""Bars of a distribution: exactly 0, ten tenths in between (lower end excluded), exactly 1."""
+
+
+class LabelCounts(Record):
+    """How many claims got which label."""
+
+    supported: int = 0
+    contradicted: int = 0
+    not_found: int = 0
+    unassessed: int = 0
+
+
+class Interval(Record):
+    """A value with its 95 % interval; None where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class MetricOverview(Record):
+    """What is shown of one metric beside its summary."""
+
+    metric: Metric
+    labels: LabelCounts
+    distribution: tuple[int, ...]
+    """Samples by value, in `BINS` bars."""
+
+
+class JudgeOverview(Record):
+    """What one judge or extractor was asked and said."""
+
+    name: str
+    short: str
+    """The name as tables show it."""
+    model: str
+    endpoint: str | None
+    served_models: dict[str, int]
+    """Replies by the model name that came with them."""
+    extractions: int
+    """Calls that took claims from texts."""
+    assessments: int
+    """Calls that assessed claims."""
+    failed: dict[Reason, int]
+    """Calls without a usable reply, by reason."""
+    prompt_tokens: int
+    completion_tokens: int
+    uncounted: int
+    """Replies that came without a count of tokens."""
+    cost: float | None
+    """US dollars for these tokens at the stated price, whenever they were paid and without discounts; None where no
+    price is stated or tokens were not counted."""
+    labels: LabelCounts
+    """Verdicts over all claims and metrics."""
+
+
+class RankOverview(Record):
+    """What one rank of the retrieved contexts is good for."""
+
+    rank: int
+    samples: int
+    """Samples with a context at this rank."""
+    cited: int
+    """Those whose context a judge named for a claim that the panel found supported."""
+    relevant: int | None
+    """Those whose context is among the sample's reference contexts; None where no sample says which these are."""
+
+
+class WorstClaim(Record):
+    """A claim that its evidence does not carry."""
+
+    sample_id: str
+    question: str
+    claim_id: str
+    claim: str
+    evidence: Evidence
+    label: str
+    reason: str | None
+    """The words of the first judge who gave that label."""
+    excerpt: str | None = None
+    """How the first document begins that a judge named, after its id in brackets; None when none was named."""
+    documents: int = 0
+    """How many documents the claim was assessed against."""
+
+
+class Caution(Record):
+    """Something that a reader must know before believing a number."""
+
+    kind: str
+    text: str
+
+
+class Overview(Record):
+    """What a run comes to."""
+
+    name: str
+    """The run directory's name."""
+    manifest: Manifest
+    summary: Summary
+    cautions: tuple[Caution, ...]
+    metrics: tuple[MetricOverview, ...]
+    """In the order of the manifest."""
+    derived: dict[str, str]
+    """What the metrics are, in words, that are read off the verdicts of these."""
+    sides: tuple[SideSummary, ...]
+    """Scores that no judge gave."""
+    judges: tuple[JudgeOverview, ...]
+    ranks: tuple[RankOverview, ...]
+    worst: tuple[WorstClaim, ...]
+    """The worst claim of each of the worst samples, contradicted ones first."""
+
+
+class MetricComparison(Record):
+    """One metric in two runs, over the samples that have a value in both. Differences are b - a."""
+
+    metric: str
+    n: int
+    clusters: int
+    """Questions (or what `--cluster` names) that these samples are about; the test flips whole ones."""
+    a: float | None
+    """Mean of these samples in run a."""
+    b: float | None
+    difference: Interval
+    p_value: float | None
+    """Two-sided sign-flip permutation test."""
+    p_adjusted: float | None
+    """The same after Holm's correction over the metrics."""
+    higher: int
+    """Samples whose value is higher in b."""
+    lower: int
+    dropped: int
+    """Shared samples without a value in one of the runs."""
+
+
+class Comparison(Record):
+    """Two runs over the same samples."""
+
+    a: str
+    b: str
+    shared: int
+    clusters: int
+    """Questions that the shared samples are about, or what `--cluster` names."""
+    cluster: str | None
+    """The field by which samples belong together in intervals and tests; None for their question."""
+    only_a: int
+    only_b: int
+    other_texts: int
+    """Shared samples whose question, answer, contexts or references differ: two systems, or edited data."""
+    other_claims: int
+    """Shared samples whose claims differ; labels are compared claim by claim only where they are the same."""
+    settings: tuple[str, ...]
+    """What the runs were asked differently, in words."""
+    abstained: tuple[str, ...]
+    """Of which run and metric many claims are open, so that means and difference are over what judges were sure of."""
+    metrics: tuple[MetricComparison, ...]
+    compared: int
+    """Claims that both runs have and assessed against the same evidence; the four counts are those of `flips.py`."""
+    flipped: int
+    relabeled: int
+    labeled_once: int
+    flips: tuple[Flip, ...]
+    """The first claims that flipped."""
+
+    @property
+    def other_changes(self) -> str:
+        """The changes of claims that are no flips, in words; empty if there are none."""
+        return FlipCounts(self.compared, self.flipped, self.relabeled, self.labeled_once).others()
+
+
+LOST = 0.01
+"""Shares of lost samples and of ungrounded claims above this are said; `--max-missing` has the same default."""
+TIES = 0.1
+"""The share of claims without a majority above which it is said."""
+ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
+
+
+def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...]:
+    """All that applies, gravest first; `shorter` has the names of judges as they are shown."""
+    return (
+        *_incomplete(summary),
+        *_stopped(summary, shorter),
+        *(Caution(kind="note", text=f"{note[0].upper()}{note[1:]}.") for note in summary.notes),
+        *_same_family(summary, shorter),
+        *_lost(summary.metrics),
+        *_abstained(summary.metrics),
+        *_ungrounded(summary.metrics),
+        *_ties(summary.metrics),
+    )
+
+
+def _incomplete(summary: Summary) -> Iterator[Caution]:
+    if not summary.complete:
+        yield Caution(
+            kind="incomplete",
+            text=f"The run stopped early: the numbers cover the first {summary.samples} samples. "
+            "The same command goes on from there.",
+        )
+
+
+def _stopped(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
+    if summary.panel and summary.panel.stopped:
+        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in summary.panel.stopped.items())
+        yield Caution(
+            kind="incomplete_panel",
+            text=f"The panel is incomplete: of {summary.panel.claims} claims there is no verdict of {who}, stopped by "
+            "an error (bad key, no quota, unknown model).",
+        )
+
+
+def _same_family(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
+    for kin in summary.same_family:
+        who = f"The {ROLES[kin.role]} {shorter.get(kin.name, kin.name)}"
+        yield Caution(
+            kind="same_family",
+            text=f"{who} is of the family ({kin.family}) that wrote {kin.samples} of {summary.samples} answers. "
+            "Models tend to favour their own kind.",
+        )
+
+
+def _lost(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    found = [f"{name} {percent(m.failure_rate)}{_between(m)}" for name, m in metrics.items() if m.failure_rate > LOST]
+    if found:
+        yield Caution(kind="missing", text=f"Samples or claims were lost to failures: {', '.join(found)}.")
+
+
+def _abstained(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    if found := open_to_doubt(metrics):
+        yield Caution(kind="abstained", text=f"The bounds stand in the place of an interval: {found}.")
+
+
+def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
+    """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
+    found = [f"{m.abstained} of {m.claims} in {name}" for name, m in metrics.items() if m.shown == "bounds"]
+    return f"judges abstained on claims ({', '.join(found)}), and a mean is over the others" if found else ""
+
+
+def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    found = [
+        f"{m.ungrounded} of {m.claims} in {name}"
+        for name, m in metrics.items()
+        if m.claims and m.ungrounded / m.claims > LOST
+    ]
+    if found:
+        yield Caution(
+            kind="ungrounded",
+            text=f"Claims that could not be tied to the text they were taken from: {', '.join(found)}.",
+        )
+
+
+def _ties(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
+    found = [
+        f"{m.unassessed['tie']} of {m.claims} in {name}{_between(m)}"
+        for name, m in metrics.items()
+        if m.claims and m.unassessed.get("tie", 0) / m.claims > TIES
+    ]
+    if found:
+        yield Caution(
+            kind="ties",
+            text=f"Claims on which the judges are divided, which count neither way: {', '.join(found)}.",
+        )
+
+
+def _between(metric: MetricSummary) -> str:
+    return f" (bounds {interval(metric.bounds)})" if metric.bounds else ""
+
+
+RANKS = 20
+"""Ranks that are looked at."""
+
+
+def gather(folder: Path, each: Callable[[SampleResult], None] | None = None) -> Overview:
+    """The facts of a run directory, whose results also go to `each`; DataError where it holds no finished run."""
+    gathered = Gathering(load_manifest(folder))
+    for result in read_results(folder):
+        gathered.add(result)
+        if each:
+            each(result)
+    return gathered.facts(folder)
+
+
+class Gathering:
+    """Takes the results of a run one by one."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        shorter = manifest.short_names
+        self._manifest = manifest
+        self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._distributions = {
+            name: [0] * BINS for name in (*(metric.name for metric in manifest.metrics), *manifest.derived)
+        }
+        self._judges = {
+            judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in (*manifest.judges, manifest.extractor)
+        }
+        self._ranks = _RankTally()
+        self._worst = WorstClaims(tuple(metric.against for metric in manifest.metrics if not metric.prompt))
+
+    def add(self, result: SampleResult) -> None:
+        """Counts one sample in."""
+        claims = {claim.id: claim for claim in result.claims}
+        for assessment in result.assessments:
+            pair = claims[assessment.claim_id].of, assessment.evidence.part
+            self._labels[pair][assessment.label] += 1
+            for verdict in assessment.verdicts:
+                if tally := self._judges.get(verdict.judge):
+                    tally.labels[verdict.label] += 1
+        for score in result.scores:
+            if score.value is not None:
+                self._distributions[score.metric][bar(score.value)] += 1
+        for call in result.calls:
+            if tally := self._judges.get(call.judge):
+                tally.add(call)
+        self._ranks.add(result, claims)
+        self._worst.add(result)
+
+    def facts(self, folder: Path) -> Overview:
+        """What the samples so far come to, with what the run directory itself adds up to."""
+        summary = load_summary(folder)
+        return Overview(
+            name=folder.resolve().name,
+            manifest=self._manifest.model_copy(update={"data": data_name(self._manifest)}),
+            summary=summary,
+            cautions=cautions(summary, {name: tally.short for name, tally in self._judges.items()}),
+            metrics=tuple(
+                MetricOverview(
+                    metric=metric,
+                    labels=LabelCounts(**self._labels[metric.claims_of, metric.against]),
+                    distribution=tuple(self._distributions[metric.name]),
+                )
+                for metric in self._manifest.metrics
+            ),
+            derived={name: derived(name).says for name in self._manifest.derived},
+            sides=tuple(scores.read(folder)),
+            judges=tuple(tally.facts() for tally in self._judges.values()),
+            ranks=self._ranks.facts(),
+            worst=self._worst.troubles(),
+        )
+
+
+def data_name(manifest: Manifest) -> str | None:
+    """The name of the data file; its folder is nobody's business who is sent a report."""
+    return manifest.data and re.split(r"[\\/]", manifest.data)[-1]
+
+
+def bar(value: float) -> int:
+    """The bar of a distribution that a value from 0 to 1 stands in: 0, then (0, 0.1] to (0.9, 1), then 1."""
+    if value in (0, 1):
+        return 0 if value == 0 else BINS - 1
+    return next(i for i in range(1, BINS) if value <= i / 10)
+
+
+class _JudgeTally:
+    """What one judge was asked and said."""
+
+    def __init__(self, judge: Judge, short: str) -> None:
+        self._judge = judge
+        self.short = short
+        self._steps: Counter[str] = Counter()
+        self._served: Counter[str] = Counter()
+        self._failed: Counter[Reason] = Counter()
+        self._tokens = [0, 0]
+        self._uncounted = 0
+        self.labels: Counter[str] = Counter()
+
+    def add(self, call: Call) -> None:
+        self._steps[call.step] += 1
+        if call.failed_because:
+            self._failed[call.failed_because] += 1
+        if call.served_model:
+            self._served[call.served_model] += 1
+        self._tokens[0] += call.prompt_tokens or 0
+        self._tokens[1] += call.completion_tokens or 0
+        self._uncounted += call.reply is not None and call.prompt_tokens is None
+
+    def facts(self) -> JudgeOverview:
+        return JudgeOverview(
+            name=self._judge.name,
+            short=self.short,
+            model=self._judge.model,
+            endpoint=self._judge.endpoint,
+            served_models=dict(self._served.most_common()),
+            extractions=self._steps["extract"],
+            assessments=self._steps["assess"],
+            failed=dict(self._failed.most_common()),
+            prompt_tokens=self._tokens[0],
+            completion_tokens=self._tokens[1],
+            uncounted=self._uncounted,
+            cost=self._cost(),
+            labels=LabelCounts(**self.labels),
+        )
+
+    def _cost(self) -> float | None:
+        stated = price(self._judge.model, self._judge.endpoint)
+        if stated is None or (self._uncounted and stated.input + stated.output > 0):
+            return None
+        return (self._tokens[0] * stated.input + self._tokens[1] * stated.output) / 1e6
+
+
+class _RankTally:
+    """What the ranks of the retrieved contexts are good for."""
+
+    def __init__(self) -> None:
+        self._samples: Counter[int] = Counter()
+        self._cited: Counter[int] = Counter()
+        self._relevant: Counter[int] = Counter()
+        self._any_named = False
+        self._any_relevant = False
+
+    def add(self, result: SampleResult, claims: dict[str, Claim]) -> None:
+        named = {document for a in result.assessments if a.evidence.part == "contexts" for document in cited(a)}
+        relevant = set(result.sample.reference_context_ids)
+        self._any_named |= bool(named)
+        self._any_relevant |= bool(relevant)
+        for rank, document in enumerate((result.sample.contexts or ())[:RANKS], 1):
+            self._samples[rank] += 1
+            self._cited[rank] += document.id in named
+            self._relevant[rank] += document.id in relevant
+
+    def facts(self) -> tuple[RankOverview, ...]:
+        """Empty where no judge named a document and no sample says which contexts are relevant."""
+        if not (self._any_named or self._any_relevant):
+            return ()
+        return tuple(
+            RankOverview(
+                rank=rank,
+                samples=self._samples[rank],
+                cited=self._cited[rank],
+                relevant=self._relevant[rank] if self._any_relevant else None,
+            )
+            for rank in sorted(self._samples)
+        )
+
+
+def cited(assessment: Assessment) -> set[str]:
+    """The documents that judges named for a supported claim; those of judges who were outvoted do not count."""
+    if assessment.label != "supported":
+        return set()
+    return {document for v in assessment.verdicts if v.label == "supported" for document in v.cites}
+
+
+SHOWN = 10
+EXCERPT = 200
+"""Characters of a document that a trouble carries."""
+
+
+class _Ranked(NamedTuple):
+    rank: tuple[int, int, float, int]
+    trouble: WorstClaim
+
+
+class WorstClaims:
+    """Keeps the worst claims of a run while its samples pass by."""
+
+    def __init__(self, order: Sequence[Part], shown: int = SHOWN) -> None:
+        """`order` says which evidence comes first among claims that are as bad."""
+        self._order = {part: i for i, part in reversed(list(enumerate(order)))}
+        self._shown = shown
+        self._samples = 0
+        self._found: list[_Ranked] = []
+
+    def add(self, result: SampleResult) -> None:
+        """Looks at one sample; of its answer's claims at most one is kept."""
+        self._samples += 1
+        of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
+        troubles = [
+            a
+            for a in result.assessments
+            if a.claim_id in of_answer and a.label in ("contradicted", "not_found") and a.evidence.part != ASKED
+        ]
+        if troubles:
+            worst = min(troubles, key=self._rank)
+            self._found.append(_Ranked((*self._rank(worst), self._samples), _trouble(result, worst)))
+            self._found = heapq.nsmallest(self._shown, self._found, key=lambda ranked: ranked.rank)
+
+    def troubles(self) -> tuple[WorstClaim, ...]:
+        """Worst first; in the order of the data among equals."""
+        return tuple(ranked.trouble for ranked in self._found)
+
+    def _rank(self, assessment: Assessment) -> tuple[int, int, float]:
+        """Contradicted first, then by evidence, then by the mean probability of "supported", lowest first."""
+        given = [v.probability for v in assessment.verdicts if v.probability is not None]
+        likely = sum(given) / len(given) if given else 0.5
+        return (
+            int(assessment.label != "contradicted"),
+            self._order.get(assessment.evidence.part, len(self._order)),
+            likely,
+        )
+
+
+def _trouble(result: SampleResult, assessment: Assessment) -> WorstClaim:
+    documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
+    named = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
+    return WorstClaim(
+        sample_id=result.sample.id,
+        question=result.sample.question,
+        claim_id=assessment.claim_id,
+        claim=next(claim.text for claim in result.claims if claim.id == assessment.claim_id),
+        evidence=assessment.evidence,
+        label=assessment.label,
+        reason=next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None),
+        excerpt=None if named is None else f"[{named}] {documents[named].text[:EXCERPT]}",
+        documents=len(documents),
+    )

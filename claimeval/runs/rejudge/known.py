@@ -1,0 +1,198 @@
+"""What an earlier run knows that still holds: claims, and verdicts of judges who would be asked the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from claimeval.judging import prompts as prompting
+from claimeval.evaluation.assessing import ONE_TEXT
+from claimeval.types.requests import Judge
+from claimeval.metrics.rows import Metric
+from claimeval.judging.panel import Panel
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.judging.prompts import Prompt, PromptRecord
+from claimeval.types.records import (ABSTAINED, Assessment, Call, Evidence, Extraction, Part, Sample, SampleResult, Verdict, says_something)
+from claimeval.evaluation.manifest import Manifest
+from claimeval.judging.assess import CLAIMS_PER_CALL
+
+
+class ReuseCounts:
+    """Calls that are not made because their results are taken over, counted as the samples pass."""
+
+    def __init__(self) -> None:
+        self.extractions = 0
+        self.assessments = 0
+
+    @property
+    def calls(self) -> int:
+        return self.extractions + self.assessments
+
+
+class ReusableVerdicts:
+    """Which claims and verdicts of a run hold under another extractor, other prompts and other judges."""
+
+    def __init__(
+        self,
+        record: Manifest | None,
+        *,
+        judges: Sequence[str],
+        extractor: Judge | None,
+        extract_prompt: str | None,
+        assess_prompt: str | None,
+        defaults: tuple[str, str],
+    ) -> None:
+        """`judges` are those of the run that are named, all of them if none is.
+
+        `extractor` and prompts are None where they shall be the run's; `defaults` are prompts for runs without.
+        """
+        self._record = record
+        self.extractor = extractor
+        self.own = {judge.name: judge for judge in record.judges} if record else {}
+        self._prompts = {p.id: p for p in record.prompts} if record else {}
+        on_record = [p for p in self._prompts.values() if p.step == "extract"]
+        self.extract_prompt = _prompt("extract", extract_prompt, on_record, defaults[0])
+        asked = self.support_prompts(*(judges or self.own))
+        self.assess_prompt = _prompt("assess", assess_prompt, asked, defaults[1])
+        self.undecided = () if assess_prompt or len(asked) < 2 else tuple(p.name for p in asked)
+        """The prompts among which nothing decides, if a judge must be asked."""
+        self._names_prompt = assess_prompt is not None
+        self._settings = extractor.id if extractor else None
+        self._extract_prompt = self.extract_prompt.id if extract_prompt else None
+        self.names_claims = bool(self._settings or self._extract_prompt)
+        """Whether it is said who takes the claims, or how."""
+        self.claims_hold = (
+            record is not None
+            and self._settings in (None, record.extractor.id)
+            and (not extract_prompt or any(p.id == self.extract_prompt.id for p in on_record))
+        )
+
+    @property
+    def extractor_on_record(self) -> Judge:
+        """Who took the claims that are taken over."""
+        assert self._record is not None, "claims are taken over from a run"
+        return self._record.extractor
+
+    def support_prompts(self, *judges: str) -> list[PromptRecord]:
+        """The prompts by which these judges of the run said whether a text supports a claim."""
+        asked_with = self._record.asked_with if self._record else {}
+        ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
+        return [p for p in self._prompts.values() if p.id in ids and p.step == "assess"]
+
+    def same_prompt(self, judge: str) -> bool:
+        """Whether a judge of the run was asked with no other prompt than the one that is wanted."""
+        if not self._names_prompt:
+            return self._record is not None
+        return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
+
+    def has(self, metrics: Sequence[Metric]) -> bool:
+        """Whether the run assessed all that these metrics need."""
+        before = {(m.claims_of, m.against) for m in self._record.metrics} if self._record else set()
+        return all((metric.claims_of, metric.against) in before for metric in metrics)
+
+    def asked_as(self, settings: Mapping[str, Any]) -> bool:
+        """Whether judges asked so would be asked nothing new."""
+        if self._record is None:
+            return False
+        return self.shown_as(settings) and settings.get("replicates", 1) <= self._record.panel.replicates
+
+    def shown_as(self, settings: Mapping[str, Any]) -> bool:
+        """Whether the run showed its judges the documents in all the ways in which they are to be shown."""
+        before = self._record.panel if self._record else Panel()
+        per_document: bool = settings.get("per_document", before.per_document)
+        shuffles: int = settings.get("shuffles", 0)
+        return per_document == before.per_document and shuffles <= before.shuffles
+
+    def parts(self, result: SampleResult) -> set[Part]:
+        """The parts of a sample whose claims hold."""
+        return {e.of for e in result.extractions if not e.failed_because and self._holds(e, result.sample)}
+
+    def _holds(self, extraction: Extraction, sample: Sample) -> bool:
+        """Whether the claims of a text are those that would be taken now."""
+        if not says_something(sample.text(extraction.of) or "") and not extraction.claims:
+            return True
+        return self._settings in (None, extraction.settings) and self._extract_prompt in (None, extraction.prompt)
+
+    def taken_over(self, result: SampleResult, plan: ClaimsJob, saved: ReuseCounts) -> SampleResult:
+        """The sample with the claims and verdicts that hold, and the calls that they came from."""
+        kept = self.parts(result) & {metric.claims_of for metric in plan.metrics}
+        extractions = tuple(e for e in result.extractions if e.of in kept)
+        judges = {judge.name: judge.id for judge in plan.judges}
+        part = {claim.id: claim.of for extraction in extractions for claim in extraction.claims}
+        pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
+        prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
+
+        def holds(verdict: Verdict, of: Part, evidence: Evidence) -> bool:
+            pair = of, evidence.part
+            if verdict.judge in plan.on_record:
+                return pair in pairs
+            asked = verdict.settings, verdict.prompt
+            return pair in prompts and asked == (judges.get(verdict.judge), prompts[pair])
+
+        def called(call: Call) -> bool:
+            if call.evidence is None:
+                return True
+            pair = call.part, call.evidence.part
+            if call.judge in plan.on_record:
+                return pair in pairs
+            before = self.own.get(call.judge)
+            same_judge = before is not None and before.id == judges.get(call.judge)
+            return same_judge and pair in prompts and call.prompt == prompts[pair]
+
+        def kept_of(found: Iterable[Assessment]) -> tuple[Assessment, ...]:
+            return tuple(
+                a.model_copy(update={"verdicts": verdicts})
+                for a in found
+                if (of := part.get(a.claim_id))
+                if (verdicts := tuple(v for v in a.verdicts if holds(v, of, a.evidence) and _stands(v, plan)))
+            )
+
+        assessments = kept_of(result.assessments)
+        cells = kept_of(cell for cell in result.cells if _wanted(cell, plan))
+        saved.extractions += sum(bool(extraction.claims) for extraction in extractions)
+        saved.assessments += _calls_for(assessments, part)
+        return SampleResult(
+            sample=result.sample,
+            extractions=extractions,
+            assessments=assessments,
+            cells=cells,
+            calls=tuple(
+                call.model_copy(update={"reused": True}) for call in result.calls if call.part in kept and called(call)
+            ),
+        )
+
+    def _shown_the_same(self, against: Part, plan: ClaimsJob) -> bool:
+        """Whether the run showed its judges the documents of a part in the way in which they are to be shown."""
+        if self._record is None:
+            return False
+        return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
+
+
+def _wanted(cell: Assessment, plan: ClaimsJob) -> bool:
+    """Whether a cell is of a single document, or of an order that is still asked about."""
+    return cell.evidence.order is None or cell.evidence.order <= plan.panel.shuffles
+
+
+def _stands(verdict: Verdict, plan: ClaimsJob) -> bool:
+    """Whether a verdict is taken over: a failed call is made again, and repeats that are too many are left out."""
+    answered = verdict.unassessed_because is None or verdict.unassessed_because in ABSTAINED
+    return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.on_record)
+
+
+def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part]) -> int:
+    """The calls that it would take to ask for these verdicts."""
+    claims: dict[tuple[str, int, Part, Evidence], int] = {}
+    for assessment in assessments:
+        for verdict in assessment.verdicts:
+            key = verdict.judge, verdict.replicate, part[assessment.claim_id], assessment.evidence
+            claims[key] = claims.get(key, 0) + 1
+    return sum(-(-n // CLAIMS_PER_CALL) for n in claims.values())
+
+
+def _prompt(step: str, named: str | None, on_record: Sequence[PromptRecord], default: str) -> Prompt:
+    """The prompt that is named, else the run's own as it was then, else the default."""
+    if named:
+        return prompting.load(step, named)
+    for p in on_record:
+        return Prompt(p.name, p.step, p.source, p.parameters)
+    return prompting.load(step, default)

@@ -1,0 +1,297 @@
+"""Settles what is asked when a source is judged again, and what is taken over from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from claimeval.providers import specs as judging
+from claimeval.providers import specs
+from claimeval.judging import panel
+from claimeval.runs.report import NO_SETTINGS
+from claimeval.types.requests import Judge
+from claimeval.types.clusters import check_cluster
+from claimeval.data.foreign.records import RECORDED
+from claimeval.data.survey import Survey, survey
+from claimeval.metrics.derived import MetricSelection, select_metrics, derived, resolve_derived
+from claimeval.types.errors import UsageError
+from claimeval.types.families import Families
+from claimeval.providers.specs import PanelSpec
+from claimeval.metrics.rows import SUPPORT, Metric
+from claimeval.judging.panel import Panel
+from claimeval.evaluation.plan import (ClaimsJob, check_families, choose_metrics, own_prompts, usual_assess_prompt)
+from claimeval.evaluation.plan import notes as notes_of
+from claimeval.judging.prompts import PromptRecord
+from claimeval.types.records import Part, Sample, SampleResult
+from claimeval.runs.rejudge.known import ReusableVerdicts, ReuseCounts
+from claimeval.runs.rejudge.sources import RejudgeSource
+from claimeval.evaluation.manifest import Manifest, manifest
+
+EXTRACT_PROMPT = "atomic"
+"""Where neither the run nor the caller says which."""
+
+
+class RejudgeOptions(NamedTuple):
+    """What shall be other than in the source; None and empty for as it was."""
+
+    judges: Sequence[str | Judge] = ()
+    """Judges to ask, or names of judges of the run."""
+    keep: bool = False
+    """Keep the verdicts of the run's own judges beside those of the new ones."""
+    extractor: str | Judge | None = None
+    metrics: Sequence[str | Metric] | None = None
+    extract_prompt: str | None = None
+    assess_prompt: str | None = None
+    panel: Mapping[str, Any] = NO_SETTINGS
+    with_labels: bool = False
+    """Human labels are at hand, from which weights can be learned."""
+    offline: bool = False
+    cluster: str | None = None
+    """The field by which samples belong together in intervals."""
+
+
+class Results:
+    """The samples with what is taken over, made anew each time they are gone over."""
+
+    def __init__(self, source: RejudgeSource, known: ReusableVerdicts, plan: ClaimsJob) -> None:
+        self._source, self._known, self._plan = source, known, plan
+        self.saved = ReuseCounts()
+        """Calls that the samples of the latest round make unnecessary."""
+
+    def __iter__(self) -> Iterator[SampleResult]:
+        self.saved = ReuseCounts()
+        return (self._known.taken_over(result, self._plan, self.saved) for result in self._source.results())
+
+
+class PreparedRejudge(NamedTuple):
+    """A source ready to be judged: what is asked, and each sample with what need not be."""
+
+    plan: ClaimsJob
+    manifest: Manifest
+    samples: int | None
+    """How many there are; None where nobody is asked and so nobody counted."""
+    results: Results
+    """Each sample with the claims and verdicts that are taken over."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether anybody may be asked anything; otherwise the votes are counted anew and nothing else happens."""
+        return bool(self.plan.asked)
+
+
+def prepare(source: RejudgeSource, wanted: RejudgeOptions) -> PreparedRejudge:
+    """Settles what is asked and checks it against the source in one pass; UsageError before any call can be made."""
+    metrics = _metrics(source, wanted)
+    known = ReusableVerdicts(
+        source.manifest,
+        judges=_named(source, wanted),
+        extractor=judging.parse_judge(wanted.extractor) if wanted.extractor else None,
+        extract_prompt=wanted.extract_prompt,
+        assess_prompt=wanted.assess_prompt,
+        defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
+    )
+    line_up, on_record = _line_up(source, wanted, known, metrics)
+    if known.undecided and len(on_record) < len(line_up.judges):
+        raise UsageError(
+            f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
+            "which of them to ask with"
+        )
+    lacking: dict[Part, int] = {}
+    found: Survey | None = None
+    if metrics is None or not known.has(metrics.rows) or known.names_claims or len(on_record) < len(line_up.judges):
+        found, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, known)
+        metrics = choose_metrics(metrics, found)
+    extractor = _extractor(source, wanted, known, line_up, lacking)
+    settings = _settings(source, wanted, known, line_up, on_record)
+    plan = ClaimsJob(
+        metrics=metrics.rows,
+        derived=_derived(metrics, wanted, settings),
+        own_prompts=own_prompts(metrics.rows, line_up.judges, settings),
+        judges=line_up.judges,
+        extractor=extractor or known.extractor_on_record,
+        extract_prompt=known.extract_prompt,
+        assess_prompt=known.assess_prompt,
+        panel=settings,
+        families=Families(settings.families),
+        on_record=on_record,
+        extracts=extractor is not None,
+        cluster=wanted.cluster or (source.manifest.cluster if source.manifest else None),
+    )
+    check_families(plan, found.generators if found else ())
+    check_cluster(wanted.cluster, (result.sample for result in source.results()))
+    return PreparedRejudge(
+        plan=plan,
+        manifest=_record(source, plan, known),
+        samples=found.samples if found else None,
+        results=Results(source, known, plan),
+    )
+
+
+def _named(source: RejudgeSource, wanted: RejudgeOptions) -> list[str]:
+    """The judges of the run that are named."""
+    own = {judge.name for judge in source.manifest.judges} if source.manifest else set()
+    return [spec for spec in wanted.judges if isinstance(spec, str) and spec in own]
+
+
+def _metrics(source: RejudgeSource, wanted: RejudgeOptions) -> MetricSelection | None:
+    if wanted.metrics:
+        return select_metrics(wanted.metrics)
+    before = source.manifest
+    return MetricSelection(before.metrics, before.derived or None) if before else None
+
+
+def _derived(metrics: MetricSelection, wanted: RejudgeOptions, settings: Panel) -> tuple[str, ...]:
+    """The derived rows: of those of the run, the ones that can be read off what judges are asked now."""
+    asked = {"per_document": settings.per_document, "three_way": "contradicted" in settings.labels}
+    if metrics.derived is None or wanted.metrics:
+        return resolve_derived(metrics, **asked)
+    names = tuple(name for name in metrics.derived if derived(name).readable(**asked))
+    return names or resolve_derived(metrics._replace(derived=None), **asked)
+
+
+def _look_over(source: RejudgeSource, metrics: Sequence[Metric], known: ReusableVerdicts) -> tuple[Survey, dict[Part, int]]:
+    """What the samples can feed, and in how many of them a part has a text but no claims that can be taken over."""
+    lacking: dict[Part, int] = {}
+
+    def samples() -> Iterator[Sample]:
+        for result in source.results():
+            parts = {m.claims_of for m in metrics if m.lacks(result.sample) is None} - known.parts(result)
+            for part in parts:
+                lacking[part] = lacking.get(part, 0) + 1
+            yield result.sample
+
+    return survey(samples(), metrics), lacking
+
+
+def _line_up(source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, metrics: MetricSelection | None) -> tuple[PanelSpec, frozenset[str]]:
+    """Who judges, and who of them is not asked because the verdicts on record are all there is."""
+    named = _named(source, wanted)
+    others = [spec for spec in wanted.judges if spec not in named]
+    fresh = specs.parse_panel(others) if others else PanelSpec((), None, {})
+    settings = {**fresh.settings, **wanted.panel}
+    names = named if wanted.judges else list(known.own)
+    unchanged = not known.names_claims and all(map(known.same_prompt, known.own))
+    has_all = known.has(metrics.rows if metrics else ())
+    revote = not wanted.judges and unchanged and has_all and known.asked_as(wanted.panel)
+    own, on_record = [], set()
+    for name in names:
+        judge = known.own[name]
+        if revote or wanted.offline or judge.provider == RECORDED:
+            if not known.same_prompt(name):
+                raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
+            if not known.shown_as(settings):
+                raise UsageError(f"judge {name!r} was shown the documents in another way, and cannot be asked again")
+            on_record.add(name)
+            own.append(judge)
+        else:
+            own.append(judging.parse_judge(judge))
+    if wanted.keep:
+        kept = [judge for name, judge in known.own.items() if name not in names]
+        if kept and not known.shown_as(settings):
+            raise UsageError(
+                f"judge {kept[0].name!r}, whose verdicts are kept, was shown the documents in another way; judge the "
+                "run in the new way first, then add judges with --keep-verdicts"
+            )
+        own = [*kept, *own]
+        on_record |= {judge.name for judge in kept}
+    judges = (*own, *fresh.judges)
+    if not judges:
+        specs.parse_panel(())  # says which judges there are to name
+    twice = {judge.name for judge in own} & {judge.name for judge in fresh.judges}
+    if twice:
+        raise UsageError(f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file")
+    return fresh._replace(judges=judges), frozenset(on_record)
+
+
+def _extractor(
+    source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Part, int]
+) -> Judge | None:
+    """Who takes claims where there are none; None where every part has its claims already."""
+    if known.claims_hold and not lacking:
+        return None
+    spec = known.extractor or line_up.extractor
+    if spec:
+        return judging.parse_judge(spec)
+    if source.manifest is None:
+        return line_up.judges[0]
+    before = source.manifest.extractor
+    try:
+        if before.provider != RECORDED:
+            return judging.parse_judge(before)
+        why = "its claims are on record only"
+    except UsageError as error:
+        why = str(error)
+    texts = ", ".join(f"{n} texts of {part}" for part, n in lacking.items()) or "the texts"
+    raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
+
+
+def _settings(source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, line_up: PanelSpec, on_record: frozenset[str]) -> Panel:
+    """The panel's settings: what is wanted, before a panel file's, before the run's own where its judges stay."""
+    before = source.manifest.panel if source.manifest else Panel()
+    names = {judge.name for judge in line_up.judges}
+    scale = known.assess_prompt.scale
+    assert scale is not None, "an assess prompt has a scale; loading checks it"
+    labels = {step.label for step in scale.steps} if names - on_record else set()
+    base: dict[str, Any] = {}
+    if names & on_record:
+        labels |= set(before.labels)
+        base = {"replicates": before.replicates}
+    if before.per_document:
+        base["per_document"] = True
+    if source.manifest and not wanted.judges:
+        base = before.model_dump(exclude={"labels", "grades"}, exclude_defaults=True)
+    settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel}, labels)
+    if names <= on_record:
+        settings = settings.model_copy(update={"grades": before.grades})
+    else:
+        settings = settings.model_copy(update={"grades": scale.grades})
+    panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.with_labels)
+    return settings
+
+
+def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> Manifest:
+    """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
+    before = source.manifest
+    taker = before.extractor if before and known.claims_hold else plan.extractor
+    notes = notes_of(plan, taker)
+    record = manifest(plan, notes, source.name)
+    if before is None:
+        return record
+    records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
+    own = {metric.prompt for metric in plan.metrics}
+    asked_with = {
+        name: tuple(i for i in before.asked_with.get(name, ()) if records[i].step == "assess" or records[i].name in own)
+        if name in plan.on_record
+        else ids
+        for name, ids in record.asked_with.items()
+    }
+    extract = [record.prompts[0].id] if plan.extracts else []
+    if known.claims_hold:
+        extract += [prompt.id for prompt in before.prompts if prompt.step == "extract"]
+    used = dict.fromkeys((*extract, *(i for ids in asked_with.values() for i in ids)))
+    return record.model_copy(
+        update={
+            "prompts": tuple(records[i] for i in used),
+            "asked_with": asked_with,
+            "extractor": taker,
+            "notes": (*notes, *_extractor_notes(plan, taker), *_prompt_notes(asked_with, records)),
+        }
+    )
+
+
+def _extractor_notes(plan: ClaimsJob, taker: Judge) -> tuple[str, ...]:
+    """What must stand beside the numbers where claims that the run lacks are taken by somebody else."""
+    if not plan.extracts or plan.extractor.id == taker.id:
+        return ()
+    return (f"claims that were missing were taken by {plan.extractor.name}, all others by {taker.name}",)
+
+
+def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[str, PromptRecord]) -> tuple[str, ...]:
+    """What must stand beside the numbers where the judges were not all asked with the same prompt."""
+    support = {
+        name: ", ".join(records[i].name for i in ids if records[i].step == "assess") for name, ids in asked_with.items()
+    }
+    if len(set(support.values())) < 2:
+        return ()
+    said = (f"{name} {prompts or 'elsewhere, with a prompt that is not known'}" for name, prompts in support.items())
+    return (f"the judges were asked with different prompts: {'; '.join(said)}",)

@@ -1,0 +1,59 @@
+"""What can be judged again: a run directory, another tool's results, a file of samples, a report in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval.providers import specs
+from claimeval.runs.report import Report
+from claimeval.data.foreign.records import RecordedResults
+from claimeval.data.reading import read_samples
+from claimeval.data.foreign.readers import recognised
+from claimeval.runs.import_replies import EXTRACTOR
+from claimeval.types.records import Sample, SampleResult
+from claimeval.runs.directory import MANIFEST, load_manifest, read_results
+from claimeval.evaluation.manifest import Manifest, versions
+
+
+class RejudgeSource(NamedTuple):
+    """What is judged again: a run, another tool's results, or plain samples."""
+
+    name: str
+    results: Callable[[], Iterator[SampleResult]]
+    """Goes over the samples anew each time it is called."""
+    manifest: Manifest | None
+    """None for plain samples."""
+
+
+def open_source(path: Path, *, fields: Mapping[str, str] | None = None) -> RejudgeSource:
+    """A run directory, a result file of another tool, or a file of samples."""
+    if (path / MANIFEST).exists():
+        return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path))
+    if not path.is_dir() and (found := recognised(path)):
+        return _recorded(path, found)
+    return RejudgeSource(str(path), lambda: map(_unjudged, read_samples(path, fields=fields)), None)
+
+
+def _unjudged(sample: Sample) -> SampleResult:
+    return SampleResult(sample=sample)
+
+
+def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
+    record = Manifest(
+        metrics=judged.metrics,
+        derived=judged.derived,
+        judges=judged.judges,
+        extractor=EXTRACTOR,
+        prompts=(),
+        panel=specs.valid_settings(judged.asked, set(judged.labels)),
+        data=str(path),
+        versions=versions(),
+    )
+    return RejudgeSource(str(path), lambda: (sample.result for sample in judged.samples()), record)
+
+
+def of_report(report: Report) -> RejudgeSource:
+    """A report as a source."""
+    return RejudgeSource(report.manifest.data or "report", lambda: iter(report.results), report.manifest)

@@ -1,0 +1,115 @@
+"""Votes again over stored verdicts: other rules, no call. One sample at a time, so that memory does not grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from claimeval.metrics import scoring
+from claimeval.runs.labels.join import join, weights
+from claimeval.data.labels import HumanLabel
+from claimeval.types.families import Families
+from claimeval.metrics.rows import Metric
+from claimeval.judging.panel.ballots import cast_ballots
+from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
+from claimeval.judging.panel.voting import Voters
+from claimeval.types.records import ASKED, Assessment, Part, SampleResult
+from claimeval.evaluation.manifest import Manifest
+from claimeval.runs.directory import RunWriter
+from claimeval.evaluation.summary.run import Summary, Tallies
+
+
+class Settled(NamedTuple):
+    """A run after the votes that need all of it."""
+
+    summary: Summary
+    manifest: Manifest
+    """With the weights that were learned."""
+
+
+def settle(
+    writer: RunWriter,
+    record: Manifest,
+    families: Families,
+    labels: Iterable[HumanLabel] | None,
+    *,
+    complete: bool,
+) -> Settled:
+    """Puts the votes that need the whole run in the place of those made while it ran, and adds up anew.
+
+    Weights of a weighted vote come from `labels` where the manifest has none.
+    """
+    panel = record.panel
+    if panel.vote == "weighted" and not panel.weights:
+        names = [judge.name for judge in record.judges]
+        panel = panel.model_copy(update={"weights": weights(join(writer.added(), names, panel, labels), panel)})
+        record = record.model_copy(update={"panel": panel})
+        writer.amend(record)
+    voters = Voters(record.judges, panel, families)
+    rates = rates_of(writer.added(), voters)
+    tallies = Tallies.of(record)
+
+    def voted(result: SampleResult) -> SampleResult:
+        now = revote(result, voters, record.metrics, rates, record.derived)
+        tallies.add(now)
+        return now
+
+    writer.revise(voted)
+    return Settled(tallies.summary(complete=complete, rates=rates), record)
+
+
+def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | None:
+    """What all verdicts together say of the judges' errors; None where the vote does not rest on it."""
+    if voters.panel.vote != "dawid_skene":
+        return None
+    patterns: Counter[Pattern] = Counter()
+    judges = {judge.name for judge in voters.judges}
+    for result in results:
+        part = {claim.id: claim.of for claim in result.claims}
+        for a in result.assessments:
+            if a.evidence.part == ASKED or a.unasked:
+                continue
+            own = voters.own_family(result.sample, part[a.claim_id], a.evidence.part)
+            left_out = own if voters.panel.leave_own_family_out else frozenset()
+            ballots = cast_ballots([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
+            patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
+    return estimate_error_rates(patterns)
+
+
+def revote(
+    result: SampleResult,
+    voters: Voters,
+    metrics: Sequence[Metric],
+    rates: ErrorRates | None = None,
+    derived: Sequence[str] = (),
+) -> SampleResult:
+    """The sample with the labels and scores that its verdicts come to by these rules.
+
+    Verdicts of judges who are not among the voters are left out, and with them claims that nobody else assessed.
+    """
+    part = {claim.id: claim.of for claim in result.claims}
+    judges = {judge.name for judge in voters.judges}
+
+    def voted(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
+        for a in assessments:
+            if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
+                yield voters.vote(result.sample, part[a.claim_id], a.evidence, a.claim_id, verdicts, rates)
+
+    columns: dict[tuple[Part, Part], list[Assessment]] = {}
+    for now in voted(result.assessments):
+        columns.setdefault((part[now.claim_id], now.evidence.part), []).append(now)
+    cells = tuple(voted(result.cells))
+    extractions = {extraction.of: extraction for extraction in result.extractions}
+    columns |= {
+        pair: of_nothing
+        for pair, of_nothing in scoring.unasked(metrics, result.sample, extractions).items()
+        if pair not in columns
+    }
+    return result.model_copy(
+        update={
+            "assessments": tuple(assessment for column in columns.values() for assessment in column),
+            "cells": cells,
+            "scores": scoring.scores(metrics, result.sample, extractions, columns, derived, cells),
+        }
+    )

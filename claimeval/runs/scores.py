@@ -1,0 +1,104 @@
+"""Scores that are not of claims (lexical, perplexity, reward, ratings of whole answers), beside those of a run.
+
+`scores/KIND.jsonl` has a line a sample and `scores/KIND.json` what they add up to, so that one table shows both.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import Field, JsonValue, ValidationError
+
+from claimeval.types.clusters import cluster_of, own_cluster
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Record, Sample
+from claimeval.runs.directory import RESULTS, cluster_field
+from claimeval.metrics.scoring import Shown, abstentions, shown
+from claimeval.statistics import mean_interval
+from claimeval.metrics.side import SideRow, SideSummary, Sums
+
+FOLDER = "scores"
+
+
+def write(
+    folder: Path,
+    kind: str,
+    rows: Iterable[SideRow],
+    units: Mapping[str, str],
+    settings: Mapping[str, str],
+    cluster: str | None = None,
+) -> SideSummary:
+    """Writes the rows of one kind as they come, then what they add up to; replaces an earlier writing of that kind.
+
+    `cluster` is the field by which the rows say that they belong together.
+    """
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    path = folder / FOLDER / f"{kind}.jsonl"
+    part = path.with_name(path.name + ".part")
+    sums = Sums(units)
+    with part.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(row.model_dump_json(exclude_defaults=True) + "\n")
+            sums.add(row)
+    part.replace(path)
+    summary = sums.summary(kind, settings, cluster)
+    path.with_suffix(".json").write_text(json.dumps(summary.model_dump(), indent=1) + "\n", encoding="utf-8")
+    return summary
+
+
+def read(folder: Path) -> Iterator[SideSummary]:
+    """The summaries of all kinds that a run directory holds, by name of kind."""
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        try:
+            yield SideSummary.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
+
+
+def stand_alone(folder: Path) -> bool:
+    """Whether a folder holds such scores without a run of claims, as a command wrote them that scored a data file."""
+    return not (folder / RESULTS).exists() and any((folder / FOLDER).glob("*.json"))
+
+
+def clustering(folder: Path, given: str | None) -> str | None:
+    """By which field the samples of a folder belong together: the given one, or its own; None for the question.
+
+    UsageError where scores without samples were made by another field than the given one.
+    """
+    if not stand_alone(folder):
+        return cluster_field(folder, given)
+    own = {side.cluster for side in read(folder)}
+    if given is not None and own != {given}:
+        raise UsageError(
+            f"{folder} holds scores without their samples, so they cannot be drawn by {given!r}; give --cluster to the "
+            "command that makes the scores"
+        )
+    return own.pop() if len(own) == 1 else None
+
+
+def shared(a: Path, b: Path) -> dict[str, list[str]]:
+    """The metrics that two folders have, by kind: the same name from another kind of scores is another metric."""
+    theirs = {side.kind: side.metrics for side in read(b)}
+    return {side.kind: [name for name in side.metrics if name in theirs.get(side.kind, ())] for side in read(a)}
+
+
+def changed_settings(a: Path, b: Path) -> Iterator[str]:
+    """What differs between two runs in how the side scores that both have were made."""
+    before = {side.kind: side.settings for side in read(a)}
+    for side in read(b):
+        told = before.get(side.kind, side.settings)
+        for name in dict.fromkeys([*told, *side.settings]):
+            if told.get(name) != side.settings.get(name):
+                yield f"{side.kind}, {name}: {told.get(name, 'none')} → {side.settings.get(name, 'none')}"
+
+
+def rows(folder: Path, kind: str) -> Iterator[SideRow]:
+    """The rows of one kind, in the order of the samples."""
+    with (folder / FOLDER / f"{kind}.jsonl").open("rb") as file:
+        for line in file:
+            yield SideRow.model_validate_json(line)

@@ -1,0 +1,116 @@
+"""What a store holds: how many replies, of which models and prompts, from when, and whether they are whole."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pydantic import TypeAdapter, ValidationError
+
+from claimeval.store.replies import ReplyOrigin
+from claimeval.store.store import Store
+from claimeval.types.records import Record
+
+LATEST = 253_402_300_799.0
+"""Seconds since 1970 of the last moment that a calendar of four digits can name."""
+
+
+class PromptUsage(Record):
+    """The replies of one model, at one endpoint, to one prompt."""
+
+    model: str
+    endpoint: str | None
+    prompt: str
+    """Digest of the prompt."""
+    replies: int
+    bytes: int
+    first: float
+    """Seconds since 1970."""
+    last: float
+
+
+class StoreStats(Record):
+    """All of a store, added up."""
+
+    replies: int
+    """Whole ones."""
+    bytes: int
+    damaged: int
+    """Rows whose checksum does not fit, or that no store has written."""
+    unreadable: int
+    """Whole rows that this version finds no reply in."""
+    groups: tuple[PromptUsage, ...]
+    """By model, endpoint and prompt."""
+
+
+class Verification(Record):
+    """What a look at every reply of a store found."""
+
+    replies: int
+    damaged: int
+    unreadable: int
+    dropped: int
+    """Damaged rows that were removed; their questions will be asked again."""
+
+
+@cache
+def _origins() -> TypeAdapter[ReplyOrigin]:
+    return TypeAdapter(ReplyOrigin)
+
+
+def read_origin(value: bytes) -> ReplyOrigin | None:
+    """Where a stored reply came from; None when it does not say so in this version's words."""
+    try:
+        origin = _origins().validate_json(value.partition(b"\n")[0])
+    except ValidationError:
+        return None
+    return origin if 0 <= origin.at <= LATEST else None
+
+
+def collect_stats(store: Store) -> StoreStats:
+    """Adds a store up in one pass; the memory does not grow with the number of replies."""
+    groups: dict[tuple[str, str | None, str], PromptUsage] = {}
+    damaged = unreadable = 0
+    for row in store.rows():
+        origin = read_origin(row.value) if row.value is not None else None
+        damaged += row.value is None
+        unreadable += row.value is not None and origin is None
+        if row.value is None or origin is None:
+            continue
+        key = (origin.model, origin.endpoint, origin.prompt)
+        had = groups.get(key)
+        groups[key] = PromptUsage(
+            model=origin.model,
+            endpoint=origin.endpoint,
+            prompt=origin.prompt,
+            replies=1 + (had.replies if had else 0),
+            bytes=len(row.value) + (had.bytes if had else 0),
+            first=min(origin.at, had.first if had else origin.at),
+            last=max(origin.at, had.last if had else origin.at),
+        )
+    found = sorted(groups.values(), key=lambda g: (g.model, g.endpoint or "", g.first))
+    return StoreStats(
+        replies=sum(group.replies for group in found),
+        bytes=sum(group.bytes for group in found),
+        damaged=damaged,
+        unreadable=unreadable,
+        groups=tuple(found),
+    )
+
+
+def verify(store: Store, *, repair: bool) -> Verification:
+    """Checks the checksum and the origin of every reply; with `repair` drops the rows that are damaged."""
+    replies = unreadable = 0
+    damaged = []
+    for row in store.rows():
+        if row.value is None:
+            damaged.append(row.number)
+        elif read_origin(row.value) is None:
+            unreadable += 1
+        else:
+            replies += 1
+    return Verification(
+        replies=replies,
+        damaged=len(damaged),
+        unreadable=unreadable,
+        dropped=store.drop(damaged) if repair else 0,
+    )

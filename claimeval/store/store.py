@@ -1,0 +1,327 @@
+"""The durable store of replies: bytes by key on diskcache, and nothing that could run or delete.
+
+diskcache by itself unpickles what it finds, reads and deletes files that its rows name, evicts silently, and cannot
+tell a cut value from a whole one. This store gives it none of that to do: keys are hex digests, values are bytes kept
+inside the SQLite file with their SHA-256 before them, eviction is off, the folder is ours alone (0700), and a row or
+setting that is not as this store writes it is refused.
+
+A reply is written in the same step that received it, in WAL mode: it survives the death of the process at any
+instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from claimeval.types.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    import diskcache
+
+FORMAT = "claimeval-replies-1"
+MARKER = "claimeval-store"
+_KEY = re.compile(r"[0-9a-f]{64}")
+_DIGEST = 32
+_RAW = 1
+_SETTINGS: dict[str, Any] = {
+    "eviction_policy": "none",
+    "cull_limit": 0,
+    "size_limit": 2**60,
+    "disk_min_file_size": 2**60,
+    "sqlite_journal_mode": "wal",
+    "sqlite_synchronous": 1,
+    "sqlite_auto_vacuum": 0,
+    "sqlite_cache_size": 2**11,
+    "sqlite_mmap_size": 0,
+    "statistics": 0,
+    "tag_index": 0,
+}
+
+
+def default_folder() -> Path:
+    """`$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else `~/.cache/claimeval`."""
+    if given := os.environ.get("CLAIMEVAL_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
+
+
+class StoredReply(NamedTuple):
+    key: str
+    value: bytes
+
+
+class StoredRow(NamedTuple):
+    """A row of the database as it lies there, whole or not."""
+
+    number: int
+    key: str
+    value: bytes | None
+    """None for a row that is damaged or that no store has written."""
+
+
+class Store:
+    """Replies by key. Several processes may hold the same folder open.
+
+    StoreError where the folder is not a store of this format, is not ours, is damaged, or cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with _explained(folder):
+            ready = _prepare(folder)
+            self._cache = _open(folder, ready)
+            if not ready:
+                _mark(folder, ready=True)
+            self._reading = _plain(folder / "cache.db", "ro")
+            self._cursor = self._reading.cursor()
+        self._wal = folder / "cache.db-wal"
+        self._broken: StoreError | None = None
+
+    def get(self, key: str) -> bytes | None:
+        """The reply under a key, None when there is none; StoreError when it is damaged."""
+        if not _KEY.fullmatch(key):
+            raise StoreError(f"{key[:80]!r} is not a key of this store")
+        try:
+            found = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            if found is None and self._let_go():
+                found = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            elif found is not None and not self._reading.in_transaction:
+                self._cursor.execute("BEGIN")
+        except sqlite3.Error as error:
+            raise _cannot_be_used(self.folder, error) from error
+        return None if found is None else _checked(self.folder, key, *found)
+
+    def _let_go(self) -> bool:
+        """Ends the transaction in which stored replies are read; False where there is none.
+
+        Reading in one takes half the time. It sees the store as it was when it began: what it holds is still good, what
+        it lacks is looked for once more.
+        """
+        if not self._reading.in_transaction:
+            return False
+        self._reading.commit()
+        return True
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keeps a reply; durable against the death of this process when it returns. Replaces an older one."""
+        if self._broken:
+            raise self._broken
+        self._let_go()
+        with _explained(self.folder):
+            self._cache.set(key, hashlib.sha256(value).digest() + value, retry=False)
+
+    def sync(self) -> None:
+        """Flushes what was put to the disk itself, so that a power cut does not take it.
+
+        A disk that fails here makes the next `put` raise.
+        """
+        try:
+            with _explained(self.folder), contextlib.suppress(FileNotFoundError):
+                descriptor = os.open(self._wal, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+        except StoreError as error:
+            self._broken = error
+
+    def __iter__(self) -> Iterator[StoredReply]:
+        """All replies, in the order they were first put."""
+        for row in self.rows():
+            if row.value is None:
+                raise _damaged(self.folder, row.key)
+            yield StoredReply(row.key, row.value)
+
+    def rows(self, *, newest_first: bool = False) -> Iterator[StoredRow]:
+        """Every row in the order it was first put, damaged ones too; read as plain SQLite, so that nothing acts."""
+        side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
+        page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
+        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
+            while page := database.execute(page_after, (last,)).fetchall():
+                yield from (_row(columns) for columns in page)
+                last = page[-1][0]
+
+    def drop(self, numbers: Iterable[int]) -> int:
+        """Removes those of the rows that are still damaged and says how many. Files that they name are left alone."""
+        dropped = 0
+        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database:
+            for number in numbers:
+                database.execute("BEGIN IMMEDIATE")
+                columns = database.execute(f"{_ROW} WHERE rowid = ?", (number,)).fetchone()
+                if columns and _row(columns).value is None:
+                    dropped += database.execute("DELETE FROM Cache WHERE rowid = ?", (number,)).rowcount
+                database.execute("COMMIT")
+        return dropped
+
+    def __len__(self) -> int:
+        with _explained(self.folder):
+            return len(self._cache)
+
+    def close(self) -> None:
+        """Flushes and releases the file; a closed store is not used again."""
+        self.sync()
+        self._reading.close()
+        self._cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_ROW = (
+    "SELECT rowid, CAST(key AS BLOB), CAST(value AS BLOB), typeof(key) = 'text' AND typeof(value) = 'blob' "
+    "AND raw = 1 AND mode = 1 AND filename IS NULL AND expire_time IS NULL FROM Cache"
+)
+
+
+def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredRow:
+    number, name, value, ours = columns
+    key = (name or b"").decode("utf-8", "replace")
+    return StoredRow(number, key, _whole(value) if ours and _KEY.fullmatch(key) else None)
+
+
+def _plain(database: Path, mode: str) -> sqlite3.Connection:
+    """The database without diskcache."""
+    return sqlite3.connect(f"{database.resolve().as_uri()}?mode={mode}", uri=True, timeout=60, isolation_level=None)
+
+
+def _whole(value: object) -> bytes | None:
+    """The reply in a stored value; None when its checksum does not fit."""
+    if isinstance(value, bytes) and hashlib.sha256(value[_DIGEST:]).digest() == value[:_DIGEST]:
+        return value[_DIGEST:]
+    return None
+
+
+_BY_KEY = "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cache WHERE key = ? AND raw = 1"
+
+
+def _checked(folder: Path, key: str, value: object, mode: object, ours: int) -> bytes:
+    if mode == _RAW and ours and (whole := _whole(value)) is not None:
+        return whole
+    raise _damaged(folder, key)
+
+
+def _damaged(folder: Path, key: str) -> StoreError:
+    return StoreError(
+        f"the store {folder} holds a damaged reply under {key[:12]}; `claimeval cache verify --repair` drops it"
+    )
+
+
+def _prepare(folder: Path) -> bool:
+    """Makes the folder, or makes sure that it is a store of this format and ours alone; True once it was in use."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"the store {folder} is a file; --cache names a folder")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    marker = folder / MARKER
+    if not marker.exists():
+        others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
+        if others and not marker.exists():
+            raise StoreError(f"{folder} is not a claimeval store (it holds {min(others)!r}); give another folder")
+        _mark(folder, ready=False)
+    form, *state = marker.read_text(encoding="utf-8").split("\n")
+    if form != FORMAT:
+        raise StoreError(f"the store {folder} has the format {form[:40]!r}; this version reads {FORMAT!r}")
+    status = folder.stat()
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        raise StoreError(f"the store {folder} belongs to another user; give a folder of your own")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        folder.chmod(0o700)
+    return "ready" in state
+
+
+def _mark(folder: Path, *, ready: bool) -> None:
+    fresh = folder / f"{MARKER}.{os.getpid()}.{threading.get_ident()}"
+    fresh.write_text(f"{FORMAT}\nready\n" if ready else f"{FORMAT}\n", encoding="utf-8")
+    fresh.replace(folder / MARKER)
+
+
+def _open(folder: Path, ready: bool) -> diskcache.Cache:
+    import diskcache
+
+    class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
+        """Keys are hex digests, values are bytes inside the database: no path leads to pickle or to a file."""
+
+        def put(self, key: object) -> tuple[object, bool]:
+            if not isinstance(key, str) or not _KEY.fullmatch(key):
+                raise StoreError(f"{str(key)[:80]!r} is not a key of this store")
+            return key, True
+
+        def get(self, key: object, raw: object) -> object:
+            return self.put(key)[0]
+
+        def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, memoryview]:
+            if read or not isinstance(value, bytes):
+                raise StoreError("the store keeps bytes only")
+            return 0, _RAW, None, memoryview(value)
+
+        def fetch(self, mode: object, filename: object, value: object, read: bool) -> object:
+            if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
+                raise StoreError(f"the store {folder} holds a row that claimeval did not write; move the folder away")
+            return value
+
+        def remove(self, file_path: object) -> None:
+            raise StoreError(f"the store {folder} holds a row that names a file; move the folder away")
+
+    database = folder / "cache.db"
+    if ready and not (database.exists() and database.stat().st_size):
+        raise StoreError(f"the store {folder} has lost its database; restore it or remove the folder to begin anew")
+    if database.exists():
+        _check_settings(folder, database)
+    old = os.umask(0o077)
+    try:
+        return diskcache.Cache(str(folder), timeout=60, disk=BytesDisk, **_SETTINGS)
+    finally:
+        os.umask(old)
+
+
+def _check_settings(folder: Path, database: Path) -> None:
+    """Refuses a database whose own settings would make diskcache evict or look elsewhere; reads it as plain SQLite."""
+    with contextlib.closing(_plain(database, "ro")) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'Settings'").fetchone():
+            return  # another process is just creating it
+        found = dict(connection.execute("SELECT key, value FROM Settings"))
+    known = {"count", "size", "hits", "misses"}
+    for name, value in found.items():
+        if name in known or name.startswith(("sqlite_", "disk_pickle")):
+            continue
+        if name not in _SETTINGS or value != _SETTINGS[name]:
+            raise StoreError(
+                f"the store {folder} was opened by another program with the setting {name}={str(value)[:40]!r}, "
+                "which could delete replies. Move the folder away and import its replies"
+            )
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """SQLite's and the system's errors in words that name the folder."""
+    import diskcache
+
+    try:
+        yield
+    except diskcache.Timeout as error:
+        # diskcache says "timeout" for whatever SQLite says when a transaction begins.
+        cause = str(error.__context__ or "")
+        locked = "is locked by another process for over a minute"
+        problem = locked if "locked" in cause else f"cannot be written: {cause}"
+        raise StoreError(f"the store {folder} {problem}") from error
+    except (sqlite3.Error, OSError) as error:
+        raise _cannot_be_used(folder, error) from error
+
+
+def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
+    problem = (isinstance(error, OSError) and error.strerror) or error
+    return StoreError(f"the store {folder} cannot be used: {problem}")

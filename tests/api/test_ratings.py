@@ -1,0 +1,158 @@
+"""The front doors of whole answers, relevance, retrieval and test sets, against loopback judges."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claimeval as ce
+from claimeval import ir
+from claimeval.types.errors import StoppedEarly, UsageError
+from tests.claim_judge import answer
+from tests.conftest import StartServer
+from tests.loopback import ThreadHandle
+from tests.loopback.judge import Reply, ScriptedJudge
+
+SAMPLES: list[Mapping[str, Any]] = [
+    {
+        "id": "good",
+        "question": "How high is the tower?",
+        "answer": "It is 63 metres high.",
+        "contexts": ["GRADE3 tower", "GRADE0 lawn"],
+        "context_ids": ["a", "b"],
+        "reference_answers": ["63 metres"],
+        "reference_contexts": ["The tower measures 63 metres."],
+        "reference_context_ids": ["a"],
+        "is_answerable": True,
+    },
+    {
+        "id": "bad",
+        "question": "Who built it?",
+        "answer": "Nobody. The builder is WRONG.",
+        "contexts": ["GRADE1 stones", "GRADE2 builder"],
+        "context_ids": ["c", "d"],
+        "reference_answers": ["Ada"],
+    },
+]
+
+
+@pytest.fixture
+def server(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> ThreadHandle:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    return start_server(judge=answer)
+
+
+def judge(server: ThreadHandle) -> list[str]:
+    return [f"openai:m@{server.url}"]
+
+
+def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path: Path) -> None:
+    report = ce.score(SAMPLES, judges=judge(server), metrics=["faithfulness"])
+    report.save(tmp_path / "run")
+    ratings = ce.rate_answers(report, judges=judge(server))
+    assert [row.scores for row in ratings.rows] == [
+        {"answer_relevance": 1.0, "noncommittal": 0.0, "answer_faithful": 1.0, "answer_correct": 1.0},
+        {"answer_relevance": 1.0, "noncommittal": 0.0, "answer_faithful": 0.0, "answer_correct": 0.0},
+    ]
+    assert ratings.summary.metrics["answer_faithful"].mean == 0.5
+    (baseline,) = ratings.baselines
+    assert (baseline.agreement.value, baseline.apart) == (1.0, ())
+    ratings.scores.save(tmp_path / "run")
+    assert ce.rate_answers(tmp_path / "run", judges=judge(server), offline=True).summary == ratings.summary
+    assert (tmp_path / "run" / "scores" / "answers.json").exists()
+
+
+def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
+    ratings = ce.rate_answers(SAMPLES, judges=judge(server), ask=["correct"])
+    assert list(ratings.summary.metrics) == ["answer_correct"]
+    assert ratings.baselines == ()
+    assert len(server.exchanges()) == 2
+
+
+def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHandle) -> None:
+    found = ce.grade_relevance(SAMPLES, judges=judge(server))
+    assert found.qrels == {"good": {"a": 3, "b": 0}, "bad": {"c": 1, "d": 2}}
+    assert [row.scores["context_precision_ap"] for row in found.scores.rows] == [1.0, 0.5]
+    assert found.summary.counts.graded == len(found.grades) == 4
+    run = {"good": {"a": 2.0, "b": 1.0}, "bad": {"c": 2.0, "d": 1.0}}
+    assert ir.evaluate(found.qrels, run, "mrr", level=2).mean["mrr"] == 0.75
+
+
+def test_retrieval_is_scored_by_ids_text_and_judge(start_server: StartServer) -> None:
+    yes = ScriptedJudge({"": '{"grades": [{"id": "d1", "reason": "r", "grade": 1}]}'})
+    other = start_server(judge=yes)
+    assert ce.score_retrieval(SAMPLES, measures="mrr").summary.metrics["mrr"].mean == 1.0
+    assert ce.score_retrieval(SAMPLES, measures="mrr", match="text").summary.metrics["mrr"].mean == 0.0
+    found = ce.score_retrieval(SAMPLES, measures="mrr", match="judge", judges=judge(other))
+    assert found.rows[0].details["matched"] == ["reference-1", "other-2"]
+    assert found.summary.metrics["mrr"].missing == {"no reference_contexts": 1}
+    assert len(other.exchanges()) == 2
+
+
+def test_refusals_are_sorted(server: ThreadHandle) -> None:
+    found = ce.sort_answers(SAMPLES, judges=judge(server))
+    assert [row.scores["answered"] for row in found.rows] == [1.0, 1.0]
+    assert found.summary.metrics["right_to_answer"].n == 1
+
+
+def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
+    async def inside() -> tuple[float | None, float | None]:
+        blocking = ce.rate_answers(SAMPLES, judges=judge(server), ask=["correct"])
+        awaited = await ce.arate_answers(SAMPLES, judges=judge(server), ask=["correct"])
+        return blocking.summary.metrics["answer_correct"].mean, awaited.summary.metrics["answer_correct"].mean
+
+    assert asyncio.run(inside()) == (0.5, 0.5)
+    assert len(server.exchanges()) == 2
+
+
+def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
+    with pytest.raises(StoppedEarly, match="the cap is reached"):
+        ce.grade_relevance(SAMPLES, judges=judge(server), max_calls=2, concurrency=1)
+    assert ce.grade_relevance(SAMPLES, judges=judge(server), max_calls=4, concurrency=1).summary.complete
+    assert len(server.exchanges()) == 4
+
+
+def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None:
+    with pytest.raises(UsageError, match="Did you mean 'max_calls'"):
+        ce.rate_answers(SAMPLES, judges=judge(server), max_cals=3)  # type: ignore[call-arg]  # the mistake
+    with pytest.raises(UsageError, match="asks nobody"):
+        ce.score_retrieval(SAMPLES, judges=judge(server))
+    with pytest.raises(UsageError, match="no judge named"):
+        ce.rate_answers(SAMPLES, judges=[])
+    with pytest.raises(UsageError, match="concurrency"):
+        ce.sort_answers(SAMPLES, judges=judge(server), concurrency=0)
+    assert not server.exchanges()
+
+
+def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
+    table = ce.rate_answers(
+        [*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask=["correct"]
+    ).scores.to_pandas()
+    assert list(table.index) == ["good", "bad", "none"]
+    assert table.loc["none", "answer_correct_because"] == "missing_input"
+    assert table.loc["good", "answer_correct"] == 1.0
+
+
+def test_queries_are_written_into_a_folder(start_server: StartServer, tmp_path: Path) -> None:
+    text = "Rabbits live in warrens under the hill. They come out in the evening."
+    written = {"questions": [{"question": "Where do rabbits live?", "answer": "In warrens.", "passage": text[:39]}]}
+    checked = {"reason": "", "answerable": True, "self_contained": True, "realistic": True}
+    server = start_server(judge=lambda body: Reply(json.dumps(checked if "self_contained" in str(body) else written)))
+    made = ce.write_queries([ce.Document(id="d", text=text)], judge=judge(server)[0], out=tmp_path / "set")
+    assert made.summary.kept == 1
+    assert made.samples[0].question == "Where do rabbits live?"
+    assert made.samples[0].reference_context_ids == ("d",)
+
+
+def test_a_sample_is_drawn_from_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"question": f"What is number {n}?"}) + "\n" for n in range(30)))
+    drawn = ce.draw_sample(log, 5, seed=1)
+    assert len(drawn) == 5
+    assert drawn == ce.draw_sample(str(log), 5, seed=1)
+    assert {"question", "drawn"} <= set(drawn[0])

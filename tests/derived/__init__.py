@@ -1,1 +1,0 @@
-"""Tests of the metrics that are read off verdicts."""

@@ -1,0 +1,199 @@
+"""Several gold answers are alternatives unless the data or an option say that they belong together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import claimeval as ce
+from claimeval.cli.main import app
+from claimeval.data.reading import read_samples
+from claimeval.evaluation.forecast.walk import forecast
+from claimeval.evaluation.plan import make_plan
+from claimeval.judging import assess, prompts
+from claimeval.metrics.derived import select_metrics
+from claimeval.metrics.scoring import best
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Claim, Document, Sample, Score
+from tests import claim_judge, scripted
+from tests.conftest import StartServer
+from tests.loopback.judge import Body, Reply, text_of
+
+NAMES = ["Paris.", "City of FROM_City.", "FROM_Paname."]
+"""Under the judge's rule `FROM_City` is supported only where the evidence says City."""
+
+
+class Server:
+    def __init__(self, start: StartServer) -> None:
+        self.prompts: list[str] = []
+        self.url = start(judge=self._judge).url
+
+    def _judge(self, body: Body) -> Reply:
+        self.prompts.append(text_of(body))
+        return claim_judge.answer(body)
+
+    @property
+    def assessments(self) -> list[str]:
+        return [prompt for prompt in self.prompts if "<evidence>" in prompt]
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> Server:
+    return Server(start_server)
+
+
+def row(**fields: Any) -> dict[str, Any]:
+    return {"id": "a", "question": "Which city?", "answer": "Paris.", "reference_answers": NAMES, **fields}
+
+
+def scored(server: Server, sample: dict[str, Any], metrics: str, judges: int = 1, **settings: Any) -> ce.Report:
+    named = [f"openai:judge-{n}@{server.url}" for n in range(judges)]
+    return ce.score([sample], judges=named, metrics=metrics.split(","), **settings)
+
+
+def test_an_answer_that_is_one_of_the_alternatives_covers_the_gold_answer(server: Server) -> None:
+    found = scored(server, row(), "coverage,correctness,f1").results[0]
+    assert {score.metric: score.value for score in found.scores} == {"coverage": 1.0, "correctness": 1.0, "f1": 1.0}
+    assert (found.score("coverage").alternative, found.score("coverage").total) == (1, 1)
+
+
+@pytest.mark.parametrize("where", ["data", "option"])
+def test_answers_that_belong_together_are_all_needed(server: Server, where: str) -> None:
+    if where == "data":
+        report = scored(server, row(references="together"), "coverage")
+    else:
+        report = scored(server, row(references="any"), "coverage", references="together")
+    found = report.results[0].score("coverage")
+    assert found.value == pytest.approx(1 / 3)
+    assert (found.hits, found.total, found.alternative) == (1, 3, None)
+
+
+def test_f1_and_nuggets_go_by_the_alternative_that_is_covered_best(server: Server) -> None:
+    """Of the first alternative half is covered, of the second 2 of 3: f1 = 2 (1 * 2/3) / (1 + 2/3) = 0.8."""
+    answers = ["It is. FROM_here.", "It is. It was. FROM_there."]
+    found = scored(server, row(reference_answers=answers), "f1,nugget_all,coverage").results[0]
+    assert found.score("coverage").value == pytest.approx(2 / 3)
+    assert found.score("f1").value == pytest.approx(0.8)
+    assert found.score("nugget_all").value == pytest.approx(2 / 3)
+    assert {s.alternative for s in found.scores if s.metric != "correctness"} == {2}
+
+
+def test_context_recall_is_that_of_the_alternative_that_the_contexts_have_best(server: Server) -> None:
+    """The answer has the first alternative, the contexts the second."""
+    sample = row(answer="alpha", contexts=["beta"], reference_answers=["FROM_alpha.", "FROM_beta."])
+    found = scored(server, sample, "coverage,context_recall").results[0]
+    assert [(s.value, s.alternative) for s in found.scores] == [(1.0, 1), (1.0, 2)]
+
+
+def test_equal_alternatives_count_once(server: Server) -> None:
+    found = scored(server, row(reference_answers=["Paris.", "paris", " PARIS . "]), "coverage").results[0]
+    assert (found.sample.reference_answers, found.score("coverage").total) == (("Paris.",), 1)
+    assert len(server.prompts) == 2
+
+
+def test_the_judge_is_told_in_one_call_that_the_answers_are_alternatives(server: Server) -> None:
+    scored(server, row(), "correctness")
+    [prompt] = server.assessments
+    assert "The documents are alternatives: each is a right answer by itself." in prompt
+    assert 'd3: "FROM_Paname."' in prompt
+
+
+def test_answers_that_belong_together_are_shown_without_that_word(server: Server) -> None:
+    scored(server, row(references="together"), "correctness")
+    assert "alternatives" not in server.assessments[0]
+
+
+@pytest.mark.parametrize("name", ["three_way", "binary", "tags", "partial"])
+def test_the_prompt_for_one_gold_answer_is_what_it_would_be_without_alternatives(name: str) -> None:
+    prompt = prompts.load("assess", name)
+    before, rest = prompt.source.split("{% if alternatives %}\n", 1)
+    without = prompts.Prompt("x", "assess", before + rest.split("{% endif %}\n", 1)[1])
+    claims, documents = [Claim(id="answer-1", text="It is.", of="answer")], [Document(id="r", text="It is.")]
+    asked = [assess.ask(p, scripted.judge(), claims, documents, "Q?").messages for p in (prompt, without)]
+    assert asked[0] == asked[1]
+
+
+def test_each_judge_of_a_panel_goes_by_the_alternative_that_suits_it(server: Server) -> None:
+    found = scored(server, row(), "coverage", judges=2)
+    members = found.summary.metrics["coverage"].members.values()
+    assert [(m.mean, m.claims) for m in members] == [(1.0, 1), (1.0, 1)]
+
+
+def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server, tmp_path: Path) -> None:
+    scored(server, row(), "coverage").save(tmp_path / "a")
+    extractions = len(server.prompts) - len(server.assessments)
+    again = ce.rejudge(tmp_path / "a", judges=[f"openai:other@{server.url}"])
+    assert (again.results[0].score("coverage").value, again.results[0].score("coverage").alternative) == (1.0, 1)
+    assert len(server.prompts) - len(server.assessments) == extractions == 3
+    assert len(server.assessments) == 2
+
+
+def test_a_plan_counts_an_extraction_for_each_alternative() -> None:
+    sample = Sample(id="a", question="Q?", answer="It is Paris.", reference_answers=tuple(NAMES))
+    plan = make_plan(["openai:gpt-5-mini"], None, select_metrics(["coverage", "correctness"]), "atomic", "three_way")
+    assert asyncio.run(forecast([sample], plan, None)).calls == (6, 6)  # 3 + 1 texts, 2 assessments
+
+
+def test_local_lexical_finds_an_answer_in_any_of_the_alternatives() -> None:
+    answers = ["The tower was built in 1901 by Ana Souto.", "Nobody knows."]
+    sample = row(answer=answers[0], reference_answers=answers[::-1])
+    found = ce.score([sample], judges=["local:lexical"], metrics=["correctness", "coverage"]).results[0]
+    assert [score.value for score in found.scores] == [1.0, 1.0]
+    assert found.assessments[0].verdicts[0].cites == ("reference-2",)
+
+
+def test_places_of_claims_are_counted_through_all_alternatives(server: Server) -> None:
+    found = scored(server, row(reference_answers=["It is. It was.", "They are."]), "coverage").results[0]
+    text = found.sample.text("reference") or ""
+    assert [text[slice(*claim.span or (0, 0))] for claim in found.claims] == ["It is.", "It was.", "They are."]
+    assert [claim.sentence_ids for claim in found.claims] == [(1,), (2,), (3,)]
+    assert [claim.alternative for claim in found.claims] == [1, 1, 2]
+
+
+def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
+    """One of two judged claims unknown: 0 to .5 and value 0; the other alternative is known to have .25."""
+    unsure = Score(metric="coverage", value=0.0, hits=0, judged=1, total=2)
+    known = Score(metric="coverage", value=0.25, hits=1, judged=4, total=4)
+    found = best({1: unsure, 2: known})
+    assert (found.value, found.alternative, found.bounds) == (0.25, 2, (0.25, 0.5))
+
+
+def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> None:
+    from claimeval.evaluation.claims import evaluate
+
+    sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))
+    executor = scripted.Scripted([scripted.claims_reply("Paris."), scripted.FAILED])
+    score = asyncio.run(evaluate(sample, scripted.plan("coverage"), executor)).score("coverage")
+    assert score.undefined_because == "provider_error"
+
+
+def test_a_file_says_how_its_references_are_meant(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        "".join(json.dumps(row(id=str(i), references=r)) + "\n" for i, r in enumerate(["any", "together", 3]))
+    )
+    found = list(read_samples(path))
+    assert [sample.references for sample in found] == ["any", "together", None]
+    assert found[2].metadata == {"references": 3}
+    assert {sample.references for sample in read_samples(path, references="any")} == {"any"}
+
+
+def test_another_word_for_references_is_refused() -> None:
+    with pytest.raises(UsageError, match="together"):
+        ce.score([row()], judges=["local:lexical"], references="all")  # type: ignore[arg-type]  # what is refused
+
+
+def test_the_command_line_says_that_references_belong_together(server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(row()) + "\n")
+    judge = ["--judge", f"openai:judge-1@{server.url}", "--metrics", "coverage", "--references", "together"]
+    done = CliRunner().invoke(app, ["score", str(path), *judge, "--out", str(tmp_path / "run"), "--json"])
+    assert json.loads(done.stdout)["metrics"]["coverage"]["mean"] == pytest.approx(1 / 3)
+    planned = CliRunner().invoke(app, ["plan", str(path), *judge, "--json"])
+    assert planned.exit_code == 0
+    assert len(server.prompts) == 2  # one text, one list of verdicts

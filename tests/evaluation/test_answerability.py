@@ -1,0 +1,109 @@
+"""Refusals told apart from answers, and held against what can be answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from claimeval.evaluation.opinions import Asked
+from claimeval.evaluation.ratings import RatingsJob, answerability_plan, outcomes, sort_answer
+from claimeval.judging import prompts
+from claimeval.judging.panel import Panel
+from claimeval.metrics.side import SideRow
+from claimeval.types.answer_questions import ANSWERING
+from claimeval.types.errors import UsageError
+from claimeval.types.families import Families
+from claimeval.types.records import Sample
+from claimeval.types.requests import Failure, Outcome, Request
+from tests.scripted import FAILED, completion, judge
+
+
+class Replies:
+    """Answers in order."""
+
+    def __init__(self, *replies: str | Failure) -> None:
+        self.requests: list[Request] = []
+        self._replies = list(replies)
+
+    async def ask(self, request: Request) -> Outcome:
+        self.requests.append(request)
+        said = self._replies.pop(0)
+        return completion(said) if isinstance(said, str) else said
+
+
+def kind(word: str) -> str:
+    return json.dumps({"reason": "why", "kind": word})
+
+
+def sort(
+    *replies: str | Failure, answer: str | None = "A.", is_answerable: bool | None = True, judges: int = 1
+) -> tuple[SideRow, int]:
+    asked = Asked(ANSWERING, prompts.load("answering", "plain"), Panel())
+    plan = RatingsJob(tuple(judge(str(n)) for n in range(judges)), (asked,), Families())
+    executor = Replies(*replies)
+    sample = Sample(id="s", question="Q?", answer=answer, is_answerable=is_answerable)
+    return asyncio.run(sort_answer(sample, plan, executor)), len(executor.requests)
+
+
+@pytest.mark.parametrize(
+    ("word", "is_answerable", "answered", "right"),
+    [
+        ("answers", True, 1.0, 1.0),
+        ("partly", True, 1.0, 1.0),
+        ("declines", True, 0.0, 0.0),
+        ("answers", False, 1.0, 0.0),
+        ("declines", False, 0.0, 1.0),
+    ],
+)
+def test_answering_is_right_where_the_question_can_be_answered(
+    word: str, is_answerable: bool, answered: float, right: float
+) -> None:
+    row, _ = sort(kind(word), is_answerable=is_answerable)
+    assert row.scores == {"answered": answered, "right_to_answer": right}
+
+
+def test_without_is_answerable_only_the_share_of_answers_is_known() -> None:
+    row, _ = sort(kind("answers"), is_answerable=None)
+    assert row.scores == {"answered": 1.0, "right_to_answer": None}
+    assert row.undefined == {"right_to_answer": "no is_answerable"}
+
+
+def test_an_empty_answer_declines_without_a_call_and_none_has_no_value() -> None:
+    row, calls = sort(answer=" ", is_answerable=False)
+    assert (row.scores["right_to_answer"], calls) == (1.0, 0)
+    row, calls = sort(answer=None)
+    assert (row.scores["answered"], row.undefined["answered"], calls) == (None, "missing_input", 0)
+
+
+def test_an_unknown_kind_is_asked_again_and_then_a_hole() -> None:
+    row, calls = sort(kind("refuses"), kind("answers"))
+    assert (row.scores["answered"], calls) == (1.0, 2)
+    row, calls = sort(kind("refuses"), "It declines.")
+    assert (row.scores["answered"], row.undefined["answered"], calls) == (None, "unparsable", 2)
+    row, calls = sort(FAILED)
+    assert (row.undefined["answered"], calls) == ("provider_error", 1)
+
+
+def test_judges_who_are_divided_are_a_tie() -> None:
+    row, _ = sort(kind("answers"), kind("declines"), judges=2)
+    assert row.undefined["answered"] == "tie"
+    row, _ = sort(kind("partly"), kind("declines"), kind("answers"), judges=3)
+    assert row.scores["answered"] == 1.0
+
+
+def test_the_four_outcomes_are_counted() -> None:
+    samples = [Sample(id=str(i), question="Q", answer="A", is_answerable=i < 2) for i in range(3)]
+    rows = [SideRow(id=str(i), scores={"answered": value}) for i, value in enumerate((1.0, 0.0, None))]
+    assert outcomes(samples, rows) == {
+        "answerable_answered": 1,
+        "answerable_declined": 1,
+        "unanswerable_answered": 0,
+        "unanswerable_declined": 0,
+    }
+
+
+def test_local_judges_cannot_sort_answers() -> None:
+    with pytest.raises(UsageError, match="answers are sorted by a language model"):
+        answerability_plan(["local:lexical"])

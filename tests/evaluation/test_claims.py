@@ -1,0 +1,234 @@
+"""One sample's way: the numbers of the scores, what is asked how often, and what becomes of failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.judging.assess import claim_line
+from claimeval.types.records import Document, Evidence, Sample, SampleResult
+from claimeval.types.requests import AssessTask, Request
+from tests.scripted import FAILED, Scripted, claims_reply, completion, judge, plan, verdicts_reply
+
+ANSWER = [
+    "The museum opened in 1901.",
+    "It has nine rooms.",
+    "Entry costs 12 euros.",
+    "It is closed on Mondays.",
+    "The director is Ana Souto.",
+    "It shows 340 clocks.",
+]
+REFERENCE = [f"The reference says fact number {i}." for i in range(1, 7)]
+SAMPLE = Sample(
+    id="s1",
+    question="What should I know about the museum?",
+    answer=" ".join(ANSWER),
+    contexts=(Document(id="page-1", text="About the museum."), Document(id="page-2", text="Prices.")),
+    reference_answers=(" ".join(REFERENCE),),
+)
+
+
+def marks(*marks: int) -> object:
+    """A `tags` reply that repeats the claims it was asked about and ends them with these marks."""
+
+    def reply(request: Request) -> str:
+        assert isinstance(request.task, AssessTask)
+        claims = zip(request.task.claims, marks, strict=True)
+        return "\n".join(f"- {claim_line(claim)} SUPPORTED={mark}" for claim, mark in claims)
+
+    return reply
+
+
+def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
+    result = asyncio.run(evaluate(sample, plan, executor))
+    assert executor.left == 0, "every scripted answer is asked for"
+    return result
+
+
+def score_of(extract: Sequence[str], assess: Sequence[object], metric: str) -> tuple[float | None, int, int, int]:
+    executor = Scripted(extract, assess)  # type: ignore[arg-type]  # answers from `marks`
+    score = run(SAMPLE, plan(metric, assess_prompt="tags"), executor).score(metric)
+    return score.value, score.hits, score.judged, score.total
+
+
+def test_six_of_six_supported_is_faithfulness_one() -> None:
+    assert score_of([claims_reply(*ANSWER)], [marks(1, 1, 1, 1, 1, 1)], "faithfulness") == (1.0, 6, 6, 6)
+
+
+def test_three_of_six_supported_is_faithfulness_one_half() -> None:
+    assert score_of([claims_reply(*ANSWER)], [marks(1, 0, 1, 0, 1, 0)], "faithfulness") == (0.5, 3, 6, 6)
+
+
+def test_three_of_six_against_the_reference_is_correctness_one_half() -> None:
+    assert score_of([claims_reply(*ANSWER)], [marks(0, 0, 0, 1, 1, 1)], "correctness") == (0.5, 3, 6, 6)
+
+
+def test_two_of_six_reference_claims_is_coverage_one_third() -> None:
+    value, *counts = score_of([claims_reply(*REFERENCE)], [marks(0, 1, 0, 0, 1, 0)], "coverage")
+    assert value == pytest.approx(1 / 3)
+    assert counts == [2, 6, 6]
+
+
+def test_no_claims_is_no_score_and_no_assessment() -> None:
+    executor = Scripted([claims_reply()])
+    score = run(SAMPLE, plan("faithfulness"), executor).score("faithfulness")
+    assert (score.value, score.undefined_because, score.total) == (None, "no_claims", 0)
+    assert len(executor.requests) == 1
+
+
+def test_an_answer_that_says_nothing_is_never_sent() -> None:
+    for answer in ("", "  \n", ":", "🎉 !"):
+        executor = Scripted()
+        score = run(SAMPLE.model_copy(update={"answer": answer}), plan("faithfulness"), executor).score("faithfulness")
+        assert score.undefined_because == "no_claims"
+
+
+def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -> None:
+    five = verdicts_reply(["supported"] * 4 + ["not_found"])
+    executor = Scripted([claims_reply(*ANSWER)], [five, '{"verdicts": []}'])
+    result = run(SAMPLE, plan("faithfulness"), executor)
+    score = result.score("faithfulness")
+    assert (score.value, score.judged, score.total) == (0.8, 5, 6)
+    assert score.bounds == (4 / 6, 5 / 6)
+    assert result.assessments[5].unassessed_because == "incomplete"
+    assert [len(r.task.claims) for r in executor.requests if isinstance(r.task, AssessTask)] == [6, 1]
+    assert executor.requests[-1].attempt == 1
+
+
+def test_a_claim_left_out_once_gets_its_verdict_when_asked_alone() -> None:
+    five = verdicts_reply(["supported"] * 5)
+    executor = Scripted([claims_reply(*ANSWER)], [five, verdicts_reply(["contradicted"])])
+    result = run(SAMPLE, plan("faithfulness"), executor)
+    assert result.assessments[5].label == "contradicted"
+    assert result.score("faithfulness").value == 5 / 6
+
+
+def test_many_claims_left_out_are_asked_about_together() -> None:
+    executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"]), verdicts_reply(["not_found"] * 5)])
+    result = run(SAMPLE, plan("faithfulness"), executor)
+    assert result.score("faithfulness").value == 1 / 6
+
+
+def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -> None:
+    executor = Scripted(
+        [claims_reply(*ANSWER), claims_reply(*REFERENCE)], [verdicts_reply(["supported"] * 6) for _ in range(4)]
+    )
+    names = ("faithfulness", "correctness", "coverage", "context_recall")
+    result = run(SAMPLE, plan(*names), executor)
+    assert [score.value for score in result.scores] == [1.0] * 4
+    assert len(executor.requests) == 6
+
+
+def test_a_further_evidence_set_is_a_metric_by_its_row_alone() -> None:
+    policy = {"policy": (Document(id="p", text="Rules."),)}
+    executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 3 + ["contradicted"] * 3)])
+    result = run(SAMPLE.model_copy(update={"evidence": policy}), plan("on_policy=answer:policy"), executor)
+    assert result.score("on_policy").value == 0.5
+    assert {a.evidence for a in result.assessments} == {Evidence(part="policy")}
+
+
+def test_missing_input_is_no_score_and_no_call() -> None:
+    sample = SAMPLE.model_copy(update={"reference_answers": ()})
+    score = run(sample, plan("correctness"), Scripted()).score("correctness")
+    assert score.undefined_because == "missing_input"
+
+
+@pytest.mark.parametrize("prompt", ["three_way", "binary", "partial"])
+def test_contexts_that_are_empty_support_no_claim_and_no_judge_is_asked(prompt: str) -> None:
+    sample = SAMPLE.model_copy(update={"contexts": ()})
+    executor = Scripted([claims_reply(*ANSWER)])
+    score = run(sample, plan("faithfulness", assess_prompt=prompt), executor).score("faithfulness")
+    assert (score.value, score.hits, score.judged, score.total) == (0.0, 0, 6, 6)
+
+
+def test_contexts_that_are_not_given_are_missing_and_nothing_is_asked() -> None:
+    sample = SAMPLE.model_copy(update={"contexts": None})
+    assert run(sample, plan("faithfulness"), Scripted()).score("faithfulness").undefined_because == "missing_input"
+
+
+def test_a_failed_extraction_is_no_score() -> None:
+    result = run(SAMPLE, plan("faithfulness"), Scripted([FAILED]))
+    assert result.score("faithfulness").undefined_because == "provider_error"
+    assert result.calls[0].message == FAILED.message
+
+
+def test_an_unparsable_extraction_is_asked_once_more() -> None:
+    executor = Scripted(["Here are the claims: none", claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 6)])
+    assert run(SAMPLE, plan("faithfulness"), executor).score("faithfulness").value == 1.0
+    assert [r.attempt for r in executor.requests] == [0, 1, 0]
+    assert executor.requests[0].key != executor.requests[1].key
+
+
+def test_an_extraction_that_stays_unparsable_is_no_score() -> None:
+    result = run(SAMPLE, plan("faithfulness"), Scripted(["?", "??"]))
+    assert result.score("faithfulness").undefined_because == "unparsable"
+
+
+def test_a_judge_that_fails_leaves_its_claims_unassessed() -> None:
+    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [FAILED]))
+    assert {a.unassessed_because for a in result.assessments} == {"provider_error"}
+    assert result.score("faithfulness").undefined_because == "provider_error"
+
+
+def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
+    cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
+    halves = [verdicts_reply(["supported"] * 3), verdicts_reply(["not_found"] * 3)]
+    executor = Scripted([claims_reply(*ANSWER)], [cut, *halves])
+    assert run(SAMPLE, plan("faithfulness"), executor).score("faithfulness").value == 0.5
+    first, *again = executor.requests[1:]
+    assert [r.max_tokens for r in again] == [2 * first.max_tokens] * 2
+
+
+def test_a_complete_looking_reply_with_finish_reason_length_does_not_count() -> None:
+    cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
+    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [cut, cut, cut]))
+    assert result.score("faithfulness").undefined_because == "truncated"
+
+
+def test_a_refusal_is_not_asked_again() -> None:
+    refused = completion("x").model_copy(update={"refusal": "I cannot help with that.", "text": None})
+    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [refused]))
+    assert result.score("faithfulness").undefined_because == "refused"
+
+
+def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
+    one, two = judge("one"), judge("two")
+    answers = [verdicts_reply(["supported"] * 6), verdicts_reply(["supported"] * 5 + ["not_found"])]
+    executor = Scripted([claims_reply(*ANSWER)], answers)
+    result = run(SAMPLE, plan("faithfulness", judges=[one, two]), executor)
+    assert [v.judge for v in result.assessments[0].verdicts] == ["one", "two"]
+    assert result.assessments[5].unassessed_because == "tie"
+    assert result.score("faithfulness").judged == 5
+
+
+def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
+    many = [f"Fact {i} holds." for i in range(45)]
+    answers = [verdicts_reply(["supported"] * n) for n in (20, 20, 5)]
+    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*many)], answers))
+    assert result.score("faithfulness").total == 45
+    assert [len(c.claim_ids) for c in result.calls if c.step == "assess"] == [20, 20, 5]
+
+
+def test_repeated_claims_are_merged_and_counted() -> None:
+    executor = Scripted(
+        [claims_reply("A is 1.", "a is 1", "B is 2.", "A is 1 [3].")], [verdicts_reply(["supported"] * 2)]
+    )
+    result = run(SAMPLE, plan("faithfulness"), executor)
+    assert [c.text for c in result.claims] == ["A is 1.", "B is 2."]
+    assert result.extractions[0].duplicates == 2
+
+
+def test_evidence_is_named_by_the_ids_of_the_documents() -> None:
+    reply = verdicts_reply(["supported"] * 6, evidence=["d2", "d9", "d2"])
+    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [reply]))
+    assert result.assessments[0].verdicts[0].cites == ("page-2",)
+
+
+def test_a_language_models_own_probability_is_not_taken_for_one() -> None:
+    reply = verdicts_reply(["supported"] * 6, probability=0.99)
+    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [reply]))
+    assert result.assessments[0].verdicts[0].probability is None

@@ -1,0 +1,210 @@
+"""Grades of documents: what is asked, what is read, and what becomes of gaps."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from claimeval.evaluation import relevance
+from claimeval.evaluation.relevance import Candidates, GradingPlan, grade
+from claimeval.evaluation.relevance_run import grading_plan
+from claimeval.judging import grade as rate
+from claimeval.judging import prompts
+from claimeval.judging.panel import Panel
+from claimeval.judging.replies import Reading
+from claimeval.types.errors import DataError, PromptError, UsageError
+from claimeval.types.records import Document, Sample
+from claimeval.types.relevance_scales import RELEVANCE_SCALES, UMBRELA, RelevanceScale, relevance_scale
+from claimeval.types.requests import Failure, Judge, Outcome, Request
+from tests.scripted import FAILED, completion, judge
+
+DOCUMENTS = (Document(id="a", text="About A."), Document(id="b", text="About B.", title="B"))
+PROMPT = prompts.load("rate", "steps")
+
+
+def grades(*entries: tuple[str, object]) -> str:
+    return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
+
+
+def read(text: str) -> Reading[Document]:
+    request = rate.ask(PROMPT, judge(), "Q?", DOCUMENTS, UMBRELA)
+    return rate.read(completion(text), request, DOCUMENTS, UMBRELA)
+
+
+def test_grades_are_read_by_id_with_their_reasons() -> None:
+    reading = read(grades(("d2", 0), ("d1", 3)))
+    found = {v.claim_id: (v.grade, v.label, v.reason) for v in reading.verdicts}
+    assert found == {"b": (0, "not_found", "why"), "a": (3, "supported", "why")}
+    assert not reading.missing
+    assert reading.failure is None
+
+
+@pytest.mark.parametrize("said", [4, -1, 2.5, "2.5", "4", True, None, "relevant"])
+def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
+    reading = read(grades(("d1", said), ("d2", 1)))
+    assert [d.id for d in reading.missing] == ["a"]
+    assert [v.claim_id for v in reading.verdicts] == ["b"]
+    assert reading.reason(DOCUMENTS[0]) == "unparsable"
+
+
+@pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
+def test_a_grade_is_read_from_its_spellings(said: object) -> None:
+    assert {v.claim_id: v.grade for v in read(grades(("D1", said), ("2", 1))).verdicts} == {"a": 2, "b": 1}
+
+
+def test_what_is_wrong_with_a_grade_is_said() -> None:
+    assert read(grades(("d1", 7), ("d2", 2.5))).message == (
+        "a: grade 7 is off the scale 0 to 3; b: grade 2.5 is no whole number"
+    )
+
+
+def test_two_grades_for_one_document_are_none_unless_they_are_the_same() -> None:
+    assert [d.id for d in read(grades(("d1", 1), ("d1", 2), ("d2", 2))).missing] == ["a"]
+    assert read(grades(("d1", 1), ("d1", 1), ("d2", 2))).missing == ()
+
+
+@pytest.mark.parametrize("text", ["3", "##final score: 3", '{"grades": 3}', grades(("d9", 1))])
+def test_a_reply_in_another_form_is_a_failure_and_no_grade(text: str) -> None:
+    reading = read(text)
+    assert reading.failure
+    assert reading.failure.reason == "unparsable"
+    assert reading.missing == DOCUMENTS
+
+
+@pytest.mark.parametrize("scale", RELEVANCE_SCALES.values(), ids=RELEVANCE_SCALES)
+@pytest.mark.parametrize("name", prompts.shipped("rate"))
+def test_every_prompt_shows_every_grade_of_every_scale(scale: RelevanceScale, name: str) -> None:
+    text = rate.ask(prompts.load("rate", name), judge(), "Q?", DOCUMENTS, scale).messages[-1].content
+    for number, meaning in enumerate(scale.meanings):
+        assert f"- {number}: {meaning}" in text
+    assert 'd2: "B\\nAbout B."' in text
+
+
+def test_a_prompt_for_grades_must_ask_for_json(tmp_path: Path) -> None:
+    path = tmp_path / "mine.j2"
+    path.write_text(prompts.shipped("rate")["rate/plain"].read_text().replace("reply: json", "reply: bullets"))
+    with pytest.raises(PromptError, match="a rate prompt asks for replies of the form json"):
+        prompts.load("rate", str(path))
+
+
+class Replies:
+    """Gives each judge its replies in order."""
+
+    def __init__(self, **replies: Sequence[str | Failure]) -> None:
+        self.requests: list[Request] = []
+        self._replies = {name: list(said) for name, said in replies.items()}
+
+    async def ask(self, request: Request) -> Outcome:
+        self.requests.append(request)
+        said = self._replies[request.judge.name].pop(0)
+        return completion(said) if isinstance(said, str) else said
+
+
+def plan(*judges: str, **settings: object) -> GradingPlan:
+    panel = Panel.model_validate({"vote": "median", "grades": UMBRELA.grades, **settings})
+    return GradingPlan(tuple(judge(name) for name in judges), PROMPT, UMBRELA, panel, per_call=2)
+
+
+CANDIDATES = Candidates("q1", "Q?", DOCUMENTS)
+
+
+def test_a_document_that_a_reply_leaves_out_is_asked_about_once_more() -> None:
+    executor = Replies(one=[grades(("d2", 2)), grades(("d1", 1))])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    assert (first.grade, second.grade) == (1, 2)
+    assert [call.claim_ids for call in (*first.calls, *second.calls)] == [("a", "b"), ("a",)]
+    assert executor.requests[1].attempt == 1
+
+
+def test_a_document_left_out_twice_is_a_hole_and_not_a_zero() -> None:
+    executor = Replies(one=[grades(("d2", 2)), grades()])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    assert (first.grade, first.ungraded_because) == (None, "incomplete")
+    assert (second.grade, second.ungraded_because) == (2, None)
+
+
+def test_a_grade_off_the_scale_is_a_hole_that_says_so() -> None:
+    executor = Replies(one=[grades(("d1", 7), ("d2", 2)), grades(("d1", 7))])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    assert (first.grade, first.ungraded_because, second.grade) == (None, "unparsable", 2)
+    assert [call.message for call in first.calls] == ["a: grade 7 is off the scale 0 to 3"] * 2
+
+
+def test_a_provider_that_fails_is_not_asked_again_here() -> None:
+    executor = Replies(one=[FAILED])
+    found = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    assert [row.ungraded_because for row in found] == ["provider_error", "provider_error"]
+
+
+def test_a_panel_takes_the_lower_median_of_those_who_graded() -> None:
+    executor = Replies(one=[grades(("d1", 3), ("d2", 3))], two=[grades(("d1", 0), ("d2", 1))], three=[FAILED])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one", "two", "three"), executor))
+    assert (first.grade, second.grade) == (0, 1)
+    assert [v.grade for v in first.verdicts] == [3, 0, None]
+
+
+def test_a_majority_with_a_tie_is_a_hole() -> None:
+    executor = Replies(one=[grades(("d1", 3), ("d2", 3))], two=[grades(("d1", 3), ("d2", 1))])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one", "two", vote="majority"), executor))
+    assert (first.grade, second.grade, second.ungraded_because) == (3, None, "tie")
+
+
+def test_a_document_without_text_is_not_asked_about() -> None:
+    executor = Replies(one=[grades(("d1", 1))])
+    item = Candidates("q", "Q?", (Document(id="empty", text=" "), DOCUMENTS[0]))
+    empty, full = asyncio.run(grade(item, plan("one"), executor))
+    assert (empty.grade, empty.ungraded_because, full.grade) == (None, "missing_input", 1)
+
+
+def test_a_pool_has_judged_documents_and_the_first_of_each_run() -> None:
+    run = {"q1": {"x": 3.0, "y": 3.0, "z": 1.0}}
+    other = {"q1": {"z": 9.0}, "q2": {"w": 1.0}}
+    judged = {"q1": {"j": 0, "pooled": -1}, "q3": {"pooled": -1}}
+    # of x and y with equal scores trec_eval sees y first
+    assert relevance.pool([run, other], 1, judged) == {"q1": ["j", "y", "z"], "q2": ["w"]}
+    assert relevance.pool([run], 0, judged) == {"q1": ["j"]}
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (Sample(id="two words", question="Q", contexts=DOCUMENTS), "question id 'two words' cannot stand"),
+        (Sample(id="q", question="Q"), "nothing to grade"),
+        (Sample(id="q", question=" ", contexts=DOCUMENTS), "both a text"),
+        (Sample(id="q", question="Q", contexts=(DOCUMENTS[0], DOCUMENTS[0])), "stands twice"),
+    ],
+)
+def test_pairs_that_could_not_be_written_are_refused_before_any_call(sample: Sample, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        relevance.survey(relevance.of_samples([sample], 1))
+
+
+def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("meanings: [none, a bit, all]\nrelevant_from: 2\n")
+    scale = relevance_scale(str(path))
+    assert (scale.name, scale.grades.most, scale.grades.label(1)) == ("mine", 2, "not_found")
+    path.write_text("meanings: [none, all]\nrelevant_from: 2\n")
+    with pytest.raises(UsageError, match="above its highest grade"):
+        relevance_scale(str(path))
+    with pytest.raises(UsageError, match="Did you mean 'umbrela'"):
+        relevance_scale("umbrella")
+
+
+@pytest.mark.parametrize(
+    ("judges", "panel", "message"),
+    [
+        (["local:lexical"], {}, "assesses claims only"),
+        (["openai:m@http://127.0.0.1:1/v1"], {"vote": "dawid_skene"}, "cannot be voted on by 'dawid_skene'"),
+        ([], {}, "no judge named"),
+    ],
+)
+def test_what_cannot_grade_is_refused_before_any_call(
+    judges: list[str | Judge], panel: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        grading_plan(judges, panel=panel)

@@ -1,0 +1,106 @@
+"""Contexts matched with references by judges where the texts leave it open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+
+from claimeval.evaluation import retrieval
+from claimeval.evaluation.matching import candidates, match, matching_plan
+from claimeval.evaluation.relevance import GradingPlan
+from claimeval.metrics.side import SideRow
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Document, Sample
+from claimeval.types.requests import Completion, Failure, Outcome, Request
+from tests.scripted import FAILED, completion
+
+SAME = "The tower rises to sixty-three metres."
+"""What a judge takes for the first reference."""
+REFERENCES = ("The tower is 63 metres high.", "It was built in the year 1412.")
+
+
+def sample(*texts: str, references: tuple[str, ...] = REFERENCES) -> Sample:
+    documents = tuple(Document(id=f"d{i}", text=text) for i, text in enumerate(texts))
+    return Sample(id="s", question="Q", contexts=documents, reference_contexts=references)
+
+
+def plan(per_call: int) -> GradingPlan:
+    return matching_plan(["openai:m@http://127.0.0.1:9/v1"], per_call=per_call)
+
+
+class Rule:
+    """Says 1 of a document with the words of SAME under the first reference, else 0."""
+
+    def __init__(self, failing: Callable[[str], Outcome | None] = lambda text: None) -> None:
+        self.asked: list[str] = []
+        self._failing = failing
+
+    async def ask(self, request: Request) -> Completion | Failure:
+        text = request.messages[-1].content
+        self.asked.append(text)
+        if failed := self._failing(text):
+            return failed
+        lines = [line for line in text.splitlines() if line.startswith("d") and ": " in line]
+        same = "63 metres" in text.partition("</passage>")[0]
+        grades = [
+            {"id": line.partition(":")[0], "reason": "r", "grade": int(same and "sixty-three" in line)}
+            for line in lines
+        ]
+        return completion(json.dumps({"grades": grades}))
+
+
+def matched(one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1) -> SideRow:
+    return asyncio.run(match(one, plan(per_call), retrieval.asked(measures), executor))
+
+
+def test_a_paraphrase_is_the_reference_when_the_judge_says_so() -> None:
+    row = matched(sample("Something else.", SAME, REFERENCES[1]), Rule())
+    assert row.details["matched"] == ["other-1", "reference-1", "reference-2"]
+    assert row.scores == {"mrr": 0.5, "recall@5": 1.0, "P@5": 0.4}
+
+
+def test_what_the_texts_settle_is_not_asked() -> None:
+    executor = Rule()
+    matched(sample(REFERENCES[0], "Other.", REFERENCES[1]), executor)
+    # the first reference is held at rank 1; the second at rank 3, so only "Other." above it is open
+    assert len(executor.asked) == 1
+    assert "1412" in executor.asked[0].partition("</passage>")[0]
+    executor = Rule()
+    assert matched(sample(*REFERENCES), executor).scores["mrr"] == 1.0
+    assert executor.asked == []
+
+
+def test_a_better_document_takes_the_reference_that_a_lower_one_repeats() -> None:
+    row = matched(sample(SAME, REFERENCES[0]), Rule())
+    assert row.details["matched"] == ["reference-1", "other-2"]
+
+
+def test_a_pair_without_an_opinion_leaves_the_sample_without_a_value() -> None:
+    executor = Rule(lambda text: FAILED if "1412" in text.partition("</passage>")[0] else None)
+    row = matched(sample(SAME), executor, "mrr,dcg@5")
+    assert row.scores == {"mrr": None, "dcg@5": None}
+    assert row.undefined == {"mrr": "provider_error", "dcg@5": "provider_error"}
+    assert row.bounds == {"mrr": (0.0, 1.0)}
+
+
+def test_samples_without_references_or_contexts_are_not_asked_about() -> None:
+    executor = Rule()
+    assert matched(sample(SAME, references=()), executor).undefined["mrr"] == "no reference_contexts"
+    assert matched(sample(), executor).scores["mrr"] == 0.0
+    assert matched(sample("  "), executor).scores["mrr"] == 0.0
+    assert executor.asked == []
+
+
+def test_contexts_are_compared_one_by_one_or_together() -> None:
+    one = sample("Something else.", SAME, "x")
+    assert [len(item.documents) for item in candidates(one, 1)] == [1] * 6
+    assert [len(item.documents) for item in candidates(one, 2)] == [2, 1, 2, 1]
+    assert matched(one, Rule(), per_call=50).scores["mrr"] == 0.5
+
+
+def test_local_judges_cannot_compare_texts() -> None:
+    with pytest.raises(UsageError, match="assesses claims only"):
+        matching_plan(["local:lexical"])

@@ -1,0 +1,48 @@
+"""What each judge of a panel said, read from the rows, and judges of the answers' own family."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.evaluation.raters import kin, members
+from claimeval.metrics.side import SideRow
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Sample
+from tests.evaluation.test_rating import SAMPLE, plan, rated, says
+from tests.scripted import FAILED
+
+
+def rows() -> list[SideRow]:
+    said = [("yes", "yes"), ("no", "yes"), ("no", "no")]
+    made = plan("faithful", judges=("a", "b"))
+    found = [rated(made, (says(one),), (says(other),))[0] for one, other in said]
+    return [*found, rated(made, (says("yes"),), (FAILED,))[0]]
+
+
+def test_words_and_holes_are_counted_by_judge_with_their_agreement() -> None:
+    found = members(rows(), plan("faithful", judges=("a", "b")))["faithful"]
+    assert found.judges["a"].words == {"yes": 2, "no": 2}
+    assert (found.judges["b"].words, found.judges["b"].holes) == ({"yes": 2, "no": 1}, {"provider_error": 1})
+    assert found.alpha
+    # three answers with two ratings: 1 of 3 disagrees; of 6 ratings 3 yes and 3 no: 1 - (2/6) / (2*3*3 / (6*5))
+    assert found.alpha.value == pytest.approx(1 - (1 / 3) / (18 / 30))
+    assert found.alpha.n == 3
+
+
+def test_a_single_judge_agrees_with_nobody() -> None:
+    row, _ = rated(plan("faithful"), (says("yes"),))
+    assert members([row], plan("faithful"))["faithful"].alpha is None
+
+
+def test_repeats_of_a_judge_are_one() -> None:
+    made = plan("faithful", replicates=3)
+    row, _ = rated(made, (says("yes"), says("no"), says("yes")))
+    assert members([row], made)["faithful"].judges["j0"].words == {"yes": 1, "no": 0}
+
+
+def test_judges_of_the_answers_family_are_named_or_refused() -> None:
+    (found,) = kin([SAMPLE, Sample(id="other", question="Q", answer="A")], plan("faithful", judges=("own", "other")))
+    assert (found.name, found.samples) == ("own", 1)
+    assert kin([SAMPLE], plan("faithful")) == ()
+    with pytest.raises(UsageError, match="which wrote answers here"):
+        kin([SAMPLE], plan("faithful", judges=("own",), on_same_family="error"))

@@ -1,0 +1,253 @@
+"""Whole answers rated: what is asked, what the words count, and what becomes of gaps."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from claimeval.evaluation.opinions import Asked
+from claimeval.evaluation.ratings import RatingsJob, askable, prospects, rate, rating_plan, tallies
+from claimeval.judging import prompts
+from claimeval.judging.panel import Panel
+from claimeval.metrics.side import SideRow
+from claimeval.types.answer_questions import ANSWER_QUESTIONS
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.families import Families
+from claimeval.types.records import Document, Sample
+from claimeval.types.requests import Failure, Outcome, Request
+from tests.scripted import FAILED, completion, judge
+
+SAMPLE = Sample(
+    id="s",
+    question="How high?",
+    answer="63 m.",
+    contexts=(Document(id="a", text="It is 63 m high."),),
+    reference_answers=("63 metres.",),
+    generator="openai:gpt-5",
+)
+ALL = tuple(ANSWER_QUESTIONS)
+
+
+class Replies:
+    """The replies of each judge in order."""
+
+    def __init__(self, replies: Mapping[str, tuple[str | Failure, ...]]) -> None:
+        self.requests: list[Request] = []
+        self._replies = {name: list(said) for name, said in replies.items()}
+
+    async def ask(self, request: Request) -> Outcome:
+        self.requests.append(request)
+        said = self._replies[request.judge.name].pop(0)
+        return completion(said) if isinstance(said, str) else said
+
+
+def says(rating: str, **flags: bool) -> str:
+    return json.dumps({"reason": "why", "rating": rating, **flags})
+
+
+def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> RatingsJob:
+    asked = [
+        Asked(
+            question := ANSWER_QUESTIONS[name],
+            prompts.load("answers", name),
+            Panel.model_validate(
+                {"vote": "median" if name == "relevance" else "majority", **settings, "grades": question.grades}
+            ),
+        )
+        for name in ask
+    ]
+    models = {"own": "openai:gpt-5-mini"}
+    found = tuple(judge(name, model=models.get(name, f"scripted:{name}")) for name in judges)
+    return RatingsJob(found, tuple(asked), Families())
+
+
+def rated(
+    made: RatingsJob, *replies: tuple[str | Failure, ...], sample: Sample = SAMPLE
+) -> tuple[SideRow, list[Request]]:
+    executor = Replies(dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {})
+    return asyncio.run(rate(sample, made, executor)), executor.requests
+
+
+@pytest.mark.parametrize(("word", "value"), [("fully", 1.0), ("partly", 0.5), ("no", 0.0)])
+def test_relevance_counts_by_its_word_and_the_flag_apart(word: str, value: float) -> None:
+    row, _ = rated(plan("relevance"), (says(word, noncommittal=True),))
+    assert row.scores == {"answer_relevance": value, "noncommittal": 1.0}
+    row, _ = rated(plan("relevance"), (says(word, noncommittal=False),))
+    assert row.scores == {"answer_relevance": value, "noncommittal": 0.0}
+
+
+@pytest.mark.parametrize(("ask", "metric"), [("faithful", "answer_faithful"), ("correct", "answer_correct")])
+def test_yes_is_one_and_no_is_zero(ask: str, metric: str) -> None:
+    for word, value in (("yes", 1.0), ("no", 0.0)):
+        row, _ = rated(plan(ask), (says(word),))
+        assert row.scores == {metric: value}
+        assert row.undefined == {}
+
+
+def test_each_question_shows_what_the_answer_is_held_against() -> None:
+    _, requests = rated(plan(*ALL), (says("fully", noncommittal=False), says("yes"), says("yes")))
+    relevance, faithful, correct = (request.messages[-1].content for request in requests)
+    assert '"63 m."' in relevance
+    assert "It is 63 m high." not in relevance
+    assert "63 metres." not in relevance
+    assert 'd1: "It is 63 m high."' in faithful
+    assert "63 metres." not in faithful
+    assert 'r1: "63 metres."' in correct
+    assert "It is 63 m high." not in correct
+
+
+@pytest.mark.parametrize("reply", [says("yes and no"), says("maybe"), "yes", '{"rating": true}', says("fully")])
+def test_a_reply_in_another_form_is_asked_again_and_then_a_hole(reply: str) -> None:
+    row, requests = rated(plan("faithful"), (reply, says("no")))
+    assert row.scores == {"answer_faithful": 0.0}
+    assert [request.attempt for request in requests] == [0, 1]
+    row, _ = rated(plan("faithful"), (reply, reply))
+    assert (row.scores, row.undefined) == ({"answer_faithful": None}, {"answer_faithful": "unparsable"})
+
+
+def test_relevance_without_its_flag_is_no_rating() -> None:
+    row, _ = rated(plan("relevance"), (says("fully"), says("fully", noncommittal=False)))
+    assert row.scores["answer_relevance"] == 1.0
+    row, _ = rated(plan("relevance"), (says("fully"), json.dumps({"rating": "fully", "noncommittal": "a little"})))
+    assert row.undefined == {"answer_relevance": "unparsable", "noncommittal": "unparsable"}
+
+
+def test_words_and_flags_are_read_in_other_spellings() -> None:
+    row, requests = rated(plan("relevance"), ('Here: {"rating": "Fully", "noncommittal": "No"}',))
+    assert row.scores == {"answer_relevance": 1.0, "noncommittal": 0.0}
+    assert len(requests) == 1
+
+
+def test_a_provider_that_fails_leaves_a_hole_and_is_not_asked_again_here() -> None:
+    row, requests = rated(plan("faithful"), (FAILED,))
+    assert row.undefined == {"answer_faithful": "provider_error"}
+    assert len(requests) == 1
+    said = row.details["faithful"]
+    assert isinstance(said, list)
+    assert said == [
+        {
+            "judge": "j0",
+            "rating": None,
+            "failed_because": "provider_error",
+            "reason": "status 503: overloaded",
+            "reply": None,
+        }
+    ]
+
+
+def test_a_judge_that_failed_is_no_vote_and_divided_judges_are_a_tie() -> None:
+    judges = ("a", "b", "c")
+    row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (says("yes"),), (FAILED,))
+    assert row.scores == {"answer_faithful": 1.0}
+    row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (says("no"),), (FAILED,))
+    assert row.undefined == {"answer_faithful": "tie"}
+    row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (FAILED,), (FAILED,))
+    assert row.undefined == {"answer_faithful": "no_quorum"}
+
+
+def test_relevance_takes_the_lower_median_and_the_flag_the_majority() -> None:
+    said = [("fully", False), ("no", True), ("partly", True)]
+    row, _ = rated(plan("relevance", judges=("a", "b", "c")), *((says(w, noncommittal=f),) for w, f in said))
+    assert row.scores == {"answer_relevance": 0.5, "noncommittal": 1.0}
+    row, _ = rated(plan("relevance", judges=("a", "b")), *((says(w, noncommittal=f),) for w, f in said[:2]))
+    assert (row.scores["answer_relevance"], row.undefined) == (0.0, {"noncommittal": "tie"})
+
+
+def test_a_conservative_tie_is_noncommittal() -> None:
+    made = plan("relevance", judges=("a", "b"), tie="conservative")
+    row, _ = rated(made, (says("fully", noncommittal=False),), (says("fully", noncommittal=True),))
+    assert row.scores == {"answer_relevance": 1.0, "noncommittal": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("sample", "undefined"),
+    [
+        (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).metrics, "missing_input")),
+        (SAMPLE.model_copy(update={"contexts": None, "reference_answers": ()}), None),
+        (SAMPLE.model_copy(update={"answer": " "}), {"answer_faithful": "no_claims"}),
+    ],
+)
+def test_what_a_sample_cannot_feed_is_not_asked(sample: Sample, undefined: dict[str, str] | None) -> None:
+    replies = () if undefined else ((says("fully", noncommittal=False),),)
+    row, _ = rated(plan(*ALL), *replies, sample=sample)
+    assert row.undefined == (undefined or dict.fromkeys(("answer_faithful", "answer_correct"), "missing_input"))
+
+
+def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> None:
+    row, [request] = rated(plan("faithful"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()}))
+    assert row.scores == {"answer_faithful": 0.0}
+    assert "<evidence>\n</evidence>" in request.messages[-1].content
+
+
+@pytest.mark.parametrize("answer", ["", "..."])
+def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call(answer: str) -> None:
+    row, requests = rated(plan(*ALL), sample=SAMPLE.model_copy(update={"answer": answer}))
+    assert requests == []
+    assert row.scores == {
+        "answer_relevance": 0.0,
+        "noncommittal": 1.0,
+        "answer_faithful": None,
+        "answer_correct": 0.0,
+    }
+
+
+def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> None:
+    made = plan("faithful", judges=("own", "other"), on_same_family="exclude")
+    row, requests = rated(made, (), (says("no"),))
+    assert row.scores == {"answer_faithful": 0.0}
+    assert [request.judge.name for request in requests] == ["other"]
+    assert sum(1 for _ in prospects([SAMPLE], made)) == 1
+    made = plan("faithful", judges=("own", "other"), leave_own_family_out=True)
+    row, requests = rated(made, (says("yes"),), (says("no"),))
+    assert (row.scores, len(requests)) == ({"answer_faithful": 0.0}, 2)
+
+
+def test_replicates_are_asked_one_by_one_and_are_one_vote() -> None:
+    row, requests = rated(plan("faithful", replicates=3), (says("yes"), says("no"), says("yes")))
+    assert row.scores == {"answer_faithful": 1.0}
+    assert sorted(request.replicate for request in requests) == [0, 1, 2]
+
+
+def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() -> None:
+    bare = SAMPLE.model_copy(update={"reference_answers": ()})
+    assert askable([SAMPLE], None) == ALL
+    assert askable([bare], None) == ("relevance", "faithful")
+    with pytest.raises(UsageError, match="'correct': it needs an answer and reference"):
+        askable([bare], ["faithful", "correct"])
+    with pytest.raises(UsageError, match="no sample has an answer"):
+        askable([SAMPLE.model_copy(update={"answer": None})], None)
+    with pytest.raises(DataError, match="more than one sample"):
+        askable([SAMPLE, SAMPLE], None)
+    with pytest.raises(DataError, match="no samples"):
+        askable([], None)
+
+
+@pytest.mark.parametrize(
+    ("judges", "ask", "settings", "message"),
+    [
+        (["local:lexical"], ALL, {}, "answers are rated by a language model"),
+        (["openai:m"], ("faithfull",), {}, "Did you mean 'faithful'"),
+        (["openai:m"], (), {}, "name what to ask"),
+        (["openai:m"], ALL, {"vote": "dawid_skene"}, "cannot be voted on by 'dawid_skene'"),
+        (["openai:m"], ALL, {"quorum": 2}, "can never be met"),
+    ],
+)
+def test_what_cannot_rate_is_refused_before_any_call(
+    judges: list[str], ask: tuple[str, ...], settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        rating_plan(judges, ask, settings=settings)
+
+
+def test_the_words_are_counted() -> None:
+    rows = [
+        SideRow(id="1", scores={"answer_relevance": 1.0, "noncommittal": 0.0, "answer_faithful": 0.0}),
+        SideRow(id="2", scores={"answer_relevance": 0.5, "noncommittal": 1.0, "answer_faithful": None}),
+    ]
+    assert tallies(rows, plan("relevance", "faithful")) == {
+        "relevance": {"fully": 1, "partly": 1, "no": 0, "noncommittal": 1},
+        "faithful": {"yes": 0, "no": 1},
+    }

@@ -1,0 +1,188 @@
+"""Which judge is asked what: repeats, escalation, judges of the generator's family, verdicts that are known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.judging.panel import Panel
+from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.requests import AssessTask
+from tests.scripted import FAILED, Scripted, claims_reply, judge, plan, verdicts_reply
+
+CLAIMS = ["The museum opened in 1901.", "It has nine rooms.", "Entry costs 12 euros."]
+SAMPLE = Sample(
+    id="s1",
+    question="What should I know about the museum?",
+    answer=" ".join(CLAIMS),
+    contexts=(Document(id="page-1", text="About the museum."),),
+)
+THREE = [judge("one"), judge("two"), judge("three")]
+EXTRACTED = [claims_reply(*CLAIMS)]
+
+
+def said(marks: str) -> str:
+    return verdicts_reply([{"+": "supported", "0": "not_found", "-": "contradicted"}[mark] for mark in marks])
+
+
+def run(
+    executor: Scripted, settings: Panel, judges: Sequence[Any] = THREE, sample: Sample = SAMPLE, **given: Any
+) -> SampleResult:
+    asked: ClaimsJob = plan("faithfulness", judges=judges)._replace(panel=settings)
+    result = asyncio.run(evaluate(sample, asked, executor, **given))
+    assert executor.left == 0, "every scripted answer is asked for"
+    return result
+
+
+def questions(executor: Scripted) -> list[tuple[str, int, list[str]]]:
+    """Judge, replicate and claims of every assessment that was asked for."""
+    return [
+        (request.judge.name, request.replicate, [claim.id for claim in request.task.claims])
+        for request in executor.requests
+        if isinstance(request.task, AssessTask)
+    ]
+
+
+def test_every_repeat_is_a_question_of_its_own() -> None:
+    executor = Scripted(EXTRACTED, [said("+++"), said("++0"), said("+00")])
+    result = run(executor, Panel(replicates=3), [judge("one")])
+    assert [(name, n) for name, n, _ in questions(executor)] == [("one", 0), ("one", 1), ("one", 2)]
+    assert len({request.key for request in executor.requests}) == 4
+    assert [a.label for a in result.assessments] == ["supported", "supported", "not_found"]
+    assert [a.probability for a in result.assessments] == [1.0, 2 / 3, 1 / 3]
+    assert [v.replicate for v in result.assessments[0].verdicts] == [0, 1, 2]
+
+
+def test_a_repeat_that_fails_leaves_the_others() -> None:
+    result = run(Scripted(EXTRACTED, [said("+++"), FAILED, said("+0+")]), Panel(replicates=3), [judge("one")])
+    assert [a.label for a in result.assessments] == ["supported", "unassessed", "supported"]
+    assert [v.unassessed_because for v in result.assessments[0].verdicts] == [None, "provider_error", None]
+
+
+def test_escalation_asks_the_third_judge_only_about_claims_that_divide_the_first_two() -> None:
+    executor = Scripted(EXTRACTED, [said("+0-"), said("++-"), said("0")])
+    result = run(executor, Panel(escalate=2))
+    assert questions(executor)[2] == ("three", 0, ["answer-2"])
+    assert [a.label for a in result.assessments] == ["supported", "not_found", "contradicted"]
+    assert [len(a.verdicts) for a in result.assessments] == [2, 3, 2]
+
+
+def test_escalation_asks_nobody_more_when_the_first_agree() -> None:
+    executor = Scripted(EXTRACTED, [said("+0-"), said("+0-")])
+    assert run(executor, Panel(escalate=2)).score("faithfulness").value == 1 / 3
+
+
+def test_a_first_judge_that_fails_counts_as_divided() -> None:
+    executor = Scripted(EXTRACTED, [said("+0-"), FAILED, said("+0+")])
+    result = run(executor, Panel(escalate=2))
+    assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
+    assert result.assessments[2].unassessed_because == "tie"
+
+
+def test_an_outage_of_one_judge_leaves_the_vote_to_the_others() -> None:
+    result = run(Scripted(EXTRACTED, [said("++0"), FAILED, said("+00")]), Panel())
+    assert [(a.label, a.unassessed_because) for a in result.assessments] == [
+        ("supported", None),
+        ("unassessed", "tie"),
+        ("not_found", None),
+    ]
+
+
+OWN = [judge("one", model="openai:gpt-5"), judge("two"), judge("three")]
+BY_GPT = SAMPLE.model_copy(update={"generator": "openai:gpt-4o"})
+
+
+def test_a_judge_of_the_generators_family_is_not_asked_when_excluded() -> None:
+    executor = Scripted(EXTRACTED, [said("+0+"), said("+00")])
+    result = run(executor, Panel(on_same_family="exclude", quorum=2), OWN, BY_GPT)
+    assert [name for name, _, _ in questions(executor)] == ["two", "three"]
+    excluded = [v for v in result.assessments[0].verdicts if v.judge == "one"]
+    assert [v.unassessed_because for v in excluded] == ["own_family"]
+    assert result.assessments[1].label == "not_found"
+
+
+def test_it_is_asked_about_answers_of_others() -> None:
+    other = SAMPLE.model_copy(update={"generator": "mistral:mistral-small"})
+    executor = Scripted(EXTRACTED, [said("+++")] * 3)
+    run(executor, Panel(on_same_family="exclude"), OWN, other)
+    assert len(questions(executor)) == 3
+
+
+def test_its_verdicts_may_be_kept_without_a_vote() -> None:
+    executor = Scripted(EXTRACTED, [said("+++"), said("000"), said("00+")])
+    result = run(executor, Panel(vote="any", leave_own_family_out=True), OWN, BY_GPT)
+    assert [a.label for a in result.assessments] == ["not_found", "not_found", "supported"]
+
+
+def test_the_family_of_the_generator_does_not_matter_where_its_answer_is_not_judged() -> None:
+    sample = BY_GPT.model_copy(update={"reference_answers": ("It opened in 1901.",)})
+    executor = Scripted([claims_reply("It opened in 1901.")], [said("+")] * 3)
+    asked = plan("context_recall", judges=OWN)._replace(panel=Panel(on_same_family="exclude"))
+    asyncio.run(evaluate(sample, asked, executor))
+    assert executor.left == 0
+
+
+def test_claims_and_verdicts_of_an_earlier_result_are_not_asked_for_again() -> None:
+    earlier = run(Scripted(EXTRACTED, [said("+0-")]), Panel(), [judge("one")])
+    executor = Scripted([], [said("+00"), said("+0+")])
+    result = run(executor, Panel(), earlier=earlier)
+    assert [name for name, _, _ in questions(executor)] == ["two", "three"]
+    assert [v.judge for v in result.assessments[0].verdicts] == ["one", "two", "three"]
+    assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
+    assert [call.judge for call in result.calls] == ["extractor", "one", "two", "three"]
+
+
+def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
+    earlier = run(Scripted([FAILED]), Panel(), [judge("one")])
+    result = run(Scripted(EXTRACTED, [said("+++")]), Panel(), [judge("one")], earlier=earlier)
+    assert result.score("faithfulness").value == 1.0
+
+
+def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
+    result = run(Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="dawid_skene"))
+    assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
+
+
+def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
+    """One takes two claims and supports both, two takes one and does not, three finds none."""
+    executor = Scripted([claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()], [said("++"), said("0")])
+    result = run(executor, Panel(own_claims=True))
+    assert [(claim.id, claim.taken_by) for claim in result.claims] == [
+        ("answer-1", "one"),
+        ("answer-2", "one"),
+        ("answer-3", "two"),
+    ]
+    assert [(name, ids) for name, _, ids in questions(executor)] == [
+        ("one", ["answer-1", "answer-2"]),
+        ("two", ["answer-3"]),
+    ]
+    assert [a.label for a in result.assessments] == ["supported", "supported", "not_found"]
+    score = result.score("faithfulness")
+    assert score.value == (2 / 2 + 0 / 1) / 2  # three says nothing
+    assert (score.hits, score.judged, score.total, score.bounds) == (2, 3, 3, (0.5, 0.5))
+
+
+def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few() -> None:
+    """One takes three claims and supports one; two takes one, supports it; three takes one and gives no verdict."""
+    executor = Scripted(
+        [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+00"), said("+"), FAILED]
+    )
+    score = run(executor, Panel(own_claims=True)).score("faithfulness")
+    assert score.value == pytest.approx((1 / 3 + 1) / 2)
+    assert score.bounds == pytest.approx(((1 / 3 + 1 + 0) / 3, (1 / 3 + 1 + 1) / 3))
+    assert (score.hits, score.judged, score.total) == (2, 4, 5)
+
+
+def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
+    executor = Scripted([FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")])
+    result = run(executor, Panel(own_claims=True))
+    (extraction,) = result.extractions
+    assert (extraction.failed_because, len(extraction.claims)) == (None, 2)
+    assert extraction.message == "one: status 503: overloaded"
+    nobody = run(Scripted([FAILED] * 3), Panel(own_claims=True))
+    assert nobody.score("faithfulness").undefined_because == "provider_error"

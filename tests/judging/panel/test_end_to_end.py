@@ -1,0 +1,93 @@
+"""A panel of a local engine, an OpenAI-compatible server and Mistral on real filings, one of them failing half-way."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+
+import pytest
+from rich.console import Console
+
+import claimeval as ce
+from claimeval.cli.panel_table import print_panel
+from claimeval.data.reading import read_samples
+from claimeval.runs.overview import cautions
+from claimeval.types.records import Verdict
+from tests import claim_judge
+from tests.conftest import StartServer
+from tests.loopback import Faults, Options
+from tests.loopback.judge import Body, Reply
+from tests.shared_data import shared_data
+
+ANSWERED = 4
+"""Calls that the failing judge answers before its money runs out."""
+
+
+def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartServer) -> None:
+    samples = list(read_samples(shared_data("sec10q/rag_mini.jsonl")))
+    steady = start_server(judge=claim_judge.answer)
+    broke = Faults(first=(None,) * ANSWERED, rates={"insufficient_quota": 1.0})
+    failing = start_server(Options(faults=broke), judge=claim_judge.answer, dialect="mistral")
+    judges = ["local:lexical", f"openai:gpt-4o@{steady.url}", f"mistral:mistral-small@{failing.url}"]
+    report = ce.score(samples, judges=judges, metrics=["faithfulness", "correctness"], concurrency=1)
+
+    by_judge: dict[str, Counter[str]] = {name: Counter() for name in judges}
+    for result in report.results:
+        for assessment in result.assessments:
+            assert [verdict.judge for verdict in assessment.verdicts] == judges
+            for verdict in assessment.verdicts:
+                by_judge[verdict.judge][verdict.unassessed_because or "labelled"] += 1
+            assert assessment.label == expected(assessment.verdicts)
+    lexical, openai, mistral = by_judge.values()
+    assert set(lexical) <= {"labelled", "unsure"}
+    assert set(openai) == {"labelled"}
+    assert set(mistral) == {"labelled", "judge_stopped"}
+    assert len(failing.exchanges()) == ANSWERED + 1
+
+    found = report.summary
+    assert found.complete
+    assert found.panel is not None
+    assert (found.panel.claims, found.samples) == (sum(lexical.values()), 9)
+    members = found["faithfulness"].members
+    assert members[judges[1]].unassessed == {}
+    assert members[judges[2]].unassessed["judge_stopped"] > 0
+    assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
+    assert found.panel.stopped == {judges[2]: mistral["judge_stopped"]}
+    said = f"of {found.panel.claims} claims there is no verdict of mistral-small on {mistral['judge_stopped']}"
+    console = Console(file=io.StringIO(), width=200)
+    print_panel(console, report.manifest, found)
+    assert isinstance(console.file, io.StringIO)
+    assert said in console.file.getvalue()
+    assert "The panel is incomplete" in " ".join(
+        caution.text for caution in cautions(found, report.manifest.short_names)
+    )
+
+
+def expected(verdicts: tuple[Verdict, ...]) -> str:
+    """Two of three must have spoken, and more find support than not, or fewer; nobody's silence is a no."""
+    said = Counter(verdict.label for verdict in verdicts if verdict.label != "unassessed")
+    supported, others = said["supported"], said["contradicted"] + said["not_found"]
+    if said.total() < 2 or supported == others:
+        return "unassessed"
+    return "supported" if supported > others else "contradicted" if said["contradicted"] > others / 2 else "not_found"
+
+
+def in_other_words(body: Body) -> Reply:
+    """The rule of `claim_judge`, but not_found for whatever is contradicted."""
+    reply = claim_judge.answer(body)
+    return Reply(str(reply.content).replace('"contradicted"', '"not_found"'))
+
+
+@pytest.mark.parametrize("vote", ["majority", "unanimous", "mean"])
+def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: str) -> None:
+    """40 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
+    answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
+    samples = [{"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]} for n in range(40)]
+    judges = [
+        f"openai:a@{start_server(judge=claim_judge.answer).url}",
+        f"openai:b@{start_server(judge=in_other_words).url}",
+    ]
+    found = ce.score(samples, judges=judges, metrics=["faithfulness"], vote=vote).summary["faithfulness"]
+    assert [member.mean for member in found.members.values()] == pytest.approx([0.6, 0.6])
+    assert found.mean == pytest.approx(0.6)
+    assert (found.unassessed, found.judged) == ({}, 200)

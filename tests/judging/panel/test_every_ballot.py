@@ -1,0 +1,153 @@
+"""All ballots of 2 to 5 judges under all rules: what holds of every vote, whatever was said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations, product
+
+import pytest
+
+from claimeval.judging import panel
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.ballots import Choice
+from claimeval.judging.panel.error_rates import ErrorRates
+from claimeval.judging.panel.rules import VOTES
+from claimeval.judging.panel.settings import Vote
+from claimeval.types.records import Assessment, Evidence, Label, Verdict
+from claimeval.types.scales import Grades
+
+JUDGES = "abcde"
+LABELS: tuple[Label, ...] = ("contradicted", "not_found", "supported")
+GRADES = Grades(least=0, most=3, supported_from=2)
+RULES: tuple[Vote, ...] = tuple(VOTES)
+ALIKE: tuple[Vote, ...] = ("majority", "unanimous", "any", "median", "mean")
+"""The rules that know no judge from another."""
+
+
+def rates(choices: tuple[Choice, ...], right: Sequence[float]) -> ErrorRates:
+    """Each judge says the truth with that probability and each other choice equally often."""
+    size = len(choices)
+    rows = {
+        judge: tuple(tuple(p if i == k else (1 - p) / (size - 1) for k in range(size)) for i in range(size))
+        for judge, p in zip(JUDGES, right, strict=True)
+    }
+    return ErrorRates(
+        choices=choices, prevalence=tuple((i + 1) / (size * (size + 1) / 2) for i in range(size)), judges=rows
+    )
+
+
+RIGHT = {"good judges": (0.9, 0.8, 0.7, 0.6, 0.9), "judges worse than chance": (0.1, 0.05, 0.2, 0.9, 0.1)}
+WEIGHTS = {"good judges": (2.0, 1.5, 1.0, 0.5, 2.0), "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5)}
+
+
+def voted(said: Sequence[Choice], rule: Vote, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
+    """What judges a, b, ... who say that come to."""
+    graded = isinstance(said[0], int)
+    verdicts = [
+        Verdict(claim_id="c", judge=judge, label=GRADES.label(one), grade=one)
+        if isinstance(one, int)
+        else Verdict(claim_id="c", judge=judge, label=one)
+        for judge, one in zip(JUDGES, said, strict=False)
+    ]
+    settings = Panel(
+        vote=rule,
+        tie=tie,
+        grades=GRADES if graded else None,
+        weights=dict(zip(JUDGES, WEIGHTS[line_up], strict=True)),
+    )
+    known = rates(GRADES.steps if graded else LABELS, RIGHT[line_up])
+    return panel.vote("c", Evidence(part="contexts"), verdicts, settings, rates=known)
+
+
+def ballots(choices: Sequence[Choice]) -> Iterator[tuple[Choice, ...]]:
+    for judges in range(2, 6):
+        yield from product(choices, repeat=judges)
+
+
+def supports(choice: Choice) -> bool:
+    return (GRADES.label(choice) if isinstance(choice, int) else choice) == "supported"
+
+
+every_rule = pytest.mark.parametrize("rule", RULES)
+every_line_up = pytest.mark.parametrize("line_up", RIGHT)
+every_tie_rule = pytest.mark.parametrize("tie", ["abstain", "conservative", "b"])
+every_scale = pytest.mark.parametrize("choices", [LABELS, GRADES.steps], ids=["labels", "grades"])
+
+
+@every_scale
+@every_tie_rule
+@every_line_up
+@every_rule
+def test_what_every_judge_counts_the_same_the_panel_counts_so(
+    rule: Vote, line_up: str, tie: str, choices: Sequence[Choice]
+) -> None:
+    for said in ballots(choices):
+        if len({supports(one) for one in said}) == 1:
+            found = voted(said, rule, line_up, tie)
+            assert (found.label == "supported", found.unassessed_because) == (supports(said[0]), None), said
+        if len(set(said)) == 1:
+            found = voted(said, rule, line_up, tie)
+            assert (found.grade if isinstance(said[0], int) else found.label) == said[0], said
+
+
+@every_tie_rule
+@pytest.mark.parametrize("rule", [*ALIKE, "weighted"])
+def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(rule: Vote, tie: str) -> None:
+    """Against the same ballots with `not_found` for every `contradicted`. To Dawid-Skene a label betrays the truth."""
+    for said in ballots(LABELS):
+        two_way: list[Choice] = ["not_found" if one == "contradicted" else one for one in said]
+        assert value(voted(said, rule, tie=tie)) == value(voted(two_way, rule, tie=tie)), said
+
+
+@every_scale
+@pytest.mark.parametrize("rule", ALIKE)
+def test_the_order_of_the_judges_does_not_matter(rule: Vote, choices: Sequence[Choice]) -> None:
+    for said in ballots(choices):
+        if list(said) == sorted(said, key=choices.index):
+            found = {(a.label, a.grade) for a in (voted(order, rule) for order in set(permutations(said)))}
+            assert len(found) == 1, said
+
+
+@every_scale
+def test_what_more_than_half_of_the_judges_count_the_same_wins_a_majority(choices: Sequence[Choice]) -> None:
+    for said in ballots(choices):
+        (side, votes), *_ = Counter(map(supports, said)).most_common()
+        if 2 * votes > len(said):
+            assert (voted(said, "majority").label == "supported") == side, said
+        (choice, votes), *_ = Counter(said).most_common()
+        if 2 * votes > len(said):
+            found = voted(said, "majority")
+            assert (found.grade if isinstance(choice, int) else found.label) == choice, said
+
+
+def test_a_majority_of_labels_ties_only_where_half_of_the_judges_find_support() -> None:
+    for said in ballots(LABELS):
+        tie = 2 * sum(map(supports, said)) == len(said)
+        assert (voted(said, "majority").unassessed_because == "tie") == tie, said
+
+
+EXPECTED: dict[Vote, Callable[[int, int], bool | None]] = {
+    "unanimous": lambda yes, judges: True if yes == judges else None if yes else False,
+    "any": lambda yes, judges: yes > 0,
+    "median": lambda yes, judges: 2 * yes > judges,
+    "mean": lambda yes, judges: None if 2 * yes == judges else 2 * yes > judges,
+}
+"""Whether the claim is supported, by the number of judges who say so; None for a tie."""
+
+
+@pytest.mark.parametrize("rule", EXPECTED)
+def test_the_number_of_judges_who_find_support_decides(rule: Vote) -> None:
+    for said in ballots(LABELS):
+        assert value(voted(said, rule)) == EXPECTED[rule](sum(map(supports, said)), len(said)), said
+
+
+@pytest.mark.parametrize("line_up", ["good judges"])
+def test_the_greater_weight_of_judges_decides(line_up: str) -> None:
+    for said in ballots(LABELS):
+        weight = sum(w if supports(one) else -w for one, w in zip(said, WEIGHTS[line_up], strict=False))
+        assert value(voted(said, "weighted", line_up)) == (None if weight == 0 else weight > 0), said
+
+
+def value(assessment: Assessment) -> bool | None:
+    return None if assessment.label == "unassessed" else assessment.label == "supported"

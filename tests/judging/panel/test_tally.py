@@ -1,0 +1,281 @@
+"""What a run says of its panel, worked by hand."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from claimeval.cli.panel_table import print_panel
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.judging import panel
+from claimeval.judging.panel import Panel
+from claimeval.metrics.rows import metric
+from claimeval.types.records import Call, Claim, Document, Evidence, Extraction, Sample, SampleResult, Score
+from claimeval.types.requests import Judge
+from tests.judging.panel.test_voting import verdicts
+
+METRIC = metric("faithfulness")
+JUDGES = tuple(Judge(name=name, model=f"scripted:{name}") for name in "abc")
+
+
+def result(
+    *rows: str, settings: Panel | None = None, judges: tuple[Judge, ...] = JUDGES, number: int = 1, **fields: Any
+) -> SampleResult:
+    """A sample with a claim per row; a row has a mark per judge, repeats of all judges after a slash."""
+    settings = settings or Panel()
+    claims = tuple(Claim(id=f"answer-{i}", text=f"Claim {i}.", of="answer") for i in range(1, len(rows) + 1))
+    names = {chr(ord("a") + i): judge.name for i, judge in enumerate(judges)}
+    assessments = tuple(
+        panel.vote(
+            claim.id,
+            Evidence(part="contexts"),
+            [
+                v.model_copy(update={"judge": names[v.judge]})
+                for n, marks in enumerate(row.split("/"))
+                for v in verdicts(marks, replicate=n)
+            ],
+            settings,
+        )
+        for claim, row in zip(claims, rows, strict=True)
+    )
+    labels = [a.label for a in assessments if a.label != "unassessed"]
+    hits = sum(label == "supported" for label in labels)
+    score = Score(
+        metric="faithfulness",
+        value=hits / len(labels) if labels else None,
+        hits=hits,
+        judged=len(labels),
+        total=len(rows),
+        undefined_because=None if labels else "tie",
+    )
+    sample = {
+        "id": f"s{number}",
+        "question": f"q{number}",
+        "answer": "x",
+        "contexts": (Document(id="1", text="x"),),
+        **fields,
+    }
+    return SampleResult(
+        sample=Sample.model_validate(sample),
+        extractions=(Extraction(of="answer", claims=claims),),
+        assessments=assessments,
+        scores=(score,),
+    )
+
+
+def summary(
+    *results: SampleResult,
+    settings: Panel | None = None,
+    judges: tuple[Judge, ...] = JUDGES,
+    extractor: Judge | None = None,
+) -> Summary:
+    tallies = Tallies((METRIC,), (), judges, extractor, settings or Panel())
+    for found in results:
+        tallies.add(found)
+    return tallies.summary()
+
+
+def test_agreement_by_hand() -> None:
+    """a: + + 0 0 +; b: + + 0 + x; c: + 0 0 - x."""
+    found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2)).panel
+    assert found is not None
+    assert (found.claims, found.unanimous, found.split, found.ties, found.no_quorum) == (5, 2, 2, 0, 1)
+    ab = found.pairs[0]
+    assert (ab.first, ab.second, ab.claims, ab.raw) == ("a", "b", 4, 3 / 4)
+    assert ab.kappa == pytest.approx((3 / 4 - (2 / 4 * 3 / 4 + 2 / 4 * 1 / 4)) / (1 - 1 / 2))
+    with_panel = {pair.first: pair for pair in found.with_panel}
+    assert (with_panel["a"].claims, with_panel["a"].raw) == (4, 1.0)  # 0+- is not_found: 2 of 3 find no support
+    assert (with_panel["c"].claims, with_panel["c"].raw) == (4, 2 / 4)
+
+
+def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -> None:
+    """a: + 0 + 0 0; b: + 0 + 0 +; c, asked only where these differ, says 0 of the last claim."""
+    settings = Panel(escalate=2)
+    escalated = summary(result("++", "00", "++", "00", "0+0", settings=settings), settings=settings).panel
+    both = summary(result("++", "00", "++", "00", "0+", judges=JUDGES[:2]), judges=JUDGES[:2]).panel
+    assert escalated is not None
+    assert both is not None
+    assert escalated.measured_on == ("a", "b")
+    assert (escalated.unanimous, escalated.split, escalated.alpha, escalated.ac1) == (4, 1, both.alpha, both.ac1)
+    # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2 / (2 * 5 * 5)
+    assert escalated.alpha == pytest.approx(1 - 9 * 2 / 50)
+    assert [(p.first, p.second, p.disputed_only) for p in (*escalated.pairs, *escalated.with_panel)] == [
+        ("a", "b", False),
+        ("a", "c", True),
+        ("b", "c", True),
+        ("a", "panel", False),
+        ("b", "panel", False),
+        ("c", "panel", True),
+    ]
+
+
+def test_nothing_is_said_of_agreement_where_every_judge_has_claims_of_its_own() -> None:
+    settings = Panel(own_claims=True)
+    found = summary(result("+", "0", settings=settings), settings=settings).panel
+    assert found is not None
+    assert (found.measured_on, found.pairs, found.with_panel) == ((), (), ())
+    assert (found.alpha, found.ac1, found.unanimous, found.split) == (None, None, 0, 0)
+
+
+def printed(settings: Panel, *rows: str) -> str:
+    """What the table says of a panel of a, b and c over one sample."""
+    manifest = Manifest.model_construct(judges=JUDGES, extractor=JUDGES[0], panel=settings)
+    console = Console(file=(out := io.StringIO()), width=200)
+    print_panel(console, manifest, summary(result(*rows, settings=settings), settings=settings))
+    return out.getvalue()
+
+
+def test_the_table_says_whose_agreement_it_is_under_escalation() -> None:
+    said = printed(Panel(escalate=2), "++", "00", "0+0")
+    assert "these are of a and b, who saw all claims; the others saw only the disputed ones" in said
+    assert "b / c *" in said
+    assert "a / b *" not in said
+
+
+def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own() -> None:
+    said = printed(Panel(own_claims=True), "+", "0")
+    assert "each judge takes its own claims" in said
+    assert all(word not in said for word in ("vote", "quorum", "alpha", "equal", "pair", "ties"))
+
+
+def test_the_most_disputed_claims_come_first() -> None:
+    found = summary(result("+++", "++0"), result("0+-", "00+", number=2)).panel
+    assert found is not None
+    assert [(d.sample, d.claim_id) for d in found.disputed] == [
+        ("s2", "answer-1"),
+        ("s1", "answer-2"),
+        ("s2", "answer-2"),
+    ]
+    assert found.disputed[0].entropy == pytest.approx(math.log2(3))
+    assert found.disputed[0].votes == {"a": "not_found", "b": "supported", "c": "contradicted"}
+
+
+def test_only_the_twenty_most_disputed_claims_are_listed() -> None:
+    found = summary(*(result("++0", "0+-", number=n) for n in range(1, 31))).panel
+    assert found is not None
+    assert [d.sample for d in found.disputed] == [f"s{n}" for n in range(1, 21)]
+    assert {d.claim_id for d in found.disputed} == {"answer-2"}
+
+
+def test_members_stand_beside_the_panel() -> None:
+    found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2))["faithfulness"]
+    assert found.mean == pytest.approx((2 / 3 + 0) / 2)  # s1: + + 0; s2: not found, and no quorum
+    assert found.unassessed == {"no_quorum": 1}
+    assert {name: member.mean for name, member in found.members.items()} == {
+        "a": pytest.approx((2 / 3 + 1 / 2) / 2),
+        "b": pytest.approx((2 / 3 + 1) / 2),
+        "c": pytest.approx((1 / 3 + 0) / 2),
+    }
+    assert found.members["b"].unassessed == {"provider_error": 1}
+    assert (found.members["b"].judged, found.members["b"].claims) == (4, 5)
+
+
+def test_a_metric_that_does_not_apply_does_not_apply_to_the_members() -> None:
+    empty = result("+++").model_copy(
+        update={
+            "assessments": (),
+            "extractions": (Extraction(of="answer"),),
+            "scores": (Score(metric="faithfulness", undefined_because="no_claims"),),
+        }
+    )
+    found = summary(empty)["faithfulness"]
+    assert [member.missing for member in found.members.values()] == [{"no_claims": 1}] * 3
+
+
+def test_one_judge_asked_once_is_no_panel() -> None:
+    found = summary(result("+", judges=JUDGES[:1]), judges=JUDGES[:1])
+    assert found.panel is None
+    assert found["faithfulness"].members == {}
+
+
+def test_the_noise_of_repeats_by_hand() -> None:
+    """Claims 1 and 2 get + +, claim 3 + 0: within variance 1/6, between (2 * 1/12 - 1/6) / 2 = 0."""
+    settings = Panel(replicates=2)
+    one = JUDGES[:1]
+    found = summary(
+        result("+/+", "+/+", "+/0", settings=settings, judges=one),
+        result("0/0", settings=settings, judges=one, number=2),
+        settings=settings,
+        judges=one,
+    ).panel
+    assert found is not None
+    noise = found.noise["a"]
+    assert (noise.repeated, noise.changed) == (4, 1)
+    # claims: groups (1,1) (1,1) (1,0) (0,0): within 0.5/4, between ((1.375 / 3) - 0.125) / 2
+    within, between = 0.125, (2 * (0.375**2 * 2 + 0.125**2 + 0.625**2) / 3 - 0.125) / 2
+    assert noise.share == pytest.approx(within / (within + between))
+    # scores: s1 has 1 and 2/3, s2 has 0 and 0
+    within = ((1 / 6) ** 2 * 2) / 2
+    mean = (1 + 2 / 3) / 4
+    between = (2 * ((5 / 6 - mean) ** 2 + mean**2) - within) / 2
+    assert noise.share_of_score["faithfulness"] == pytest.approx(within / (within + between))
+
+
+FAMILY = (
+    Judge(name="gpt", model="openai:gpt-5"),
+    Judge(name="le-chat", model="mistral:mistral-large"),
+)
+
+
+def test_whoever_is_of_the_generators_family_is_flagged() -> None:
+    written: dict[str, Any] = {"generator": "openai:gpt-4o", "reference_author": "openai:gpt-4"}
+    found = summary(
+        result("++", judges=FAMILY, **written),
+        result("++", judges=FAMILY, number=2, **{**written, "generator": "mistral:mistral-small"}),
+        judges=FAMILY,
+        extractor=FAMILY[0],
+    )
+    assert [(flag.role, flag.name, flag.family, flag.samples) for flag in found.same_family] == [
+        ("judge", "gpt", "openai", 1),
+        ("judge", "le-chat", "mistral", 1),
+        ("extractor", "gpt", "openai", 1),
+        ("reference_author", "openai:gpt-4", "openai", 1),
+    ]
+
+
+def test_preference_for_the_own_family_is_a_difference_in_differences() -> None:
+    """gpt gives 1 and 1/2 to its own kind where le-chat gives 1/2 and 0; both give 1/2 to the others' answers."""
+    own: dict[str, Any] = {"generator": "openai:gpt-4o"}
+    other: dict[str, Any] = {"generator": "qwen3-32b"}
+    found = summary(
+        result("++", "+0", judges=FAMILY, number=1, **own),
+        result("+0", "00", judges=FAMILY, number=2, **own),
+        result("++", "00", judges=FAMILY, number=3, **other),
+        result("00", "++", judges=FAMILY, number=4, **other),
+        judges=FAMILY,
+    ).panel
+    assert found is not None
+    (preference,) = found.self_preference
+    assert (preference.metric, preference.family, preference.samples) == ("faithfulness", "openai", 4)
+    assert preference.value == pytest.approx(0.5)
+    assert preference.ci is not None or preference.because
+
+
+def test_one_family_of_generators_says_nothing_of_preference() -> None:
+    found = summary(result("++", judges=FAMILY, generator="openai:gpt-4o"), judges=FAMILY).panel
+    assert found is not None
+    assert found.self_preference == ()
+
+
+def call(judge: str, **fields: object) -> Call:
+    return Call.model_validate({"key": "k", "step": "assess", "judge": judge, "part": "answer", **fields})
+
+
+def test_calls_are_counted_by_where_they_come_from() -> None:
+    settings = Panel(escalate=2)
+    calls = (
+        call("a", step="extract", reused=True),
+        *(call(judge) for judge in "ab"),
+        call("c"),
+        call("c", attempt=1),
+    )
+    one = result("++x", "+0+").model_copy(update={"calls": calls})
+    two = result("++", "00", number=2).model_copy(update={"calls": calls[:3]})
+    found = summary(one, two, settings=settings).calls
+    assert found is not None
+    assert (found.asked, found.reused, found.spared) == (6, 2, 1)

@@ -1,0 +1,383 @@
+"""Verdicts to labels: every rule, ties, quorum, repeats, own family. Worked by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, get_args
+
+import pytest
+
+from claimeval.judging import panel
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.error_rates import ErrorRates, estimate_error_rates
+from claimeval.judging.panel.rules import VOTES
+from claimeval.judging.panel.settings import Vote, vote_name
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Assessment, Evidence, Verdict
+from claimeval.types.scales import Grades
+
+CONTEXTS = Evidence(part="contexts")
+SHORT = {"+": "supported", "-": "contradicted", "0": "not_found"}
+FAILURES = {"x": "provider_error", "?": "unsure", "t": "timeout"}
+
+
+def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
+    """A verdict per character: judges a, b, c, ... say + supported, - contradicted, 0 not found, x nothing."""
+    return [
+        Verdict(
+            claim_id="answer-1",
+            judge=chr(ord("a") + i),
+            label=SHORT.get(mark, "unassessed"),  # type: ignore[arg-type]  # the words above
+            unassessed_because=FAILURES.get(mark),  # type: ignore[arg-type]
+            replicate=replicate,
+            **{name: values[i] for name, values in fields.items() if values[i] is not None},
+        )
+        for i, mark in enumerate(said)
+    ]
+
+
+def vote(said: str, own_family: frozenset[str] = frozenset(), **settings: Any) -> Assessment:
+    return panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), own_family=own_family)
+
+
+def graded(grades: list[int | None], **settings: Any) -> Assessment:
+    scale = Grades(least=0, most=3, supported_from=2)
+    said = verdicts("".join("x" if grade is None else "+" for grade in grades), grade=grades)
+    return panel.vote("d1", CONTEXTS, said, Panel(grades=scale, **settings))
+
+
+def test_every_vote_has_a_rule() -> None:
+    assert set(VOTES) == set(get_args(Vote))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "label"),
+    [
+        ("majority", "++0", "supported"),
+        ("majority", "+0-0-0", "not_found"),
+        ("majority", "+0-", "not_found"),  # 2 of 3 find no support
+        ("majority", "+--0", "contradicted"),
+        ("majority", "0-", "not_found"),
+        ("majority", "+++00--", "not_found"),  # 4 of 7
+        ("majority", "++0--", "contradicted"),  # 3 of 5, and 2 of these 3
+        ("majority", "++00", None),
+        ("majority", "++0-", None),
+        ("unanimous", "+++", "supported"),
+        ("unanimous", "++-", None),
+        ("unanimous", "--0", "contradicted"),
+        ("unanimous", "0-", "not_found"),
+        ("any", "00+", "supported"),
+        ("any", "-0-", "not_found"),
+        ("any", "---", "contradicted"),
+        ("median", "--0", "contradicted"),
+        ("median", "-0+", "not_found"),
+        ("median", "0++", "supported"),
+        ("median", "00++", "not_found"),
+        ("mean", "++0", "supported"),
+        ("mean", "--0", "contradicted"),
+        ("mean", "0--+", "contradicted"),
+        ("mean", "-0", "not_found"),
+        ("mean", "+0", None),
+    ],
+)
+def test_labels_by_rule(rule: str, said: str, label: str | None) -> None:
+    found = vote(said, vote=rule)
+    assert found.label == (label or "unassessed")
+    assert found.unassessed_because == (None if label else "tie")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "label"),
+    [
+        ("majority", "++00", "not_found"),
+        ("majority", "++0-", "not_found"),
+        ("majority", "+++--0", "contradicted"),
+        ("unanimous", "++0", "not_found"),
+        ("unanimous", "+--0", "contradicted"),
+        ("mean", "+-", "contradicted"),
+    ],
+)
+def test_a_conservative_tie_is_not_supported(rule: str, said: str, label: str) -> None:
+    assert vote(said, vote=rule, tie="conservative").label == label
+
+
+def test_a_named_judge_breaks_ties_only() -> None:
+    assert vote("++0-", tie="d").label == "contradicted"
+    assert vote("++0-", tie="a").label == "supported"
+    assert vote("+++00-", tie="f").label == "not_found"  # f decides that it is not supported; the label is voted on
+    assert vote("0-", tie="b").label == "contradicted"
+    assert vote("+0x", tie="c").unassessed_because == "tie"
+    assert vote("++0", tie="c").label == "supported"
+
+
+def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
+    def mean(said: str, probabilities: list[float | None]) -> str:
+        found = panel.vote("answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean"))
+        return found.label
+
+    assert mean("+00", [0.9, 0.4, 0.4]) == "supported"  # 0.567
+    assert mean("+00", [0.9, 0.2, None]) == "not_found"  # (0.9 + 0.2 + 0) / 3
+    assert mean("+-", [0.6, 0.4]) == "unassessed"
+
+
+def test_probabilities_do_not_overrule_judges_of_one_mind() -> None:
+    likely = panel.vote("answer-1", CONTEXTS, verdicts("++", probability=[0.45, 0.4]), Panel(vote="mean"))
+    assert likely.label == "supported"
+    unlikely = panel.vote("answer-1", CONTEXTS, verdicts("-0", probability=[0.7, 0.6]), Panel(vote="mean"))
+    assert unlikely.label == "not_found"
+
+
+def test_weights_decide() -> None:
+    heavy = {"a": 2.0, "b": 0.9, "c": 0.9}
+    assert vote("+00", vote="weighted", weights=heavy).label == "supported"
+    assert vote("+00", vote="weighted", weights={**heavy, "c": 1.2}).label == "not_found"
+    assert vote("+0x", vote="weighted", weights={"a": 1.0, "b": 1.0, "c": 1.0}).unassessed_because == "tie"
+    assert vote("+0-", vote="weighted", weights=heavy).label == "supported"  # 2.0 against 0.9 + 0.9
+    assert vote("+0-", vote="weighted", weights={"a": 2.0, "b": 1.2, "c": 0.9}).label == "not_found"
+
+
+def test_a_judge_worse_than_chance_counts_against_what_it_says() -> None:
+    weights = {"a": -1.0, "b": 0.5, "c": 0.25}
+    assert vote("++0", vote="weighted", weights=weights).label == "not_found"  # -0.5 against 0.25
+    assert vote("++", vote="weighted", weights=weights).label == "supported"  # nobody finds otherwise
+
+
+def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
+    """a and b agree with each other on 40 claims; c says + to everything."""
+    patterns = {
+        (("a", "supported"), ("b", "supported"), ("c", "supported")): 20,
+        (("a", "not_found"), ("b", "not_found"), ("c", "supported")): 20,
+        (("a", "not_found"), ("c", "supported")): 3,
+    }
+    rates = estimate_error_rates(patterns)  # type: ignore[arg-type]  # patterns of labels
+    assert rates is not None
+    assert rates.converged
+    settings = Panel(vote="dawid_skene")
+    found = panel.vote("answer-1", CONTEXTS, verdicts("0x+"), settings, rates=rates)
+    assert found.label == "not_found"
+    assert rates.judges["c"][0] == pytest.approx((0.0, 1.0), abs=0.01)
+
+
+RATES = ErrorRates(
+    choices=("not_found", "supported"),
+    prevalence=(0.6, 0.4),
+    judges={"a": ((0.9, 0.1), (0.2, 0.8)), "b": ((0.7, 0.3), (0.4, 0.6)), "c": ((0.7, 0.3), (0.4, 0.6))},
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("+0x", "supported"),  # .4 * .8 * .4 = .128 against .6 * .1 * .7 = .042, though .6 of all claims are not
+        ("+00", "supported"),  # .4 * .8 * .4 * .4 = .0512 against .6 * .1 * .7 * .7 = .0294
+        ("0++", "not_found"),  # .4 * .2 * .6 * .6 = .0288 against .6 * .9 * .3 * .3 = .0486
+    ],
+)
+def test_dawid_skene_by_hand(said: str, label: str) -> None:
+    found = panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(vote="dawid_skene"), rates=RATES)
+    assert found.label == label
+
+
+def test_dawid_skene_adds_up_what_speaks_against_support() -> None:
+    """Support is the likeliest of three labels, .4 against .35 and .25, and still the less likely of two values."""
+    rates = ErrorRates(
+        choices=("contradicted", "not_found", "supported"),
+        prevalence=(0.25, 0.35, 0.4),
+        judges=dict.fromkeys("ab", ((1 / 3, 1 / 3, 1 / 3),) * 3),
+    )
+    found = panel.vote("answer-1", CONTEXTS, verdicts("+-"), Panel(vote="dawid_skene"), rates=rates)
+    assert found.label == "not_found"
+
+
+def test_nothing_is_learned_from_nothing() -> None:
+    assert estimate_error_rates({(): 3}) is None
+
+
+@pytest.mark.parametrize(
+    ("grades", "rule", "grade"),
+    [
+        ([3, 3, 1], "majority", 3),
+        ([0, 1, 2, 3], "majority", None),
+        ([0, 0, 1, 2, 2], "majority", 0),  # two each, and 3 of 5 judges find no support
+        ([0, 0, 3, 2, 3], "majority", 3),
+        ([3, 3, 1], "median", 3),
+        ([0, 1, 2, 3], "median", 1),
+        ([3, 3, 1], "mean", 2),  # 2.33
+        ([2, 2, 1], "mean", 2),  # 1.67
+        ([0, 0, 2], "mean", 1),  # 0.67
+        ([3, 3, 3, 0, 0], "mean", 2),  # 1.8
+        ([3, 3, 3, 3, 0], "mean", 2),  # 2.4
+        ([1, 2], "mean", None),
+        ([1, 0, 0], "mean", 0),
+        ([0, 0, 3], "any", 3),
+        ([2, None, 2], "unanimous", 2),
+    ],
+)
+def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grade: int | None) -> None:
+    found = graded(grades, vote=rule)
+    assert found.grade == grade
+    assert found.label == ("unassessed" if grade is None else "supported" if grade >= 2 else "not_found")
+
+
+@pytest.mark.parametrize(
+    ("grades", "rule", "label"),
+    [
+        ([0, 1], "majority", "not_found"),
+        ([0, 1, 2], "majority", "not_found"),
+        ([1, 2, 3], "majority", "supported"),
+        ([0, 1], "mean", "not_found"),
+        ([2, 3], "mean", "supported"),
+        ([2, 3, 3], "unanimous", "supported"),
+    ],
+)
+def test_grades_in_a_tie_on_one_side_of_support_settle_the_label(grades: list[int], rule: str, label: str) -> None:
+    found = graded([*grades], vote=rule)
+    assert (found.label, found.grade, found.unassessed_because, found.agreement) == (label, None, None, None)
+    assert graded([*grades], vote=rule, tie="conservative").label == label
+
+
+def test_a_tie_of_grades_goes_to_the_lower_when_conservative() -> None:
+    assert graded([0, 1, 2, 3], tie="conservative").grade == 0
+    assert graded([2, 3], vote="mean", tie="conservative").grade == 2
+
+
+def test_an_outage_is_an_abstention_and_never_a_no() -> None:
+    found = vote("++x")
+    assert (found.label, found.agreement) == ("supported", 1.0)
+
+
+def test_fewer_labels_than_the_quorum_are_no_label() -> None:
+    assert vote("+xt").unassessed_because == "no_quorum"
+    assert vote("+xt", quorum=1).label == "supported"
+    assert vote("++x", quorum=3).unassessed_because == "no_quorum"
+
+
+def test_more_than_half_of_the_judges_is_the_quorum_unless_said() -> None:
+    assert [Panel().needed(n) for n in (1, 2, 3, 4, 5)] == [1, 2, 2, 3, 3]
+
+
+def test_judges_who_abstain_by_themselves_are_no_failure() -> None:
+    assert vote("+??").unassessed_because == "unsure"
+    assert vote("+?x").unassessed_because == "unsure"
+    assert vote("???").unassessed_because == "unsure"
+
+
+def test_with_no_label_at_all_the_most_frequent_reason_is_given() -> None:
+    assert vote("xtt").unassessed_because == "timeout"
+    assert vote("xt").unassessed_because == "provider_error"
+
+
+def test_agreement_probability_and_entropy_by_hand() -> None:
+    found = vote("++0")
+    assert (found.agreement, found.probability) == (2 / 3, 2 / 3)
+    assert found.entropy == pytest.approx(-(2 / 3) * math.log2(2 / 3) - (1 / 3) * math.log2(1 / 3))
+    alone = vote("+")
+    assert (alone.agreement, alone.probability, alone.entropy) == (None, None, None)
+
+
+def test_judges_of_the_generators_family_may_be_left_out_of_the_vote() -> None:
+    own = frozenset({"a"})
+    assert vote("+00", own, vote="any").label == "supported"
+    found = vote("+00", own, vote="any", leave_own_family_out=True)
+    assert found.label == "not_found"
+    assert [v.label for v in found.verdicts] == ["supported", "not_found", "not_found"]
+    assert vote("+", own, leave_own_family_out=True).unassessed_because == "own_family"
+    assert vote("+0", own, leave_own_family_out=True).label == "not_found"
+
+
+def repeated(*rounds: str) -> list[Verdict]:
+    return [v for number, said in enumerate(rounds) for v in verdicts(said, replicate=number)]
+
+
+def test_the_repeats_of_a_judge_are_one_vote() -> None:
+    """a says + + 0, b says 0 0 0, c says - - +: one vote each."""
+    found = panel.vote("answer-1", CONTEXTS, repeated("+0-", "+0-", "00+"), Panel(replicates=3))
+    assert found.label == "not_found"  # + against 0 and -
+    assert found.probability == pytest.approx((2 / 3 + 0 + 1 / 3) / 3)
+    counts = [3 / 9, 4 / 9, 2 / 9]
+    assert found.entropy == pytest.approx(-sum(p * math.log2(p) for p in counts))
+
+
+def test_a_judge_that_contradicts_itself_evenly_has_no_vote() -> None:
+    found = panel.vote("answer-1", CONTEXTS, repeated("+", "0"), Panel(replicates=2))
+    assert (found.label, found.unassessed_because) == ("unassessed", "tie")
+    assert (found.entropy, found.probability) == (1.0, 0.5)
+
+
+def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
+    assert panel.vote("answer-1", CONTEXTS, repeated("0", "-"), Panel(replicates=2)).label == "not_found"
+    assert panel.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label == "not_found"
+    assert panel.vote("answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)).label == (
+        "contradicted"
+    )
+
+
+def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:
+    settings = Panel(replicates=2, grades=Grades())
+
+    def grade(first: int, second: int) -> int | None:
+        said = [*verdicts("+", grade=[first]), *verdicts("+", grade=[second], replicate=1)]
+        return panel.vote("d1", CONTEXTS, said, settings).grade
+
+    assert (grade(2, 3), grade(0, 1), grade(1, 2)) == (2, 0, None)
+
+
+def test_one_failed_repeat_does_not_lose_the_judge() -> None:
+    found = panel.vote("answer-1", CONTEXTS, repeated("+", "x", "+"), Panel(replicates=3))
+    assert (found.label, found.probability) == ("supported", 1.0)
+
+
+def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
+    settings = Panel()
+    assert not panel.disputed(verdicts("++"), settings)
+    assert panel.disputed(verdicts("+0"), settings)
+    assert panel.disputed(verdicts("+x"), settings)
+    assert not panel.disputed(verdicts("-0"), settings)
+
+
+def test_judges_are_divided_when_grades_differ() -> None:
+    settings = Panel(grades=Grades())
+    assert panel.disputed(verdicts("00", grade=[0, 1]), settings)
+    assert not panel.disputed(verdicts("00", grade=[1, 1]), settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tie": "gpt"}, "unknown tie rule or judge 'gpt'"),
+        ({"quorum": 4}, "can never be met"),
+        ({"escalate": 3}, "none of 3"),
+        ({"escalate": 2, "own_claims": True}, "leave out own_claims or escalate"),
+        ({"weights": {"z": 1.0}}, "unknown judge with a weight"),
+        ({"vote": "weighted", "weights": {"a": 1.0}}, "'b' has none"),
+    ],
+)
+def test_settings_that_do_not_fit_the_judges_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        panel.check(Panel(**settings), ["a", "b", "c"])
+
+
+def test_an_unknown_vote_names_the_closest() -> None:
+    assert vote_name("majority") == "majority"
+    with pytest.raises(UsageError, match="Did you mean 'majority'"):
+        vote_name("majorty")
+
+
+@pytest.mark.parametrize("rule", sorted(VOTES))
+@pytest.mark.parametrize("label", ["supported", "contradicted", "not_found", "unassessed"])
+@pytest.mark.parametrize("probability", [None, 0.7])
+def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, probability: float | None) -> None:
+    said = Verdict.model_validate(
+        {
+            "claim_id": "c",
+            "judge": "a",
+            "label": label,
+            "probability": probability,
+            "unassessed_because": "unsure" if label == "unassessed" else None,
+        }
+    )
+    settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
+    short_way = panel.vote("c", CONTEXTS, [said], settings)
+    long_way = panel.vote("c", CONTEXTS, [said], settings, own_family=frozenset({"somebody else"}))
+    assert short_way == long_way
+    assert short_way.label == label

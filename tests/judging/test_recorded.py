@@ -1,0 +1,230 @@
+"""Recorded replies are read in strict forms: what says both, or neither, is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from claimeval.judging.recorded.forms import FORMS
+from claimeval.judging.recorded.reading import Reader, says_yes_or_no
+from claimeval.judging.recorded.vocabulary import Meaning, Vocabulary
+from claimeval.judging.reply_values import Unparsable
+from claimeval.types.errors import UsageError
+from claimeval.types.scales import Grades
+from tests.shared_data import shared_data
+
+FREE = ("first_word", "answer", "brackets", "statement")
+YES, NO = "supported", "not_found"
+
+
+def read(text: str, *forms: str, **settings: object) -> tuple[str, str]:
+    said = Reader(forms or FREE, Vocabulary(binary=True, **settings)).read(text)  # type: ignore[arg-type]  # of Vocabulary
+    return said.meaning, said.form
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_reads_its_own_example(name: str) -> None:
+    spec = {"tag": "tag:answer", "json": "json:verdict"}.get(name, name)
+    grades = Grades() if name in ("score", "number") else None
+    said = Reader([spec], Vocabulary(grades=grades)).read(FORMS[name].example)
+    assert said.form == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning", "form"),
+    [
+        ("Yes, the candidate is correct. It flows north.", YES, "first_word"),
+        ("No, the correct answer is 126.", NO, "first_word"),
+        ("yes", YES, "first_word"),
+        ("**No**\n\nReasoning: the year differs.", NO, "first_word"),
+        ('"No." Evidence: the second line.', NO, "first_word"),
+        ("\nFalse. The tower is older.", NO, "first_word"),
+        ("Partially. Only the first part is there.", NO, "first_word"),
+        ("Line 3 says otherwise.\nAnswer: No", NO, "answer"),
+        ("It is all there.\nFinal answer: **Yes**", YES, "answer"),
+        ("He was sixty.\nAnswer:\n\nNo, he was not.", NO, "answer"),
+        ('Therefore the answer is "No".', NO, "answer"),
+        ("The answer is:\n\nAnswer: Yes", YES, "answer"),
+        ("It fits. [[Yes]]", YES, "brackets"),
+        ("The summary is not factually consistent with the document. It says she.", NO, "statement"),
+        ("The summary is factually inconsistent with the document.", NO, "statement"),
+        ("Based on the page, the statement is fully supported.", YES, "statement"),
+        ("The candidate is partially correct. It was Henry.", NO, "statement"),
+        ("The claim is not entirely accurate.", NO, "statement"),
+        ("The candidate does not provide a correct answer to the question.", NO, "statement"),
+        ("The candidate gives a name, not a year. It should be 1901.", NO, "statement"),
+        ("I cannot determine if the candidate is correct without the year.", "unsure", "statement"),
+        ("No, this cannot be determined from the page.", NO, "first_word"),
+    ],
+)
+def test_free_texts(text: str, meaning: str, form: str) -> None:
+    assert read(text) == (meaning, form)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, the candidate is correct.",
+        "Yes, the candidate is partially correct.",
+        "No, it is not.\n\nAnswer:\n\nYes, the summary is factually correct.",
+        "Answer: Yes, on the first point.\nAnswer: No, on the second.",
+        "The summary is consistent with the page. Therefore, the summary is not consistent with the page.",
+        "[[Yes]] ... [[No]]",
+        "Yes, but I cannot tell whether the year is right.",
+    ],
+)
+def test_a_text_that_says_both_is_refused(text: str) -> None:
+    with pytest.raises(Unparsable, match="says both"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The page is about clocks.",
+        "No evidence is given either way.",
+        "No one was hurt.",
+        "Yes and no.",
+        "Answer: Yes or No",
+        'Answer "Yes" or "No" and give the evidence.',
+        "Is the summary factually consistent with the document?",
+        "If the candidate is correct, the year must be 1901.",
+        "It is hard to say that the summary is consistent.",
+        "The rest of the summary is consistent with the document.",
+        "The summary is correct in its first half.",
+        "The summary is not incorrect.",
+        "Nothing is known of yesterday's answer.",
+        "Notably, it is late.",
+    ],
+)
+def test_a_text_that_says_neither_is_refused(text: str) -> None:
+    with pytest.raises(Unparsable, match="no verdict"):
+        read(text)
+
+
+def test_a_reply_that_goes_on_to_other_items_is_refused() -> None:
+    text = "Answer: Yes, it is there.\n\nSummary 2: The clock stopped.\nAnswer: Yes, it did."
+    with pytest.raises(Unparsable, match="something else"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("<output><explanation>A & B <b> says <no></explanation><answer>partially_supported</answer></output>", NO),
+        ("<explanation>The answer is wrong.</explanation>\n<answer> Fully Supported </answer>", YES),
+        ("<ANSWER>no</ANSWER> <answer>No.</answer>", NO),
+    ],
+)
+def test_a_tagged_block_decides_whatever_stands_around_it(text: str, meaning: str) -> None:
+    assert read(text, "tag:answer")[0] == meaning
+
+
+@pytest.mark.parametrize(
+    "text", ["<answer>yes</answer><answer>no</answer>", "<answer>perhaps</answer>", "<answer>yes", "answer: yes"]
+)
+def test_a_tag_that_is_doubled_unknown_or_open_is_refused(text: str) -> None:
+    with pytest.raises(Unparsable):
+        read(text, "tag:answer")
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [('{"verdict": "yes"}', YES), ('```json\n{"verdict": false}\n```', NO), ('{"verdict": "Entailment"}', YES)],
+)
+def test_json_under_a_key(text: str, meaning: str) -> None:
+    assert read(text, "json:verdict")[0] == meaning
+
+
+@pytest.mark.parametrize("text", ['{"label": "yes"}', '{"verdict": "maybe"}', 'Sure! {"verdict": "yes"}', "{"])
+def test_other_json_is_refused(text: str) -> None:
+    with pytest.raises(Unparsable):
+        read(text, "json:verdict")
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "grade"),
+    [("M: 2\nT: 1\n##final score: 2", "score", 2), ("## Final score : 0", "score", 0), (" 3\n", "number", 3)],
+)
+def test_grades(text: str, form: str, grade: int) -> None:
+    said = Reader([form], Vocabulary(grades=Grades())).read(text)
+    assert (said.grade, said.meaning) == (grade, YES if grade >= 2 else NO)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("##final score: 4", "score"),
+        ("##final score: -1", "score"),
+        ("##final score: 2.5", "score"),
+        ("##final score: 1\n##final score: 2", "score"),
+        ("The passage is from 2021.", "number"),
+        ("3.", "number"),
+        ("7", "number"),
+    ],
+)
+def test_grades_off_the_scale_or_in_running_text_are_refused(text: str, form: str) -> None:
+    with pytest.raises(Unparsable):
+        Reader([form], Vocabulary(grades=Grades())).read(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ("Entailment", "supported"),
+        ("Contradiction", "contradicted"),
+        ("Neutral", "not_found"),
+        ("not_supported", "not_found"),
+        ("partially-supported", "not_found"),
+        ("idk", "unsure"),
+    ],
+)
+def test_words_on_a_scale_of_three(word: str, meaning: Meaning) -> None:
+    assert Reader(["word"], Vocabulary()).read(word).meaning == meaning
+
+
+def test_words_of_the_user_come_first() -> None:
+    own: dict[str, Meaning] = {"Partially supported": "supported", "ja": "supported"}
+    assert read("<a>partially_supported</a>", "tag:a", own=own)[0] == YES
+    assert read("Ja, das stimmt.", own=own)[0] == YES
+
+
+def test_forms_are_tried_in_order() -> None:
+    assert read("No. <answer>yes</answer>", "tag:answer", "first_word")[1] == "tag:answer"
+    assert read("No. It differs.", "tag:answer", "first_word")[1] == "first_word"
+
+
+@pytest.mark.parametrize("reasoning", ["<think>Answer: Yes? Answer: No.</think>", "Answer: Yes?\n</think>"])
+@pytest.mark.parametrize(
+    ("reply", "form"), [("No.", "first_word"), ('{"a": "NO"}', "json:a"), ("not-supported", "word")]
+)
+def test_reasoning_before_a_recorded_reply_says_nothing(reasoning: str, reply: str, form: str) -> None:
+    assert read(f"{reasoning}\n\n{reply}", form)[0] == NO
+
+
+@pytest.mark.parametrize("form", ["last_word", "tag", "json:", "first_word:x"])
+def test_an_unknown_or_incomplete_form_is_refused_in_words(form: str) -> None:
+    with pytest.raises(UsageError, match="form"):
+        Reader([form], Vocabulary())
+
+
+def test_free_forms_say_yes_or_no() -> None:
+    assert says_yes_or_no(FREE)
+    assert not says_yes_or_no(["first_word", "tag:answer"])
+
+
+def test_recorded_texts_of_sixteen_models_are_read_or_refused() -> None:
+    """All these replies were recorded as "inconsistent"; one of them says Yes in so many words."""
+    reader = Reader(FREE, Vocabulary(binary=True))
+    said: dict[str, int] = {}
+    with shared_data("factcc_judge_text/visible.jsonl").open(encoding="utf-8") as file:
+        for line in file:
+            for output in json.loads(line)["outputs"]:
+                try:
+                    meaning = str(reader.read(output["raw"]).meaning)
+                except Unparsable:
+                    meaning = "refused"
+                said[meaning] = said.get(meaning, 0) + 1
+    assert said == {"not_found": 1698, "refused": 32, "supported": 1}

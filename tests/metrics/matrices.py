@@ -1,0 +1,78 @@
+"""Matrices of one sample, written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from claimeval.metrics.matrix import Matrix
+from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Extraction, Label, Sample
+
+LABELS: dict[str, Label | None] = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "not_found", "?": None}
+
+
+def assessment(claim_id: str, evidence: Evidence, letter: str) -> Assessment:
+    label = LABELS[letter]
+    return Assessment(
+        claim_id=claim_id,
+        evidence=evidence,
+        verdicts=(),
+        label=label or "unassessed",
+        unassessed_because=None if label else "refused",
+        grade={"p": 1}.get(letter),
+    )
+
+
+def matrix(
+    *,
+    p: str = "",
+    q: str = "",
+    f: str | None = None,
+    R: Sequence[str] = (),
+    C: Sequence[str] = (),
+    on_topic: str = "",
+    vital: str = "",
+) -> Matrix:
+    """A letter a claim: s supported, n not found, c contradicted, p partly, ? unassessed. R and C have a row a claim.
+
+    p: answer claims against the reference; q: reference claims against the answer; f: answer claims against all
+    contexts; R, C: claims of answer and reference against each context.
+    """
+    m = max(len(q), len(C), len(vital))
+    n = max(len(p), len(R), len(f or ""))
+    size = len((*R, *C)[0]) if (*R, *C) else 2
+    sample = Sample(
+        id="s",
+        question="?",
+        answer="a",
+        reference_answers=("r",),
+        contexts=tuple(Document(id=str(j), text="d") for j in range(size)),
+    )
+    extractions = {
+        of: Extraction(of=of, claims=tuple(Claim(id=f"{of}-{i}", text="c", of=of) for i in range(number)))
+        for of, number in (("answer", n), ("reference", m))
+    }
+    columns = {
+        ("answer", "reference"): p,
+        ("reference", "answer"): q,
+        ("answer", "contexts"): f or "".join(_together(row) for row in R),
+        ("reference", "contexts"): "".join(_together(row) for row in C),
+        ("answer", ASKED): on_topic,
+        ("reference", ASKED): vital,
+    }
+    found = [
+        assessment(f"{of}-{i}", Evidence(part=against), letter)
+        for (of, against), letters in columns.items()
+        for i, letter in enumerate(letters)
+    ]
+    found += [
+        assessment(f"{of}-{i}", Evidence(part="contexts", document=j), letter)
+        for of, rows in (("answer", R), ("reference", C))
+        for i, row in enumerate(rows)
+        for j, letter in enumerate(row, 1)
+        if size > 1
+    ]
+    return Matrix.of(sample, extractions, found)
+
+
+def _together(row: str) -> str:
+    return next((letter for letter in "s?cn" if letter in row), "n")

@@ -1,0 +1,109 @@
+"""Names of derived metrics, and what has to be asked for them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from claimeval.evaluation import relevance_run
+from claimeval.evaluation.ratings import NONCOMMITTAL, RATED
+from claimeval.metrics.derived import DERIVED, GROUPS, MetricSelection, derived, resolve_derived, select_metrics
+from claimeval.metrics.rows import METRICS, Metric
+from claimeval.types.errors import UsageError
+
+
+def names(chosen: MetricSelection) -> tuple[list[str], tuple[str, ...] | None]:
+    return [row.name for row in chosen.rows], chosen.derived
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows", "read"),
+    [
+        (["faithfulness"], ["faithfulness"], ()),
+        (["f1"], ["correctness", "coverage"], ("f1",)),
+        (["coverage", "f1"], ["coverage", "correctness"], ("f1",)),
+        (["f1@64", "factscore"], ["faithfulness"], ("f1@64", "factscore")),
+        (["told_apart"], ["faithfulness", "on_topic"], GROUPS["told_apart"]),
+        (
+            ["on_policy=answer:policy", "hallucination"],
+            ["on_policy", "faithfulness", "correctness"],
+            ("hallucination",),
+        ),
+        (["f1", "f1"], ["correctness", "coverage"], ("f1",)),
+    ],
+)
+def test_rows_bring_what_they_need(asked: list[str], rows: list[str], read: tuple[str, ...]) -> None:
+    assert names(select_metrics(asked)) == (rows, read)
+
+
+def test_every_row_needs_metrics_that_there_are() -> None:
+    assert all(set(row.needs) <= METRICS.keys() for row in DERIVED.values())
+    assert all(name in DERIVED or name in METRICS for group in GROUPS.values() for name in group)
+    assert not DERIVED.keys() & METRICS.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("f1@", "f1@64"), ("f1@0", "f1@64"), ("on_topic_f1", "on_topic_f1@64"), ("f1x", "unknown metric")],
+)
+def test_names_that_are_none(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        derived(name)
+
+
+def test_with_documents_all_that_is_fed_comes_along() -> None:
+    chosen = MetricSelection((METRICS["faithfulness"], METRICS["correctness"]), None)
+    assert resolve_derived(chosen, per_document=False, three_way=True) == ()
+    assert resolve_derived(chosen, per_document=True, three_way=True) == (
+        "faithfulness_single",
+        "hallucination",
+        "self_knowledge",
+        "conflict_rate",
+        "contradiction_rate",
+    )
+    assert "contradiction_rate" not in resolve_derived(chosen, per_document=True, three_way=False)
+    assert resolve_derived(chosen._replace(derived=()), per_document=True, three_way=True) == ()
+
+
+def test_what_cannot_be_read_off_is_refused() -> None:
+    with pytest.raises(UsageError, match="add --per-document"):
+        resolve_derived(select_metrics(["hallucination"]), per_document=False, three_way=True)
+    with pytest.raises(UsageError, match="three_way"):
+        resolve_derived(select_metrics(["contradiction_rate"]), per_document=True, three_way=False)
+
+
+def test_the_part_for_the_question_is_not_for_rows_of_ones_own() -> None:
+    with pytest.raises(UsageError, match="on_topic"):
+        select_metrics(["mine=answer:asked"])
+    assert select_metrics([Metric(name="mine", claims_of="answer", against="contexts")]).rows[0].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hallucinaton", "hallucination"),
+        ("hallucination=answer:contexts", "'hallucination' is taken"),
+        ("nuggets=answer:contexts", "'nuggets' is taken"),
+        ("factscore=answer:contexts", "'factscore' is taken"),
+    ],
+)
+def test_names_that_cannot_be_asked_for(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        select_metrics([name])
+
+
+def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
+    """Every table of the page has a column `here`, or, of names that mean two things, `name`."""
+    page = (Path(__file__).parents[2] / "docs" / "names-in-other-tools.md").read_text(encoding="utf-8")
+    rated = {*RATED.values(), NONCOMMITTAL, relevance_run.RELEVANT, relevance_run.GRADE, relevance_run.PRECISION}
+    tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
+    assert len(tables) == 5
+    for table in tables:
+        header, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+        column = 2 if header[2] == "here" else 0
+        for row in body:
+            names = set(re.findall(r"`([^`]+)`", row[column])) - rated - set(METRICS)
+            assert row[column]
+            assert [derived(name).name for name in sorted(names)] == sorted(names)

@@ -1,0 +1,137 @@
+"""Labels to scores, scores to summaries; every number worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimeval.judging import panel
+from claimeval.metrics.rows import metric
+from claimeval.metrics.scoring import MetricTally, ends_in_words, score
+from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Reason, Score, Verdict
+
+METRIC = metric("faithfulness")
+
+
+def verdict(label: str, judge: str = "one", reason: Reason | None = None) -> Verdict:
+    return Verdict.model_validate(
+        {"claim_id": "answer-1", "judge": judge, "label": label, "unassessed_because": reason}
+    )
+
+
+def extraction(n: int) -> Extraction:
+    return Extraction(of="answer", claims=tuple(Claim(id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)))
+
+
+def labelled(*labels: str) -> list[Assessment]:
+    reasons = {"unsure", "incomplete", "refused"}
+    return [
+        Assessment.model_validate(
+            {
+                "claim_id": f"answer-{i}",
+                "evidence": Evidence(part="contexts"),
+                "verdicts": (),
+                "label": "unassessed" if label in reasons else label,
+                "unassessed_because": label if label in reasons else None,
+            }
+        )
+        for i, label in enumerate(labels)
+    ]
+
+
+def test_contradicted_and_not_found_both_count_as_unsupported() -> None:
+    found = score(METRIC, extraction(4), labelled("supported", "contradicted", "not_found", "supported"))
+    assert (found.value, found.hits, found.judged, found.total) == (0.5, 2, 4, 4)
+
+
+def test_the_score_is_over_the_judged_claims_and_the_bounds_over_all() -> None:
+    found = score(METRIC, extraction(4), labelled("supported", "unsure", "not_found", "incomplete"))
+    assert (found.value, found.judged, found.total) == (0.5, 2, 4)
+    assert found.bounds == (0.25, 0.75)
+
+
+def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
+    found = score(METRIC, extraction(3), labelled("unsure", "refused", "refused"))
+    assert (found.value, found.undefined_because, found.total) == (None, "refused", 3)
+
+
+def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
+    with pytest.raises(ValueError, match="exactly when"):
+        verdict("unassessed")
+    with pytest.raises(ValueError, match="exactly when"):
+        verdict("supported", reason="unsure")
+
+
+def test_one_judges_label_stands_as_it_is() -> None:
+    found = panel.vote("answer-1", Evidence(part="contexts"), [verdict("contradicted")])
+    assert (found.label, found.agreement) == ("contradicted", None)
+
+
+def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> MetricTally:
+    tally = MetricTally()
+    for number, (value, hits, judged, total, reason) in enumerate(scores):
+        unassessed: list[Reason] = ["incomplete"] * (total - judged)
+        found = Score(metric="m", value=value, hits=hits, judged=judged, total=total, undefined_because=reason)
+        tally.add(found, unassessed, ungrounded=0, cluster=number)
+    return tally
+
+
+def test_macro_micro_bounds_and_counts_by_hand() -> None:
+    found = summary_of(
+        (1.0, 4, 4, 4, None),
+        (0.5, 1, 2, 4, None),
+        (None, 0, 0, 2, "incomplete"),
+        (None, 0, 0, 0, "no_claims"),
+    ).summary()
+    assert found.mean == 0.75
+    assert found.n == 2
+    assert found.micro == 5 / 6
+    assert found.missing == {"incomplete": 1, "no_claims": 1}
+    assert found.unassessed == {"incomplete": 4}
+    assert found.bounds == pytest.approx(((1 + 1 / 4 + 0) / 3, (1 + 3 / 4 + 1) / 3))
+    assert found.failure_rate == 4 / 10
+
+
+def test_nothing_scored_is_none_and_not_zero() -> None:
+    found = summary_of((None, 0, 0, 0, "no_claims")).summary()
+    assert (found.mean, found.ci, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
+    assert found.failure_rate == 0.0
+
+
+def test_a_failed_extraction_may_be_anything_between_no_and_all() -> None:
+    found = summary_of((1.0, 1, 1, 1, None), (None, 0, 0, 0, "provider_error")).summary()
+    assert found.bounds == (0.5, 1.0)
+    assert found.failure_rate == 0.5
+
+
+def test_abstentions_are_no_failures() -> None:
+    tally = MetricTally()
+    tally.add(Score(metric="m", total=2, undefined_because="unsure"), ["unsure", "unsure"], ungrounded=1, cluster=0)
+    found = tally.summary()
+    assert (found.failure_rate, found.ungrounded) == (0.0, 1)
+
+
+def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> MetricTally:
+    """Samples of one claim each."""
+    tally = MetricTally()
+    for i in range(judged):
+        value = float(i < supported)
+        tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
+    reasons: list[Reason] = ["unsure" if i < unsure else "provider_error" for i in range(unsure + failed)]
+    for i, reason in enumerate(reasons):
+        tally.add(Score(metric="m", total=1, undefined_because=reason), [reason], 0, cluster=judged + i)
+    return tally
+
+
+def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_is_open() -> None:
+    """2 of 9 right and 2 unsure: between 2/11 and 4/11, whatever the interval of 2 of 9 is."""
+    found = of_claims(2, 9, 2).summary()
+    assert (found.shown, found.abstained) == ("bounds", 2)
+    assert found.ends == found.bounds == pytest.approx((2 / 11, 4 / 11))
+    assert found.ci is not None
+    assert ends_in_words(found, "*") == "0.18 to 0.36*"
+
+
+def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
+    assert of_claims(2, 9, 1).summary().shown == "ci"
+    failed = of_claims(2, 9, 0, failed=5).summary()
+    assert (failed.shown, failed.ends) == ("ci", failed.ci)

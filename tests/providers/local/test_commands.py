@@ -1,0 +1,202 @@
+"""`claimeval perplexity` and `claimeval reward`: what they print, what they leave, how they fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from claimeval.cli import progress_line
+from claimeval.cli.main import app
+from claimeval.providers.local import perplexity
+from claimeval.runs import scores
+from claimeval.types.errors import UsageError
+
+SAMPLES: tuple[dict[str, object], ...] = (
+    {
+        "id": "a",
+        "question": "who are we?",
+        "answer": "We are.",
+        "contexts": ["Rome", "London", " ".join(["Madrid"] * 40)],
+    },
+    {"id": "b", "question": "which city?", "answer": None, "contexts": []},
+    {"id": "c", "question": "which city?", "answer": "London " * 60, "contexts": ["Rome"]},
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    return path
+
+
+def run(*arguments: object) -> Result:
+    """The command, in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) -> None:
+    done = run("perplexity", data, "--model", t5, "--device", "cpu", "--window", 64, "--out", "run")
+    assert done.exit_code == 0
+    for part in ("query_likelihood@5", "1 no contexts", "texts: 4", "texts cut: 1", "Run: run"):
+        assert part in done.output
+    assert "on cpu (1 threads), float32" in done.stderr
+    first, none, last = scores.rows(data.parent / "run", "perplexity")
+    texts = first.details["texts"]
+    assert isinstance(texts, list)
+    assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
+    assert none.undefined["query_likelihood"] == "no contexts"
+    assert last.scores["query_likelihood"] == last.scores["query_likelihood@5"]
+    (summary,) = scores.read(data.parent / "run")
+    assert summary.kind == "perplexity"
+    assert summary.settings["revision"].startswith("sha256:")
+
+
+def test_perplexity_for_scripts_and_with_windows(data: Path, t5: Path) -> None:
+    options = ("--model", t5, "--device", "cpu", "--window", 64, "--long", "window", "--json", "--batch-size", 100)
+    done = run("perplexity", data, *options)
+    printed = json.loads(done.stdout)
+    assert printed["texts_in_windows"] == 1
+    assert printed["texts_cut"] == 0
+    assert printed["metrics"]["query_likelihood"]["n"] == 2
+    assert printed["run"] == "runs/samples-perplexity"
+
+
+def test_reduced_precision_is_said_with_its_deviation(data: Path, t5: Path) -> None:
+    options = ("--model", t5, "--device", "cpu", "--dtype", "bfloat16", "--json")
+    printed = json.loads(run("perplexity", data, *options).stdout)
+    assert 0 <= printed["largest_deviation_from_float32"] < 0.05
+    assert "largest_deviation_from_float32" not in json.loads(run("perplexity", data, *options[:4], "--json").stdout)
+
+
+def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path) -> None:
+    done = run("reward", data, "--model", reward_model, "--device", "cpu", "--window", 48, "--out", "run")
+    assert done.exit_code == 0
+    for part in ("answer_reward", "1 no answer", "answers cut: 1"):
+        assert part in done.output
+    first, _, last = scores.rows(data.parent / "run", "reward")
+    assert first.details == {}
+    cut = last.details["tokens_cut"]
+    assert isinstance(cut, int)
+    assert cut > 0
+
+
+def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: Path) -> None:
+    assert run("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").exit_code == 0
+    assert run("perplexity", "run", "--model", t5, "--device", "cpu").exit_code == 0
+    assert run("reward", data, "--out", "run", "--model", reward_model, "--device", "cpu").exit_code == 0
+    assert [summary.kind for summary in scores.read(data.parent / "run")] == ["perplexity", "reward"]
+
+
+def test_the_self_check_compares_with_published_scores(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("perplexity", "--self-check", "--model", t5, "--device", "cpu")
+    assert done.exit_code == 1
+    assert done.output.count("differs") >= 1
+    assert "0.54" in done.output
+    assert "9 of 9 scores differ" in done.stderr
+    printed = json.loads(run("perplexity", "--self-check", "--model", t5, "--json").stdout)
+    assert (printed["differ"], printed["scores"][0]["score"]) == (9, 0.54)
+    monkeypatch.setattr("claimeval.providers.local.published.agrees", lambda *_: True)
+    agreed = run("perplexity", "--self-check", "--model", t5, "--device", "cpu")
+    assert agreed.exit_code == 0
+    assert "all 9 scores agree" in agreed.stderr
+
+
+def test_a_self_check_without_the_weights_says_how_to_fetch_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, torch_here: None
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UsageError, match=r"hf download google/flan-t5-small"):
+        run("perplexity", "--self-check")
+
+
+def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_line, "QUIET", 0.0)
+    monkeypatch.setattr(progress_line, "PLAIN_EVERY", 0.0)
+    lines = run("perplexity", data, "--model", t5).stderr.splitlines()
+    assert "0/4 texts" in lines
+    assert "4/4 texts  0:00 left" in lines
+
+
+def test_score_says_where_an_entailment_model_computes(data: Path, nli: Path) -> None:
+    done = run("score", data, "-j", f"local:nli={nli}", "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
+    assert done.exit_code == 0
+    assert f"local:nli={nli} on cpu (1 threads), float32" in done.stderr
+    assert "local:lexical on" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("perplexity",), "give either samples"),
+        (("perplexity", "x.jsonl", "--self-check"), "give either samples"),
+        (("perplexity", "x.jsonl", "--batch-size", "many"), "neither `auto` nor a number"),
+        (("perplexity", "x.jsonl", "--device", "tpu"), "no device 'tpu' here. Found: cpu"),
+        (("perplexity", "x.jsonl", "--dtype", "float16"), "unknown precision 'float16'"),
+        (("perplexity", "x.jsonl", "--prompt", "none.j2"), "cannot read prompt 'none.j2'"),
+    ],
+)
+def test_mistakes_are_said_before_anything_is_computed(
+    t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=problem):
+        run(*arguments, "--model", t5)
+
+
+def test_the_device_can_be_named_once_for_all(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAIMEVAL_DEVICE", "cpu")
+    assert perplexity.QuestionScorer(str(t5)).setting.device == "cpu"
+    monkeypatch.setenv("CLAIMEVAL_DEVICE", "abacus")
+    with pytest.raises(UsageError, match="no device 'abacus'"):
+        perplexity.QuestionScorer(str(t5))
+
+
+def test_without_torch_the_message_says_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> object:
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.import_module", absent)
+    with pytest.raises(UsageError, match=r"pip install 'claimeval\[local\]'"):
+        run("perplexity", data)
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "transformers", "tokenizers", "huggingface_hub", "safetensors"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from claimeval.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("score", "samples.jsonl", "-j", "local:lexical", "-m", "faithfulness", "--out", "run"), 0, "Run: run"),
+        (("score", "samples.jsonl", "-j", "local:nli=org/model"), 2, "pip install 'claimeval[local]'"),
+        (("reward", "samples.jsonl"), 2, "pip install 'claimeval[local]'"),
+    ],
+)
+def test_everything_else_works_where_torch_is_absent(
+    data: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *arguments], cwd=data.parent, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,178 @@
+"""Status, headers and body of an error -> what is done about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from pydantic import SecretStr
+
+from claimeval.providers.http_errors import allowance, duration, error_for, retry_after
+from claimeval.types.requests import Allowance, CallError
+
+KEY = SecretStr("sk-CANARY-key")
+
+
+def error(status: int, headers: Mapping[str, str] | None = None, body: str = "", **fields: object) -> CallError:
+    return told(status, fields, headers, body)
+
+
+def told(
+    status: int, fields: Mapping[str, object], headers: Mapping[str, str] | None = None, body: str = ""
+) -> CallError:
+    return error_for(status, headers or {}, body or json.dumps({"error": fields}), KEY)
+
+
+RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 529, 598}
+FATAL = {301, 302, 303, 307, 308, 401, 402, 403, 404, 405}
+REFUSED = {400, 406, 410, 411, 413, 414, 415, 418, 422, 431, 451}
+
+
+@pytest.mark.parametrize("status", sorted(RETRIED | FATAL | REFUSED))
+def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
+    found = error(status, message="No.")
+    assert (found.retryable, found.fatal) == (status in RETRIED, status in FATAL)
+    assert found.status == status
+    assert found.reason == ("judge_stopped" if status in FATAL else "provider_error")
+    assert found.rate_limited == (status == 429)
+    assert found.possibly_paid == (status in {408, 502, 504, 520, 522})
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "fatal", "advice"),
+    [
+        (429, {"code": "insufficient_quota", "message": "You exceeded your quota."}, True, "no quota left"),
+        (429, {"type": "insufficient_quota"}, True, "no quota left"),
+        (429, {"code": "enforced_spend_limit_reached"}, True, "spend limit"),
+        (429, {"code": "billing_not_active"}, True, "billing is not active"),
+        (429, {"code": "rate_limit_exceeded", "message": "Slow down."}, False, "Slow down."),
+        (400, {"code": "unsupported_value", "param": "temperature"}, True, "change the judge's settings"),
+        (400, {"code": "unsupported_parameter", "param": "max_tokens"}, True, "change the judge's settings"),
+        (400, {"message": "Unrecognized request argument supplied: x"}, True, "change the judge's settings"),
+        (422, {"message": {"detail": [{"type": "extra_forbidden"}]}}, True, "change the judge's settings"),
+        (400, {"code": "model_not_found"}, True, "check its name"),
+        (400, {"type": "invalid_model", "message": "Invalid model: x"}, True, "check its name"),
+        (400, {"code": "context_length_exceeded"}, False, "the prompt is too long"),
+        (429, {"code": "rate_limit_exceeded", "message": "Request too large for x."}, False, "the prompt is too long"),
+    ],
+)
+def test_the_code_in_the_body_says_what_the_status_leaves_open(
+    status: int, fields: dict[str, object], fatal: bool, advice: str
+) -> None:
+    found = told(status, fields)
+    assert found.fatal == fatal
+    assert advice in found.message
+
+
+def test_a_request_that_never_fits_is_not_asked_again() -> None:
+    assert not error(429, code="rate_limit_exceeded", message="Request too large for gpt on tokens per min").retryable
+
+
+@pytest.mark.parametrize("field", ["code", "type"])
+def test_a_content_filter_on_the_prompt_is_no_fault_of_the_judge(field: str) -> None:
+    found = told(400, {field: "content_filter", "message": "The prompt was filtered."})
+    assert (found.reason, found.retryable, found.fatal) == ("filtered", False, False)
+
+
+def test_mistral_says_by_a_limit_of_zero_that_the_model_is_not_in_the_plan() -> None:
+    body = '{"object":"error","message":"Rate limit exceeded","type":"rate_limited","code":"1300"}'
+    assert error(429, {"x-ratelimit-limit-req-minute": "0"}, body).fatal
+    assert not error(429, {"x-ratelimit-limit-req-minute": "60"}, body).fatal
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error": {"message": "a"}}', "a"),
+        ('{"error": "b"}', "b"),
+        ('{"message": "c", "type": "x"}', "c"),
+        ('{"detail": "d"}', "d"),
+        ('["e"]', "['e']"),
+        ("<html><title>502\n  Bad Gateway</title>", "<html><title>502 Bad Gateway</title>"),
+        ("", ""),
+        ("null", "None"),
+        ("[" * 100_000, "[" * 500),
+    ],
+)
+def test_the_providers_own_words_are_kept(body: str, said: str) -> None:
+    assert error_for(500, {}, body, KEY).message == f"status 500: {said}"
+
+
+def test_an_echoed_key_is_not() -> None:
+    found = error(401, message="Incorrect API key provided: sk-CANARY-key.")
+    assert "CANARY" not in found.message
+    assert "[key]" in found.message
+
+
+NOW = 1_790_000_000.0
+"""2026-09-21 14:13:20 UTC."""
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e9"}, 86_400.0),
+        ({"retry-after": "Mon, 21 Sep 2026 14:13:30 GMT"}, 10.0),
+        ({"retry-after": "Mon, 21 Sep 2026 14:13:10 GMT"}, None),
+        ({"retry-after": "Mon, 99 Sep 2026 14:13:10 GMT"}, None),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
+        ({"retry-after": "3", "x-ratelimit-reset-requests": "6m0s"}, 3.0),
+        ({"x-ratelimit-reset-requests": "1.2s", "x-ratelimit-reset-tokens": "6m0s"}, 360.0),
+        (
+            {
+                "x-ratelimit-reset-requests": "1.2s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "6m0s",
+                "x-ratelimit-remaining-tokens": "500",
+            },
+            1.2,
+        ),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1.2s", 1.2), ("6m0s", 360.0), ("500ms", 0.5), ("1m30s", 90.0), ("1h0m1s", 3601.0), ("8.64s", 8.64)]
+    + [(text, None) for text in ("", "1", "s", "soon", "1m30", "1 s", "-1s")],
+)
+def test_durations(text: str, seconds: float | None) -> None:
+    assert duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [
+        ({}, None),
+        ({"x-request-id": "1"}, None),
+        (
+            {
+                "x-ratelimit-limit-requests": "500",
+                "x-ratelimit-remaining-requests": "499",
+                "x-ratelimit-limit-tokens": "200000",
+                "x-ratelimit-remaining-tokens": "199000",
+            },
+            Allowance(500, 499, 200_000, 199_000),
+        ),
+        (
+            {"x-ratelimit-limit-req-minute": "60", "x-ratelimit-remaining-tokens-minute": "9"},
+            Allowance(requests=60, tokens_left=9),
+        ),
+        ({"x-ratelimit-limit-requests": "many"}, None),
+    ],
+)
+def test_what_a_provider_lets_through(headers: dict[str, str], told: Allowance | None) -> None:
+    assert allowance(headers) == told

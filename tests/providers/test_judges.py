@@ -1,0 +1,56 @@
+"""What the judges of a run are called in tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.cli.agreement_table import measure_and_tell
+from claimeval.cli.table import print_run
+from claimeval.providers.specs import short_names
+from claimeval.report import forms
+from claimeval.runs.directory import load_manifest, load_summary
+from tests.report.runs import TOWER_SAYS, make
+
+
+@pytest.mark.parametrize(
+    ("given", "shorter"),
+    [
+        (["openai:gpt-5-mini@http://127.0.0.1:8000/v1", "mistral:large"], ["gpt-5-mini", "large"]),
+        (["openai:m@http://a", "mistral:m@http://a", "local:lexical"], ["openai:m", "mistral:m", "lexical"]),
+        (["openai:m@http://a", "openai:m@http://b"], ["openai:m@http://a", "openai:m@http://b"]),
+        (["openai:m", "openai:m@http://a"], ["openai:m", "openai:m@http://a"]),
+        (["m", "openai:m"], ["m", "openai:m"]),
+        (["my judge"], ["my judge"]),
+        (["a:"], ["a:"]),
+        ([], []),
+    ],
+)
+def test_names_are_as_short_as_they_stay_different(given: list[str], shorter: list[str]) -> None:
+    assert list(short_names(given).values()) == shorter
+
+
+def test_an_extractor_of_the_same_name_is_the_same_model() -> None:
+    assert short_names(["openai:m", "openai:m"]) == {"openai:m": "m"}
+
+
+def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    says = {"openai:one@http://127.0.0.1:1": TOWER_SAYS, "mistral:two": {}}
+    run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
+    print_run(run, load_manifest(run), load_summary(run), 1)
+    table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
+    measure_and_tell(run, None, None, as_json=False)
+    agreement = capsys.readouterr().out
+    forms.write(run, "md", tmp_path / "run.md")
+    forms.write(run, "csv", tmp_path / "run.csv", rows="claims")
+    markdown, csv = (tmp_path / "run.md").read_text(), (tmp_path / "run.csv").read_text().partition("\n")[0]
+    assert "one / two" in table
+    assert "one / two" in agreement
+    assert "judged by `one`, `two`" in markdown
+    assert "one: label" in csv
+    for text in (table, agreement, markdown, csv):
+        assert "openai:" not in text
+        assert "mistral:" not in text

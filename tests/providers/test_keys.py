@@ -1,0 +1,118 @@
+"""Keys come from the environment, are checked before any call, and are taken out of every text."""
+
+from __future__ import annotations
+
+import base64
+from urllib.parse import quote
+
+import pytest
+from pydantic import SecretStr
+
+from claimeval.providers import check_key, specs
+from claimeval.providers.keys import ENDPOINT_KEY, is_this_machine, key_for, read_key, scrub, scrub_body
+from claimeval.types.errors import UsageError
+
+KEY = "sk-CANARY/1+2=3&4"
+pytestmark = pytest.mark.usefixtures("without_keys")
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({}, "MISTRAL_API_KEY is not set"),
+        ({"MISTRAL_API_KEY": ""}, "is empty"),
+        ({"MISTRAL_API_KEY": " \n"}, "is empty"),
+        ({"MISTRAL_API_KEY": f"{KEY}\n{KEY}"}, "a line break"),
+        ({"MISTRAL_API_KEY": f"Bearer {KEY}"}, "a character that no key has"),
+        ({"MISTRAL_API_KEY": f"{KEY}é"}, "a character that no key has"),
+        ({"MISTRAL_API_KEY": f"{KEY}\x00"}, "a character that no key has"),
+    ],
+)
+def test_a_key_that_cannot_be_one_is_refused_without_being_shown(environment: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        read_key("MISTRAL_API_KEY", environment)
+    assert "CANARY" not in str(refused.value)
+
+
+@pytest.mark.parametrize("left", ["\n", "\r\n", " \n"])
+def test_a_line_break_that_a_file_leaves_behind_a_key_is_said(left: str) -> None:
+    with pytest.raises(UsageError, match="MISTRAL_API_KEY holds a line break; set it again without it") as raised:
+        read_key("MISTRAL_API_KEY", {"MISTRAL_API_KEY": KEY + left})
+    assert KEY not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [("openai:gpt-5-mini", "OPENAI_API_KEY"), ("mistral:mistral-small-latest", "MISTRAL_API_KEY")],
+)
+def test_a_judge_without_its_key_fails_before_any_call(
+    model: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = specs.parse_judge(model)
+    with pytest.raises(UsageError, match=f"{variable} is not set"):
+        check_key(judge)
+    monkeypatch.setenv(variable, f"{KEY}\nexport")
+    with pytest.raises(UsageError, match=f"{variable} holds a line break"):
+        check_key(judge)
+    monkeypatch.setenv(variable, KEY)
+    check_key(judge)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "own", "named", "environment", "key"),
+    [
+        ("https://api.openai.com/v1", True, None, {"OPENAI_API_KEY": KEY}, KEY),
+        ("https://models.example.org/v1", False, None, {"OPENAI_API_KEY": KEY}, "none"),
+        ("https://models.example.org/v1", False, None, {"OPENAI_API_KEY": KEY, ENDPOINT_KEY: "mine-1"}, "mine-1"),
+        ("https://models.example.org/v1", False, "MY_KEY", {"MY_KEY": "mine-2", ENDPOINT_KEY: "mine-1"}, "mine-2"),
+        ("http://127.0.0.1:8000/v1", False, None, {"OPENAI_API_KEY": KEY}, KEY),
+        ("http://localhost:8000/v1", False, None, {}, "none"),
+    ],
+)
+def test_a_providers_key_goes_to_the_provider_and_to_this_machine_alone(
+    endpoint: str, own: bool, named: str | None, environment: dict[str, str], key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert key_for(endpoint, own=own, variable="OPENAI_API_KEY", named=named).get_secret_value() == key
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:1", "http://127.0.0.1", "http://127.9.9.9/v1", "http://[::1]:8000/v1"]
+)
+def test_loopback_is_this_machine(url: str) -> None:
+    assert is_this_machine(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://10.0.0.1", "http://127.0.0.1.example.org", "http://localhost.example.org", "http://1270.0.0.1"]
+)
+def test_other_names_are_not(url: str) -> None:
+    assert not is_this_machine(url)
+
+
+FORMS = [
+    KEY,
+    quote(KEY, safe=""),
+    base64.b64encode(KEY.encode()).decode(),
+    base64.b64encode(KEY.encode()).decode().rstrip("="),
+    base64.urlsafe_b64encode(KEY.encode()).decode(),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_of_the_key_stays_in_a_text_or_a_body(form: str) -> None:
+    assert scrub(f"Incorrect API key: '{form}'.", SecretStr(KEY)) == "Incorrect API key: '[key]'."
+    assert scrub_body(f'{{"echo":"{form}"}}'.encode(), SecretStr(KEY)) == b'{"echo":"[key]"}'
+
+
+def test_what_looks_like_a_key_goes_from_messages_too() -> None:
+    text = "key sk-proj-abcdefgh123 and header Bearer abc.def"
+    assert scrub(text, SecretStr("another-key")) == "key [key] and header [key]"
+
+
+def test_a_body_without_the_key_is_untouched_and_the_placeholder_is_no_key() -> None:
+    body = b'{"content":"none of the claims; Bearer bonds; sk-a-judge-may-say-so"}'
+    assert scrub_body(body, SecretStr(KEY)) is body
+    assert scrub_body(body, SecretStr("none")) is body
+    assert scrub("none", SecretStr("none")) == "none"

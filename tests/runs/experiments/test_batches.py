@@ -1,0 +1,78 @@
+"""An experiment through batches: what its arms need rides together, and the tables are those of the online run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from claimeval.execution.batch import polling
+from claimeval.execution.batch.executor import Batching
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.runs.experiments.design import Arm, read
+from claimeval.runs.experiments.running import Carried, prepare, run
+from claimeval.evaluation.plan import choose_metrics
+from tests import claim_judge
+from tests.conftest import StartServer
+from tests.execution.batch_runs import spec
+from tests.loopback import Batching as Plan
+from tests.loopback import Options, ThreadHandle
+from tests.survival import write_samples
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polling, "SOONEST", 0.01)
+
+
+def carry_out(server: ThreadHandle, folder: Path, name: str, batching: Batching | None) -> Carried:
+    """Two prompts, and a judge that runs here."""
+    write_samples(folder / "samples.jsonl", 3)
+    judge = spec(server, "openai")
+    arms = [{"assess_prompt": "three_way"}, {"assess_prompt": "binary"}, {"judges": ["local:lexical"]}]
+    design = {"data": str(folder / "samples.jsonl"), "judges": judge, "extractor": judge, "metrics": ["faithfulness"]}
+    file = folder / "experiment.yaml"
+    file.write_text(yaml.safe_dump(design | {"arms": arms}))
+    prepared = prepare(read(file), choose_metrics)
+
+    def show(arm: Arm) -> Callable[[Progress], None]:
+        return lambda progress: None
+
+    cache = folder / f"{name}-store"
+    return asyncio.run(
+        run(prepared, folder / name, cache=cache, limits=Limits(), offline=False, show=show, batching=batching)
+    )
+
+
+def summaries(folder: Path) -> dict[str, object]:
+    return {file.parent.name: json.loads(file.read_text()) for file in sorted(folder.glob("arms/*/summary.json"))}
+
+
+def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
+    online = carry_out(server, tmp_path, "online", None)
+    batches = carry_out(server, tmp_path, "batch", Batching())
+    assert online.last.summary.complete
+    assert batches.last.summary.complete
+    assert batches.calls == online.calls
+    found = summaries(tmp_path / "batch")
+    assert len(found) == 3
+    assert found == summaries(tmp_path / "online")
+    lines = server.batch_lines()
+    assert len(lines) == len({line.custom_id for line in lines}) == 3 * 3
+    assert len({line.batch for line in lines}) == 3, "the claims for all arms at once, then each prompt's questions"
+
+
+def test_a_detached_experiment_submits_what_all_arms_need_and_stops(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
+    for _ in range(2):
+        carried = carry_out(server, tmp_path, "batch", Batching(detach=True))
+        assert carried.last.paused
+    assert len(server.exchanges()) >= 2
+    created = {e.sha256 for e in server.exchanges() if e.path.endswith("/files")}
+    assert len(created) == 1

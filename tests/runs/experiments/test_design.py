@@ -1,0 +1,197 @@
+"""An experiment as it is written: the grid, arms by hand, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from claimeval.data.survey import Survey
+from claimeval.metrics.derived import MetricSelection, select_metrics
+from claimeval.types.errors import UsageError
+from claimeval.runs.experiments import design
+from claimeval.runs.experiments.running import prepare
+
+PROMPT = """{# purpose: test
+reply: json
+scale: binary
+parameters: {strictness: [strict, lenient]} #}
+{% block system %}s{% endblock %}{% block user %}{{ strictness }}{% endblock %}"""
+
+
+def read(folder: Path, text: str) -> design.Experiment:
+    path = folder / "experiment.yaml"
+    path.write_text("data: samples.jsonl\n" + dedent(text))
+    return design.read(path)
+
+
+def test_a_grid_is_every_combination_called_by_what_varies(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        """
+        extract_prompt: bullets
+        grid:
+          assess_prompt: [three_way, binary, own/strict.j2]
+          judges: [openai:a, [openai:a, mistral:b]]
+          vote: [majority]
+        """,
+    )
+    assert [arm.name for arm in found.arms] == [
+        "three_way a",
+        "three_way a+b",
+        "binary a",
+        "binary a+b",
+        "strict a",
+        "strict a+b",
+    ]
+    assert found.baseline == "three_way a"
+    assert found.arms[1].judges == ("openai:a", "mistral:b")
+    assert found.arms[4].assess_prompt == str(tmp_path / "own" / "strict.j2")
+    assert {arm.extract_prompt for arm in found.arms} == {"bullets"}
+    assert found.data == tmp_path / "samples.jsonl"
+
+
+def test_judges_are_called_without_addresses_where_that_tells_them_apart(tmp_path: Path) -> None:
+    two = "judges: [openai:a@http://127.0.0.1/v1, [mistral:b@http://127.0.0.1, local:lexical]]"
+    found = read(tmp_path, f"grid: {{{two}}}")
+    assert [arm.name for arm in found.arms] == ["a", "b+lexical"]
+    same = "judges: ['openai:a@http://127.0.0.1:1', 'openai:a@http://127.0.0.1:2']"
+    found = read(tmp_path, f"grid: {{{same}}}")
+    assert [arm.name for arm in found.arms] == ["openai:a@http://127.0.0.1:1", "openai:a@http://127.0.0.1:2"]
+
+
+def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        """
+        judges: openai:a
+        settings: {seed: 1}
+        grid:
+          parameters: {strictness: [strict, lenient]}
+          settings: {temperature: [0, 0.7]}
+        """,
+    )
+    assert [arm.name for arm in found.arms] == [
+        "strictness=strict temperature=0",
+        "strictness=strict temperature=0.7",
+        "strictness=lenient temperature=0",
+        "strictness=lenient temperature=0.7",
+    ]
+    assert found.arms[3].parameters == {"strictness": "lenient"}
+    assert found.arms[3].settings == {"seed": 1, "temperature": 0.7}
+
+
+def test_nuggets_are_asked_with_a_prompt_that_knows_partial_support_unless_the_arm_names_one(tmp_path: Path) -> None:
+    arms = "judges: openai:m@http://127.0.0.1:9\narms: [{name: a}, {name: b, assess_prompt: binary}]"
+    plans = [design.plan(arm, select_metrics(["nuggets"])) for arm in read(tmp_path, arms).arms]
+    assert [plan.assess_prompt.name for plan in plans] == ["assess/partial", "assess/binary"]
+
+
+def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        """
+        judges: [openai:a]
+        baseline: plain
+        arms:
+          - {name: strict, assess_prompt: binary, replicates: 3}
+          - {name: plain}
+        """,
+    )
+    assert [(arm.name, arm.assess_prompt, arm.replicates) for arm in found.arms] == [
+        ("strict", "binary", 3),
+        ("plain", None, 1),
+    ]
+    assert found.baseline == "plain"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("judges: [a]", "neither a grid nor arms"),
+        ("arms: [{name: x}]", "names no judges"),
+        ("judges: a:b\ngrid: {asess_prompt: [binary]}", "Did you mean 'assess_prompt'"),
+        ("judges: a:b\ngird: {}", "Did you mean 'grid'"),
+        ("judges: a:b\narms: [{name: x, promt: y}]", "unknown key in arm 1"),
+        ("judges: a:b\ngrid: {assess_prompt: binary}", "is not a list of values"),
+        ("judges: a:b\ngrid: {parameters: [x]}", "is not a mapping of lists"),
+        ("judges: a:b\narms: [{name: x}, {name: x}]", "two arms called 'x'"),
+        ("judges: a:b\nbaseline: y\narms: [{name: x}]", "unknown baseline"),
+        ("judges: a:b\narms: [{name: x, replicates: 0}]", "greater than or equal to 1"),
+        ("judges: a:b\narms: x", "is not a list of mappings"),
+        ("judges: [", "is not YAML"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path, text)
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
+    (tmp_path / "own.j2").write_text(PROMPT)
+    found = read(
+        tmp_path, "judges: local:lexical\nassess_prompt: own.j2\ngrid: {parameters: {strictness: [strict, lenient]}}"
+    )
+    plans = [design.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
+    assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
+    assert plans[0].extract_prompt.parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("parameters: {strictness: strict}", "arm 'x': unknown parameter"),
+        ("settings: {temprature: 1}", "Did you mean 'temperature'"),
+        ("vote: majorty", "Did you mean 'majority'"),
+        ("assess_prompt: tree_way", "Did you mean 'assess/three_way'"),
+    ],
+)
+def test_what_is_wrong_with_an_arm_names_the_arm(tmp_path: Path, line: str, words: str) -> None:
+    found = read(tmp_path, f"judges: local:lexical\n{line}\narms: [{{name: x}}]")
+    with pytest.raises(UsageError, match="arm 'x'") as raised:
+        design.plan(found.arms[0], select_metrics(["faithfulness"]))
+    assert words in str(raised.value)
+
+
+def takers(folder: Path, text: str) -> list[tuple[str, str, float | None]]:
+    """Name, model and temperature of the extractor of every arm."""
+    sample = {"id": "s", "question": "q", "answer": "a", "contexts": ["c"]}
+    (folder / "samples.jsonl").write_text(json.dumps(sample))
+
+    def chosen(asked: MetricSelection | None, survey: Survey) -> MetricSelection:
+        assert asked is not None
+        return asked
+
+    found = prepare(read(folder, "metrics: [faithfulness]\n" + dedent(text)), chosen)
+    return [(plan.extractor.name, plan.extractor.model, plan.extractor.temperature) for plan in found.plans]
+
+
+def test_arms_judge_the_claims_of_the_baselines_extractor(tmp_path: Path) -> None:
+    assert (
+        takers(tmp_path, "grid: {judges: [openai:a, openai:b, [openai:c, openai:a]]}")
+        == [("openai:a", "openai:a", 0.0)] * 3
+    )
+    other = "grid: {judges: [openai:a, openai:b]}\nbaseline: b"
+    assert takers(tmp_path, other) == [("openai:b", "openai:b", 0.0)] * 2
+
+
+def test_an_arm_may_name_an_extractor_of_its_own(tmp_path: Path) -> None:
+    by_hand = """
+        arms:
+          - {name: one, judges: openai:a}
+          - {name: two, judges: openai:b}
+          - {name: three, judges: openai:b, extractor: openai:b}
+        """
+    assert [model for _, model, _ in takers(tmp_path, by_hand)] == ["openai:a", "openai:a", "openai:b"]
+
+
+def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the_same_name(tmp_path: Path) -> None:
+    warm = "judges: openai:a\ngrid: {settings: {temperature: [0.0, 0.7]}}"
+    assert takers(tmp_path, warm) == [
+        ("openai:a", "openai:a", 0.0),
+        ("openai:a of temperature=0.0", "openai:a", 0.0),
+    ]

@@ -1,0 +1,250 @@
+"""Judges against people: labels find their claims, and the numbers are worked by hand or equal scikit-learn's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from claimeval.judging import panel
+from claimeval.runs.labels.agreement import AgreementReport, measure
+from claimeval.runs.labels.join import join, weights
+from claimeval.data.labels import HumanLabel
+from claimeval.types.errors import UsageError
+from claimeval.judging.panel import Panel
+from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
+from claimeval.types.scales import Grades
+from tests.judging.panel.test_voting import verdicts
+
+JUDGES = ("a", "b")
+ANSWER = "The tower is 63 metres high. It was built in 1901 by Ana Souto."
+SENTENCES = ("The tower is 63 metres high.", "It was built in 1901", "by Ana Souto.")
+
+
+CONTEXTS = Evidence(part="contexts")
+
+
+def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str = "s1") -> SampleResult:
+    """Claims of three passages of the answer; per evidence a row of marks a claim."""
+    settings = settings or Panel()
+    claims = tuple(
+        Claim(id=f"answer-{i}", text=f"Claim {i}.", of="answer", span=(at := ANSWER.index(text), at + len(text)))
+        for i, text in enumerate(SENTENCES, 1)
+    )
+    return SampleResult(
+        sample=Sample(id=name, question="q", answer=ANSWER, contexts=(Document(id="1", text="x"),)),
+        extractions=(Extraction(of="answer", claims=claims),),
+        assessments=tuple(
+            panel.vote(claim.id, Evidence(part=against), verdicts(marks), settings)
+            for against, column in rows.items()
+            for claim, marks in zip(claims, column, strict=False)
+        ),
+    )
+
+
+def label(said: str, **fields: Any) -> HumanLabel:
+    return HumanLabel(sample=fields.pop("sample", "s1"), label=said, **fields)  # type: ignore[arg-type]  # of Label
+
+
+ONE = result({"contexts": ["++", "+0", "-0"]})
+
+
+def test_labels_find_claims_by_id_text_and_place() -> None:
+    labels = [
+        label("supported", claim_id="answer-1"),
+        label("not_found", text="claim 2"),
+        label("contradicted", text="in 1901 by Ana Souto."),
+    ]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert joined.human == ["supported", "not_found", "contradicted"]
+    assert joined.raters["a"] == ["supported", "supported", "contradicted"]
+    assert joined.raters["panel"] == ["supported", None, "not_found"]
+    assert joined.unmatched == 0
+
+
+def test_a_passage_holds_for_every_claim_that_stands_in_it() -> None:
+    joined = join([ONE], JUDGES, Panel(), [label("supported", text="It was built in 1901 by Ana Souto.")])
+    assert joined.human == ["supported", "supported"]
+
+
+@pytest.mark.parametrize("text", ["claim 2 [1].", "Claim 2【1†source】", "It was built [2] in 1901[3]"])
+def test_citations_do_not_keep_a_label_from_its_claim(text: str) -> None:
+    joined = join([ONE], JUDGES, Panel(), [label("not_found", text=text)])
+    assert (joined.raters["a"], joined.unmatched) == (["supported"], 0)
+
+
+def test_labels_that_fit_nothing_are_counted() -> None:
+    labels = [
+        label("supported", claim_id="answer-9"),
+        label("supported", text="The tower is red."),
+        label("supported", claim_id="answer-1", evidence=Evidence(part="reference")),
+        label("supported", sample="other", claim_id="answer-1"),
+    ]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert (joined.unmatched, joined.human) == (4, [])
+
+
+def test_where_claims_have_several_evidences_labels_must_say_which() -> None:
+    two = result({"contexts": ["++"], "reference": ["00"]})
+    with pytest.raises(UsageError, match="give --against"):
+        join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")])
+    assert join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")], "reference").raters["a"] == [
+        "not_found"
+    ]
+    said = [label("supported", claim_id="answer-1", evidence=CONTEXTS)]
+    assert join([two], JUDGES, Panel(), said).raters["a"] == ["supported"]
+
+
+def test_several_annotators_are_taken_together_and_kept_apart() -> None:
+    labels = [
+        *(
+            label(said, claim_id="answer-1", annotator=who)
+            for who, said in zip("xyz", ["supported"] * 2 + ["not_found"], strict=True)
+        ),
+        *(
+            label(said, claim_id="answer-2", annotator=who)
+            for who, said in zip("xy", ["supported", "not_found"], strict=True)
+        ),
+    ]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert joined.human == ["supported", None]
+    assert joined.annotators == {
+        "x": ["supported", "supported"],
+        "y": ["supported", "not_found"],
+        "z": ["not_found", None],
+    }
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_annotator_who_contradicts_himself_on_a_claim_has_no_label_there(order: int) -> None:
+    labels = [label("supported", claim_id="answer-1"), label("not_found", claim_id="answer-1")][::order]
+    joined = join([ONE], JUDGES, Panel(), [*labels, label("supported", claim_id="answer-2")])
+    assert joined.human == [None, "supported"]
+    assert joined.labels.conflicting == 1
+    assert joined.labels.words() == "left out: 1 that the same annotator labelled in two ways"
+
+
+def test_annotators_who_differ_are_counted_and_vote_on_support_first() -> None:
+    said = {
+        "answer-1": ["supported", "supported", "supported", "not_found", "not_found", "contradicted", "contradicted"],
+        "answer-2": ["supported", "not_found"],
+        "answer-3": ["supported", "supported", "supported"],
+    }
+    labels = [
+        label(word, claim_id=claim, annotator=f"person {i}")
+        for claim, words in said.items()
+        for i, word in enumerate(words)
+    ]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert joined.human == ["not_found", None, "supported"]  # four of seven do not support the first
+    assert (joined.labels.differing, joined.labels.divided) == (2, 1)
+    assert joined.labels.words() == (
+        "left out: 1 on which annotators are evenly divided; annotators differ on 1 more, where the majority counts"
+    )
+
+
+def test_labels_of_one_sample_by_two_people_are_one_item() -> None:
+    labels = [label("not_found", annotator="ann"), label("not_found", annotator="ben")]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert (joined.human, joined.raters["a"]) == (["not_found"], ["contradicted"])
+
+
+def test_a_label_of_a_whole_sample_is_held_against_all_its_claims() -> None:
+    joined = join(
+        [ONE, result({"contexts": ["++", "++", "+0"]}, name="s2")],
+        JUDGES,
+        Panel(),
+        [label("not_found"), label("supported", sample="s2")],
+    )
+    assert joined.raters["a"] == ["contradicted", "supported"]
+    assert joined.probabilities["a"] == [2 / 3, 1.0]
+    assert joined.raters["b"] == ["not_found", "not_found"]
+
+
+def test_under_a_two_way_scale_contradicted_is_not_supported() -> None:
+    binary = Panel(labels=("not_found", "supported"))
+    joined = join([ONE], JUDGES, binary, [label("contradicted", claim_id="answer-1")])
+    assert joined.human == ["not_found"]
+
+
+def test_without_labels_every_claim_is_compared_between_judges() -> None:
+    report = measure(join([ONE], JUDGES, Panel(), None), Panel())
+    assert report.raters == ()
+    assert [(p.first, p.second, p.items, p.raw.value) for p in report.pairs if "panel" not in (p.first, p.second)] == [
+        ("a", "b", 3, 1 / 3)
+    ]
+    assert report.alpha is not None
+
+
+def report_of(human: str, judge: str, clusters: int = 2) -> AgreementReport:
+    """One judge against people over claims of one sample each, `.` where somebody says nothing."""
+    results, labels = [], []
+    for number, (person, said) in enumerate(zip(human, judge, strict=True)):
+        name = f"s{number // clusters}-{number}"
+        results.append(result({"contexts": [said.replace(".", "x")]}, name=name))
+        words = {"+": "supported", "0": "not_found", "-": "contradicted"}
+        if person != ".":
+            labels.append(label(words[person], sample=name, claim_id="answer-1"))
+    return measure(join(results, ("a",), Panel(), labels), Panel())
+
+
+def test_binary_numbers_and_confusion_by_hand() -> None:
+    """TP 3, FP 1, FN 1, TN 2; one without a verdict, one without a label."""
+    (rater,) = report_of("++++00-+.", "+++0-0+.+").raters
+    assert (rater.compared, rater.unassessed) == (7, 1)
+    assert rater.accuracy.value == pytest.approx(5 / 7)
+    assert rater.precision.value == 3 / 4
+    assert rater.recall.value == 3 / 4
+    assert rater.specificity.value == 2 / 3
+    assert rater.f1.value == 3 / 4
+    assert rater.balanced_accuracy.value == pytest.approx((3 / 4 + 2 / 3) / 2)
+    chance = (4 * 4 + 3 * 3) / 49
+    assert rater.kappa.value == pytest.approx((5 / 7 - chance) / (1 - chance))
+    assert rater.auroc is None
+    assert rater.labels == ("contradicted", "not_found", "supported")
+    assert rater.confusion == ((0, 0, 1), (1, 1, 0), (0, 1, 3))
+    assert rater.same.value == pytest.approx(4 / 7)
+
+
+def test_probabilities_give_an_auroc() -> None:
+    said = [("+", 0.9), ("+", 0.6), ("0", 0.7), ("0", 0.1)]
+    results = []
+    for number, (mark, p) in enumerate(said):
+        voted = panel.vote("answer-1", CONTEXTS, verdicts(mark, probability=[p]))
+        results.append(result({"contexts": [mark]}, name=str(number)).model_copy(update={"assessments": (voted,)}))
+    people = [
+        label(who, sample=str(n), claim_id="answer-1") for n, who in enumerate(["supported"] * 2 + ["not_found"] * 2)
+    ]
+    (rater,) = measure(join(results, ("a",), Panel(), people), Panel()).raters
+    assert rater.auroc is not None
+    assert rater.auroc.value == 3 / 4  # of four pairs, 0.6 is under 0.7
+
+
+def test_grades_are_compared_as_grades() -> None:
+    settings = Panel(grades=Grades())
+    given, people = [3, 2, 0, 1], [3, 1, 0, 0]
+    results = [
+        result({"contexts": ["+"]}, name=str(n)).model_copy(
+            update={"assessments": (panel.vote("answer-1", CONTEXTS, verdicts("+", grade=[grade]), settings),)}
+        )
+        for n, grade in enumerate(given)
+    ]
+    labels = [HumanLabel(sample=str(n), claim_id="answer-1", grade=grade) for n, grade in enumerate(people)]
+    (rater,) = measure(join(results, ("a",), settings, labels), settings).raters
+    assert rater.same.value == 0.5
+    assert rater.accuracy.value == 3 / 4  # supported from 2 on
+    observed, expected = (1 + 1), sum((a - b) ** 2 for a in given for b in people) / 4
+    assert rater.weighted_kappa is not None
+    assert rater.weighted_kappa.value == pytest.approx(1 - observed / expected)
+
+
+def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:
+    labels = [
+        label(said, claim_id=f"answer-{i}") for i, said in enumerate(["supported", "not_found", "contradicted"], 1)
+    ]
+    found = weights(join([ONE], JUDGES, Panel(), labels), Panel())  # a says + + -, b says + 0 0: 2 and 3 of 3
+    assert found == {
+        "a": pytest.approx(math.log((3 / 5) / (2 / 5))),
+        "b": pytest.approx(math.log((4 / 5) / (1 / 5))),
+    }

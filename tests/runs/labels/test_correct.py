@@ -1,0 +1,116 @@
+"""Scores corrected by human labels: the items that go in, and the numbers by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from claimeval.runs.labels.correct import correct
+from claimeval.data.labels import HumanLabel
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Evidence, Label
+from claimeval.statistics import prediction_powered
+from tests import claim_judge
+from tests.conftest import StartServer
+from tests.api.test_claims import spec
+
+CLAIMS = ["The tower is high.", "The WRONG king built it.", "It is old.", "A MISSING priest prayed."]
+
+
+@pytest.fixture
+def run(tmp_path: Path, start_server: StartServer) -> Path:
+    """Ten samples of four claims, of which the judge supports two."""
+    samples = [
+        {"id": f"s{i}", "question": f"Tower {i}?", "answer": " ".join(CLAIMS), "contexts": ["x"]} for i in range(10)
+    ]
+    server = start_server(judge=claim_judge.answer)
+    ce.score(samples, judges=[spec(server)], metrics=["faithfulness"]).save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def labels(*said: Label, samples: int = 10) -> list[HumanLabel]:
+    return [
+        HumanLabel(sample=f"s{i}", claim_id=f"answer-{n}", label=label)
+        for i in range(samples)
+        for n, label in enumerate(said, 1)
+    ]
+
+
+def test_the_numbers_are_those_of_ppi_over_the_claims(run: Path) -> None:
+    said = labels("supported", "contradicted", "not_found", "not_found", samples=6)
+    found = correct(run, None, said, "auto", 0)
+    judge = [1.0, 0.0, 1.0, 0.0] * 10
+    human = [1.0, 0.0, 0.0, 0.0] * 6 + [None] * 16
+    expected = prediction_powered(judge, human, clusters=[f"s{i}" for i in range(10) for _ in range(4)])
+    assert (found.items, found.labelled, found.method) == (40, 24, "ppi++")
+    assert found.judge.value == 0.5
+    assert found.human.value == 0.25
+    assert found.corrected.value == pytest.approx(expected.corrected.value)
+    assert (found.corrected.low, found.corrected.high) == (expected.corrected.low, expected.corrected.high)
+
+
+def test_a_judge_that_people_agree_with_keeps_its_number(run: Path) -> None:
+    said = labels("supported", "contradicted", "supported", "not_found", samples=5)
+    found = correct(run, "faithfulness", said, "ppi", 0)
+    assert found.corrected.value == pytest.approx(0.5)
+
+
+def test_people_who_are_divided_count_as_no_label(run: Path) -> None:
+    both = [*labels("supported", samples=4), *labels("not_found", samples=2)]
+    assert correct(run, None, both, "ppi", 0).labelled == 2
+
+
+def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
+    people: list[tuple[str, Label]] = [("a", "supported"), ("b", "not_found"), ("b", "not_found"), ("c", "supported")]
+    said = [
+        HumanLabel(sample=f"s{i}", claim_id="answer-2", label=label, annotator=who)
+        for i in range(3)
+        for who, label in people
+    ]
+    found = correct(run, None, said, "ppi", 0)
+    assert (found.labelled, found.human.value) == (3, 1.0)  # two of three people; by rows it would be two against two
+    assert (found.labels.conflicting, found.labels.differing, found.labels.divided) == (0, 3, 0)
+
+
+def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_supported(
+    tmp_path: Path, start_server: StartServer
+) -> None:
+    """The judge supports all claims of 6 of 10 answers; people call 4 answers right that it supports and 2 that not."""
+    good, bad = CLAIMS[0], " ".join(CLAIMS[:2])
+    samples = [
+        {"id": f"s{i}", "question": f"Tower {i}?", "answer": good if i < 6 else bad, "contexts": ["x"]}
+        | {"reference_answers": [good]}
+        for i in range(10)
+    ]
+    judge = spec(start_server(judge=claim_judge.answer))
+    ce.score(samples, judges=[judge], metrics=["faithfulness", "coverage"]).save(tmp_path / "run")
+    yes = {0, 1, 2, 3, 6, 7}
+    said = [HumanLabel(sample=f"s{i}", label="supported" if i in yes else "not_found") for i in range(10)]
+    found = correct(tmp_path / "run", "faithfulness", said, "auto", 0)
+    assert (found.unit, found.items, found.labelled, found.unmatched) == ("sample", 10, 10, 0)
+    assert (found.judge.value, found.human.value) == (0.6, 0.6)
+    with pytest.raises(UsageError, match="labels of whole samples are about the answer, and coverage is over claims"):
+        correct(tmp_path / "run", "coverage", said, "auto", 0)
+
+
+def test_labels_about_nothing_are_counted(run: Path) -> None:
+    stray = HumanLabel(sample="nobody", claim_id="answer-1", label="supported")
+    elsewhere = HumanLabel(sample="s1", claim_id="answer-1", evidence=Evidence(part="policy"), label="supported")
+    found = correct(run, None, [*labels("supported"), stray, elsewhere], "ppi", 0)
+    assert (found.labelled, found.unmatched) == (10, 2)
+    with pytest.raises(UsageError, match="none of the labels is about a judged claim"):
+        correct(run, None, [stray], "ppi", 0)
+
+
+def test_rogan_gladen_takes_the_labels_as_coming_from_elsewhere(run: Path) -> None:
+    said = labels("supported", "contradicted", "supported", "not_found", samples=5)
+    found = correct(run, None, said, "rogan-gladen", 0)
+    assert found.method == "rogan-gladen"
+    assert found.corrected.value == pytest.approx(0.5)
+
+
+def test_the_active_estimate_needs_a_draw_by_uncertainty(run: Path) -> None:
+    with pytest.raises(UsageError, match="--design uncertainty"):
+        correct(run, None, labels("supported"), "active", 0)

@@ -1,0 +1,161 @@
+"""Recorded judges of published data, imported and held to people: the numbers are those of other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimeval.runs.labels.agreement import AgreementReport, measure
+from claimeval.runs.labels.join import join
+from claimeval.data.foreign.field_maps import field_map
+from claimeval.data.labels import read_labels
+from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
+from claimeval.api.claims import rejudge
+from claimeval.runs.directory import read_results
+from tests.shared_data import shared_data
+
+OPENQA: dict[str, Any] = {
+    "id": "row",
+    "question": "question",
+    "answer": "answer",
+    "reference_answers": "gold_answers",
+    "claim": "answer",
+    "against": "reference",
+    "judges": {
+        "gpt-4": "judges/gpt-4/raw",
+        "davinci": "judges/text-davinci-003/raw",
+        "gpt-4 as recorded": {"reply": "judges/gpt-4/recorded", "forms": ["word"]},
+        "davinci as recorded": {"reply": "judges/text-davinci-003/recorded", "forms": ["word"]},
+    },
+    "forms": ["first_word", "answer", "statement"],
+    "human": "human",
+}
+
+
+def imported(name: str, mapping: dict[str, Any], folder: Path) -> ImportedRun:
+    path = shared_data(name)
+    return import_judged(open_file(path, field_map(mapping)), str(path), folder)
+
+
+def report(folder: Path, found: ImportedRun, judges: tuple[str, ...] | None = None) -> AgreementReport:
+    names = judges or tuple(judge.name for judge in found.manifest.judges)
+    panel = found.manifest.panel
+    return measure(join(read_results(folder), names, panel, read_labels(folder / LABELS)), panel)
+
+
+@pytest.fixture(scope="module")
+def openqa(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ImportedRun]:
+    folder = tmp_path_factory.mktemp("openqa") / "run"
+    return folder, imported("openqa/nq301_visible.jsonl", OPENQA, folder)
+
+
+def test_as_many_raw_texts_are_read_as_upstream_reads(openqa: tuple[Path, ImportedRun]) -> None:
+    """Upstream recorded 803 verdicts of gpt-4 and 804 of davinci; the one text not read says both no and yes."""
+    folder, found = openqa
+    readings = found.readings
+    assert {name: reading.read for name, reading in readings.items()} == {
+        "gpt-4": 803,
+        "davinci": 804,
+        "gpt-4 as recorded": 803,
+        "davinci as recorded": 804,
+    }
+    unread = [json.loads(line) for line in (folder / "unread.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [u["reply"][:29] for u in unread] == ["No, the candidate is correct."]
+
+
+def test_what_is_read_is_what_upstream_recorded_but_for_one_partly_correct(openqa: tuple[Path, ImportedRun]) -> None:
+    folder, _ = openqa
+    differ = []
+    for result in read_results(folder):
+        said = {v.judge: v.label for v in result.assessments[0].verdicts}
+        differ += [
+            (result.sample.id, judge)
+            for judge in ("gpt-4", "davinci")
+            if "unassessed" not in (said[judge], said[f"{judge} as recorded"])
+            and said[judge] != said[f"{judge} as recorded"]
+        ]
+    assert len(differ) == 1
+    assert differ[0][1] == "gpt-4"
+
+
+# scikit-learn 1.9.1 (cohen_kappa_score, f1_score, balanced_accuracy_score) and krippendorff 0.9.0.
+KAPPA = {
+    ("gpt-4 as recorded", "human"): 0.6987072347102363,
+    ("davinci as recorded", "human"): 0.6691951690343019,
+    ("gpt-4 as recorded", "davinci as recorded"): 0.7750924277694098,
+}
+ALPHA, AC1 = 0.7752100840336135, 0.7766367243812395
+
+
+def test_agreement_equals_other_programs(openqa: tuple[Path, ImportedRun]) -> None:
+    folder, found = openqa
+    measured = report(folder, found, ("gpt-4 as recorded", "davinci as recorded"))
+    kappa = {(pair.first, pair.second): pair.kappa.value for pair in measured.pairs}
+    for pair, value in KAPPA.items():
+        assert kappa[pair] == pytest.approx(value, abs=1e-9)
+    assert measured.alpha is not None
+    assert measured.ac1 is not None
+    assert measured.alpha.value == pytest.approx(ALPHA, abs=1e-9)
+    assert measured.ac1.value == pytest.approx(AC1, abs=1e-9)
+    gpt4 = measured.raters[0]
+    assert gpt4.f1.value == pytest.approx(0.8442728442728443, abs=1e-9)
+    assert gpt4.balanced_accuracy.value == pytest.approx(0.8494478908188585, abs=1e-9)
+    assert (measured.items, measured.questions, measured.unmatched) == (804, 157, 0)
+
+
+def test_intervals_of_agreement_resample_questions(openqa: tuple[Path, ImportedRun]) -> None:
+    folder, found = openqa
+    (rater, *_) = report(folder, found, ("gpt-4",)).raters
+    assert rater.accuracy.ci is not None
+    low, high = rater.accuracy.ci
+    assert low < rater.accuracy.value < high  # type: ignore[operator]  # known
+    assert 0.04 < high - low < 0.08  # 804 single answers would give 0.049
+
+
+def test_weights_learned_from_people_stand_in_the_manifest(openqa: tuple[Path, ImportedRun], tmp_path: Path) -> None:
+    path = shared_data("openqa/nq301_visible.jsonl")
+    found = import_judged(open_file(path, field_map(OPENQA)), str(path), tmp_path / "weighted", {"vote": "weighted"})
+    weights = found.manifest.panel.weights
+    assert set(weights) == {judge.name for judge in found.manifest.judges}
+    assert weights["gpt-4"] > weights["davinci"] > 0
+
+
+GRADES = {
+    "h2oloo-zeroshot1": (0.2881624474722567, 0.5283869655116941),
+    "willia-umbrela1": (0.2856428032453844, 0.5361647247311222),
+}
+"""scikit-learn 1.9.1: cohen_kappa_score with NIST's grades, unweighted and quadratic."""
+
+
+def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
+    judges = json.loads(shared_data("llmjudge/judges.json").read_text(encoding="utf-8"))["judges"]
+    mapping = {
+        "id": "query_id",
+        "question": "query_id",
+        "claim": "doc_id",
+        "claim_id": "doc_id",
+        "of": "passages",
+        "against": "question",
+        "judges": {name: f"grades/{judges.index(name)}" for name in (*GRADES, "TREMA-nuggets")},
+        "forms": "number",
+        "grades": {"least": 0, "most": 3, "supported_from": 2},
+        "human": "human",
+    }
+    found = imported("llmjudge/judgments_visible.jsonl", mapping, tmp_path / "run")
+    assert (found.labels, found.summary.samples) == (2623, 13)
+    measured = report(tmp_path / "run", found, tuple(GRADES))
+    for rater in measured.raters:
+        if rater.rater in GRADES:
+            assert rater.weighted_kappa is not None
+            values = rater.kappa_of_labels.value, rater.weighted_kappa.value
+            assert values == pytest.approx(GRADES[rater.rater], abs=1e-9)
+    ungraded = [a for r in read_results(tmp_path / "run") for a in r.assessments if a.grade is None]
+    assert ungraded
+    assert {a.label for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
+    panel = rejudge(tmp_path / "run", vote="median")
+    assert panel.summary.panel is not None
+    assert (panel.summary.panel.ties, panel.summary.panel.claims) == (0, 2623)
+    assert all(a.grade is not None for result in panel.results for a in result.assessments)

@@ -1,0 +1,79 @@
+"""A whole evaluation against a loopback server, with everything that came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from claimeval.evaluation.plan import make_plan
+from claimeval.evaluation.run import Outline, carry_out, identity
+from claimeval.execution.batch.executor import Batching
+from claimeval.execution.limits import Limits
+from claimeval.execution.progress import Progress
+from claimeval.metrics.derived import select_metrics
+from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.requests import Judge
+
+SAMPLE = Sample(
+    id="tower",
+    question="What about the tower?",
+    answer="The tower is high. The WRONG king built it. A MISSING priest prayed. It stands.",
+    contexts=(Document(id="page", text="The tower is high and stands."),),
+    reference_answers=("It is high. It is old.",),
+)
+"""`tests.claim_judge` supports two of the answer's four claims, and both of the reference's."""
+RIGHT = 0.5
+"""The faithfulness of SAMPLE."""
+
+
+class Run(NamedTuple):
+    results: list[SampleResult]
+    outline: Outline
+    progress: Progress
+
+    @property
+    def values(self) -> list[float | None]:
+        """Faithfulness, sample by sample."""
+        return [result.score("faithfulness").value for result in self.results]
+
+    @property
+    def reasons(self) -> list[str | None]:
+        """Why there is none."""
+        return [result.score("faithfulness").undefined_because for result in self.results]
+
+
+def run(
+    judges: Sequence[Judge | str],
+    cache: Path,
+    samples: Sequence[Sample] = (SAMPLE,),
+    *,
+    extractor: Judge | str | None = None,
+    metrics: Sequence[str] = ("faithfulness",),
+    extract_prompt: str = "atomic",
+    assess_prompt: str = "three_way",
+    offline: bool = False,
+    batching: Batching | None = None,
+    **limits: float,
+) -> Run:
+    """Carries the evaluation out; what fails fails quickly unless `limits` say otherwise."""
+    results: list[SampleResult] = []
+    progress = Progress(len(samples))
+    settled = Limits.model_validate({"attempts": 2, "timeout": 5.0, "backoff": 0.0} | limits)
+    plan = make_plan(judges, extractor, select_metrics(metrics), extract_prompt, assess_prompt)
+    outline = asyncio.run(
+        carry_out(
+            samples,
+            plan,
+            notes=(),
+            cache=cache,
+            limits=settled,
+            progress=progress,
+            offline=offline,
+            on_result=results.append,
+            run=identity(plan, samples),
+            batching=batching,
+        )
+    )
+    return Run(results, outline, progress)
