@@ -1,0 +1,1 @@
+"""Finished runs: the directory, votes and judgements made again, comparison, human labels, experiments, imports."""

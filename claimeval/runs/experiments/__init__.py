@@ -1,0 +1,1 @@
+"""Experiments: prompt variants, judges and panels over the same samples, compared in pairs."""

@@ -1,0 +1,1 @@
+"""Human labels: drawing what to label, joining labels to claims, agreement, and scores corrected by labels."""

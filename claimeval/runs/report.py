@@ -1,0 +1,98 @@
+"""The result of a run in Python."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+
+from claimeval.types.requests import Judge
+from claimeval.execution.runner import Ending
+from claimeval.types.clusters import check_cluster
+from claimeval.data.reading import parse_references, read_samples
+from claimeval.data.survey import survey
+from claimeval.metrics.derived import select_metrics
+from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.evaluation.run import carry_out, identity
+from claimeval.execution.batch.executor import Batching
+from claimeval.execution.limits import set_limits
+from claimeval.execution.progress import Progress
+from claimeval.metrics.rows import SUPPORT, Metric
+from claimeval.judging.panel import Panel
+from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, make_plan
+from claimeval.evaluation.plan import notes as notes_of
+from claimeval.types.records import Claim, References, Sample, SampleResult
+from claimeval.runs.revote import rates_of, revote
+from claimeval.evaluation.manifest import Manifest, manifest
+from claimeval.runs.directory import RunWriter, load_manifest, load_summary, read_results
+from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.store.store import default_folder
+
+if TYPE_CHECKING:
+    import pandas
+
+
+PanelSettings = Panel | Mapping[str, Any]
+"""Settings of `Panel`, all of them or some by name."""
+
+
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Report(NamedTuple):
+    """What an evaluation found: every sample's claims, verdicts and scores, and what they add up to."""
+
+    results: tuple[SampleResult, ...]
+    summary: Summary
+    manifest: Manifest
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {metric.mean}" for name, metric in self.summary.metrics.items())
+        return f"<Report of {len(self.results)} samples: {means}>"
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Writes a run directory: manifest, results, summary."""
+        writer = RunWriter(Path(folder), self.manifest, overwrite=overwrite)
+        for result in self.results:
+            writer.add(result)
+        writer.finish(self.summary)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Report:
+        """Reads a run directory; DataError where it is none."""
+        folder = Path(folder)
+        return cls(tuple(read_results(folder)), load_summary(folder), load_manifest(folder))
+
+    @property
+    def claims(self) -> Iterator[tuple[SampleResult, Claim]]:
+        """Every claim with the result it belongs to."""
+        return ((result, claim) for result in self.results for claim in result.claims)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a sample, indexed by sample id: per metric its value (NaN where undefined) and `METRIC_because`."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError("a table needs pandas: pip install 'claimeval[pandas]'") from error
+
+        table = pandas.DataFrame(
+            [
+                {"id": result.sample.id}
+                | {score.metric: score.value for score in result.scores}
+                | {f"{score.metric}_because": score.undefined_because for score in result.scores}
+                for result in self.results
+            ],
+            columns=[
+                "id",
+                *(column for name in self._metrics for column in (name, f"{name}_because")),
+            ],
+        ).set_index("id")
+        return table.astype(dict.fromkeys(self._metrics, "float64"))
+
+    @property
+    def _metrics(self) -> tuple[str, ...]:
+        return (*(metric.name for metric in self.manifest.metrics), *self.manifest.derived)
