@@ -145,7 +145,7 @@ class Comparing:
         for name, facts in (("A", a), ("B", b)):
             shared = {metric: found for metric, found in facts.summary.metrics.items() if metric in self._values}
             if said := open_to_doubt(shared):
-                yield f"In {name}, {said}: the difference says little."
+                yield f"{name}: {said}. The difference says little."
 
 
 def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:

@@ -8,6 +8,7 @@ import claimeval as ce
 from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
+from tests.report.runs import TOWER_SAYS, make
 
 
 def test_reports_and_run_directories_compare_alike(start_server: StartServer, tmp_path: Path) -> None:
@@ -21,3 +22,13 @@ def test_reports_and_run_directories_compare_alike(start_server: StartServer, tm
     a.save(tmp_path / "a")
     b.save(tmp_path / "b")
     assert ce.compare(tmp_path / "a", str(tmp_path / "b")).metrics == found.metrics
+
+
+def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path) -> None:
+    """Of three claims the two judges of A are divided on two."""
+    divided = make(tmp_path / "a", says={"one": TOWER_SAYS, "two": {}}, metrics=["faithfulness"])
+    whole = make(tmp_path / "b", says={"one": {}}, metrics=["faithfulness"])
+    assert ce.compare(divided, whole).abstained == (
+        "A: Judges abstained on claims or are divided (2 of 3 in faithfulness), and a mean is over the others. "
+        "The difference says little.",
+    )

@@ -21,7 +21,11 @@ def run(claimeval: Run, tmp_path: Path) -> Path:
     data = tmp_path / "samples.jsonl"
     answer = "The tower is 63 metres high. The bridge is 12 metres wide. Ana Souto paid for both. Cats sleep."
     sample = {**SAMPLES[0], "answer": answer, "contexts": [answer[:58]]}
-    data.write_text("".join(json.dumps({**sample, "id": f"s{i}", "question": f"Who? {i}"}) + "\n" for i in range(5)))
+    data.write_text(
+        "".join(
+            json.dumps({**sample, "id": f"s{i}", "question": f"How high is the tower? {i}"}) + "\n" for i in range(5)
+        )
+    )
     done = claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
     assert done.returncode == 0, done.stderr
     return tmp_path / "here" / "run"

@@ -53,7 +53,9 @@ def test_missing_texts_are_counted_with_their_reason(claimeval: Run, data: Path)
     assert metrics["k_precision"] == {
         "mean": None,
         "ci": None,
+        "shown": "ci",
         "n": 0,
+        "clusters": 0,
         "missing": {"no contexts": 1},
         "unit": "share",
         "bounds": None,

@@ -89,8 +89,8 @@ def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
     said = [c.text for c in gather(make(tmp_path / "ties", says=says, notes=notes)).cautions]
     assert said == [
         "Lexical support score, not an LLM judgement.",
-        "Claims on which the judges are divided, which count neither way: 2 of 3 in faithfulness "
-        "(bounds 0.33 to 1.00).",
+        "Judges abstained on claims or are divided (2 of 3 in faithfulness), and a mean is over the others: "
+        "the bounds stand in the place of an interval.",
     ]
     lost = gather(make(tmp_path / "lost", failing=["strict"])).cautions
     assert [c.kind for c in lost] == ["missing"]
