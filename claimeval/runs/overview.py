@@ -207,8 +207,6 @@ class Comparison(Record):
 
 LOST = 0.01
 """Shares of lost samples and of ungrounded claims above this are said; `--max-missing` has the same default."""
-TIES = 0.1
-"""The share of claims without a majority above which it is said."""
 ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
 
 
@@ -222,7 +220,6 @@ def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...
         *_lost(summary.metrics),
         *_abstained(summary.metrics),
         *_ungrounded(summary.metrics),
-        *_ties(summary.metrics),
     )
 
 
@@ -263,13 +260,15 @@ def _lost(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
 
 def _abstained(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
     if found := open_to_doubt(metrics):
-        yield Caution(kind="abstained", text=f"The bounds stand in the place of an interval: {found}.")
+        yield Caution(kind="abstained", text=f"{found}: the bounds stand in the place of an interval.")
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
     found = [f"{m.abstained} of {m.claims} in {name}" for name, m in metrics.items() if m.shown == "bounds"]
-    return f"judges abstained on claims ({', '.join(found)}), and a mean is over the others" if found else ""
+    if not found:
+        return ""
+    return f"Judges abstained on claims or are divided ({', '.join(found)}), and a mean is over the others"
 
 
 def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
@@ -282,19 +281,6 @@ def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
         yield Caution(
             kind="ungrounded",
             text=f"Claims that could not be tied to the text they were taken from: {', '.join(found)}.",
-        )
-
-
-def _ties(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
-    found = [
-        f"{m.unassessed['tie']} of {m.claims} in {name}{_between(m)}"
-        for name, m in metrics.items()
-        if m.claims and m.unassessed.get("tie", 0) / m.claims > TIES
-    ]
-    if found:
-        yield Caution(
-            kind="ties",
-            text=f"Claims on which the judges are divided, which count neither way: {', '.join(found)}.",
         )
 
 
