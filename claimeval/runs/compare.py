@@ -7,17 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import UsageError
+from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.flips import Flip, FlipTally
 from claimeval.metrics.rows import Metric
-from claimeval.types.records import SampleResult
-from claimeval.runs.overview import open_to_doubt
-from claimeval.runs.overview import Comparison, Overview, Interval, MetricComparison
-from claimeval.runs.overview import Gathering, data_name
 from claimeval.runs.directory import RESULTS, cluster_field, from_line, load_manifest, read_results
-from claimeval.evaluation.manifest import Manifest
+from claimeval.runs.overview import (
+    Comparison,
+    Gathering,
+    Interval,
+    MetricComparison,
+    Overview,
+    data_name,
+    open_to_doubt,
+)
 from claimeval.statistics import holm, paired_difference
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import UsageError
+from claimeval.types.records import SampleResult
 
 SHOWN = 20
 

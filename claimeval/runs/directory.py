@@ -9,40 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
-import platform
-from array import array
-from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from claimeval.types.requests import Judge
-from claimeval.types.clusters import check_cluster, cluster_of
-from claimeval.metrics.derived import unknown_because
-from claimeval.types.errors import DataError, StoppedEarly, UsageError
-from claimeval.types.families import Families
-from claimeval.providers.specs import short_names
-from claimeval.metrics.rows import Metric
-from claimeval.judging.panel import Panel
-from claimeval.evaluation.summary.members import CallTally
-from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.evaluation.summary.members import MemberTally
-from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
-from claimeval.evaluation.summary.preference import Kinship, Preferences
-from claimeval.evaluation.summary.records import CallCounts, PanelSummary, SameFamily
-from claimeval.evaluation.summary.panel import PanelTally
-from claimeval.evaluation.plan import ClaimsJob
-from claimeval.judging.prompts import PromptRecord
-from claimeval.types.records import Assessment, Part, Record, SampleResult
-from claimeval.metrics.scoring import MetricSummary, MetricTally
-from claimeval.evaluation.manifest import Manifest, manifest
+from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import DataError, StoppedEarly, UsageError
+from claimeval.types.records import Record, SampleResult
 
 MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
 

@@ -6,8 +6,6 @@ in which no verdict could be read, and why) and `scores/TOOL.jsonl` (the other t
 
 from __future__ import annotations
 
-from claimeval.metrics.side import SideRow
-from claimeval.metrics.side import clustered
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,24 +13,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TextIO
 
-from claimeval.judging import panel as panels
-from claimeval.runs import scores
-from claimeval.types.clusters import check_cluster
 from claimeval.data.foreign.field_maps import FieldMap
-from claimeval.data.foreign.records import RecordedResults, JudgedSample, Unread, recorded_judge
-from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.data.foreign.recorded import Recorded
 from claimeval.data.foreign.readers import READERS, recognised
-from claimeval.types.errors import UsageError
-from claimeval.types.families import Families
-from claimeval.providers.specs import valid_settings
+from claimeval.data.foreign.recorded import Recorded
+from claimeval.data.foreign.records import JudgedSample, RecordedResults, Unread, recorded_judge
+from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
-from claimeval.types.records import Record
-from claimeval.runs.revote import revote, settle
-from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.metrics.side import SideRow, clustered
+from claimeval.providers.specs import valid_settings
+from claimeval.runs import scores
 from claimeval.runs.directory import RunWriter
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.runs.revote import revote, settle
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import UsageError
+from claimeval.types.families import Families
+from claimeval.types.records import Record
 
 LABELS, UNREAD = "labels.jsonl", "unread.jsonl"
 EXTRACTOR = recorded_judge("recorded")
@@ -232,6 +231,4 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
         for sample in judged.samples()
     )
     samples = (sample.result.sample for sample in judged.samples())
-    scores.write(
-        folder, judged.kind, clustered(rows, samples, cluster), units, {"recorded by": judged.kind}, cluster
-    )
+    scores.write(folder, judged.kind, clustered(rows, samples, cluster), units, {"recorded by": judged.kind}, cluster)

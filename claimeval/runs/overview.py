@@ -9,31 +9,26 @@ The claims to look at first: the worst one of every sample, contradicted before 
 
 from __future__ import annotations
 
-from claimeval.metrics.flips import Flip, FlipCounts
-from claimeval.metrics.rows import Metric
-from claimeval.types.records import Evidence, Reason, Record
-from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.run import Summary
-from claimeval.metrics.side import SideSummary
-from collections.abc import Iterator, Mapping
-from claimeval.evaluation.summary.run import Summary
-from claimeval.metrics.scoring import MetricSummary
-from claimeval.statistics.formatting import interval, percent
+import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from claimeval.runs import scores
-from claimeval.types.requests import Judge
-from claimeval.metrics.derived import derived
-from claimeval.providers.prices import price
-from claimeval.types.records import Assessment, Call, Claim, Reason, SampleResult
-from claimeval.evaluation.manifest import Manifest
-from claimeval.runs.directory import load_manifest, load_summary, read_results
-import heapq
-from collections.abc import Sequence
 from typing import NamedTuple
-from claimeval.types.records import ASKED, Assessment, Part, SampleResult
+
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary
+from claimeval.metrics.derived import derived
+from claimeval.metrics.flips import Flip, FlipCounts
+from claimeval.metrics.rows import Metric
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.metrics.side import SideSummary
+from claimeval.providers.prices import price
+from claimeval.runs import scores
+from claimeval.runs.directory import load_manifest, load_summary, read_results
+from claimeval.statistics.formatting import interval, percent
+from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
+from claimeval.types.requests import Judge
 
 BINS = 12
 """Bars of a distribution: exactly 0, ten tenths in between (lower end excluded), exactly 1."""

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claimeval.types.requests import Judge
-from claimeval.execution.runner import Ending
-from claimeval.types.clusters import check_cluster
-from claimeval.data.reading import parse_references, read_samples
-from claimeval.data.survey import survey
-from claimeval.metrics.derived import select_metrics
-from claimeval.types.errors import StoppedEarly, UsageError
-from claimeval.evaluation.run import carry_out, identity
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import set_limits
-from claimeval.execution.progress import Progress
-from claimeval.metrics.rows import SUPPORT, Metric
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary
 from claimeval.judging.panel import Panel
-from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, make_plan
-from claimeval.evaluation.plan import notes as notes_of
-from claimeval.types.records import Claim, References, Sample, SampleResult
-from claimeval.runs.revote import rates_of, revote
-from claimeval.evaluation.manifest import Manifest, manifest
 from claimeval.runs.directory import RunWriter, load_manifest, load_summary, read_results
-from claimeval.evaluation.summary.run import Summary, Tallies
-from claimeval.store.store import default_folder
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Claim, SampleResult
 
 if TYPE_CHECKING:
     import pandas

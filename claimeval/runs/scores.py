@@ -6,21 +6,14 @@
 from __future__ import annotations
 
 import json
-import math
-from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import ValidationError
 
-from claimeval.types.clusters import cluster_of, own_cluster
-from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import Record, Sample
-from claimeval.runs.directory import RESULTS, cluster_field
-from claimeval.metrics.scoring import Shown, abstentions, shown
-from claimeval.statistics import mean_interval
 from claimeval.metrics.side import SideRow, SideSummary, Sums
+from claimeval.runs.directory import RESULTS, cluster_field
+from claimeval.types.errors import DataError, UsageError
 
 FOLDER = "scores"
 

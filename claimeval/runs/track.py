@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from claimeval.metrics.side import cluster_of_row
 import heapq
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from claimeval.evaluation.manifest import Manifest
+from claimeval.metrics.scoring import MetricSummary, Shown
+from claimeval.metrics.side import SideMetric, cluster_of_row
 from claimeval.runs import scores
+from claimeval.runs.compare import changed_settings
+from claimeval.runs.directory import load_manifest, load_summary, read_results
+from claimeval.statistics import holm, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.records import Record
-from claimeval.runs.compare import changed_settings
-from claimeval.evaluation.manifest import Manifest
-from claimeval.runs.directory import load_manifest, load_summary, read_results
-from claimeval.metrics.scoring import MetricSummary, Shown
-from claimeval.metrics.side import SideMetric
-from claimeval.statistics import holm, paired_difference
 
 MOVED = 5
 """Samples that moved most, named for each step."""

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import Field, JsonValue, ValidationError
 
-from claimeval.providers import specs as judging
-from claimeval.judging import prompts
-from claimeval.metrics.derived import MetricSelection, resolve_derived
-from claimeval.types.errors import UsageError, unknown_name
-from claimeval.judging.panel.settings import Panel, vote_name
 from claimeval.evaluation.plan import ClaimsJob, own_prompts, usual_assess_prompt
+from claimeval.judging import prompts
+from claimeval.judging.panel.settings import Panel, vote_name
 from claimeval.judging.prompts import Prompt
+from claimeval.metrics.derived import MetricSelection, resolve_derived
+from claimeval.providers import specs as judging
+from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Record
 
 
@@ -102,7 +102,9 @@ def read(path: Path) -> Experiment:
     for name in ("data", "labels"):
         if common.get(name):
             common[name] = path.parent / str(common[name])
-    return _valid(path, Experiment, {**common, "baseline": baseline, "arms": tuple(_placed(path.parent, a) for a in arms)})
+    return _valid(
+        path, Experiment, {**common, "baseline": baseline, "arms": tuple(_placed(path.parent, a) for a in arms)}
+    )
 
 
 def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:

@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from claimeval.types.clusters import counted
-from claimeval.runs.experiments.results import ArmFlip, ArmResult, ArmMetric, ExperimentResult
-from claimeval.runs.experiments.selection import Selection
 from claimeval.metrics.flips import FlipCounts
 from claimeval.metrics.scoring import ends_in_words
+from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
+from claimeval.runs.experiments.selection import Selection
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
+from claimeval.types.clusters import counted
 
 
 def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:

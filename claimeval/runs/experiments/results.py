@@ -8,20 +8,20 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from claimeval.types.clusters import cluster_of
-from claimeval.store.replies import unpack
+from claimeval.evaluation.manifest import Manifest
+from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
+from claimeval.metrics.scoring import Shown
+from claimeval.providers.prices import price
+from claimeval.runs.compare import flip_tally
+from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.runs.experiments.design import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
-from claimeval.runs.experiments.selection import Selection, LabelAgreement, agreement
-from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
-from claimeval.providers.prices import price
-from claimeval.types.records import Record
-from claimeval.runs.compare import flip_tally
-from claimeval.evaluation.manifest import Manifest
-from claimeval.runs.directory import load_manifest, load_summary, read_results
-from claimeval.metrics.scoring import Shown
+from claimeval.runs.experiments.selection import LabelAgreement, Selection, agreement
 from claimeval.statistics import holm, mean_interval, paired_difference
+from claimeval.store.replies import unpack
 from claimeval.store.store import Store
+from claimeval.types.clusters import cluster_of
+from claimeval.types.records import Record
 
 
 class ArmMetric(Record):
@@ -102,7 +102,9 @@ class ExperimentResult(Record):
     """The arm that was chosen by human labels, where that was asked for."""
 
 
-def tabulate(design: Experiment, metrics: tuple[str, ...], folder: Path, cache: Path, new: Mapping[str, int]) -> ExperimentResult:
+def tabulate(
+    design: Experiment, metrics: tuple[str, ...], folder: Path, cache: Path, new: Mapping[str, int]
+) -> ExperimentResult:
     """The table over all arms; streams the runs, holding a number a sample, metric and arm."""
     gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, cache) for arm in design.arms}
     base = gathered[design.baseline]

@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.providers import check_key
-from claimeval.types.clusters import check_cluster
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
-from claimeval.metrics.derived import MetricSelection, select_metrics
-from claimeval.types.errors import UsageError
-from claimeval.evaluation.run import Reiterable, Outline, carry_out, identity
-from claimeval.execution.batch.executor import Batching
+from claimeval.evaluation.manifest import manifest
+from claimeval.evaluation.plan import ClaimsJob, notes
+from claimeval.evaluation.run import Outline, Reiterable, carry_out, identity
 from claimeval.execution.batch.admin import open_desk
+from claimeval.execution.batch.executor import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
-from claimeval.runs.experiments.design import Arm, Experiment, plan, slug
+from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
-from claimeval.evaluation.plan import ClaimsJob, notes
-from claimeval.types.records import Sample
+from claimeval.providers import check_key
 from claimeval.runs.directory import RunWriter
-from claimeval.evaluation.manifest import manifest
+from claimeval.runs.experiments.design import Arm, Experiment, plan, slug
 from claimeval.store.store import Store
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Sample
 
 ARMS = "arms"
 """The folder with a run directory for each arm."""
@@ -54,7 +54,9 @@ class Carried(NamedTuple):
     last: Outline
 
 
-def prepare(design: Experiment, choose_metrics: Callable[[MetricSelection | None, Survey], MetricSelection]) -> PreparedExperiment:
+def prepare(
+    design: Experiment, choose_metrics: Callable[[MetricSelection | None, Survey], MetricSelection]
+) -> PreparedExperiment:
     """Everything checked that can be checked without a call: data, metrics, prompts, judges and their keys."""
     asked = select_metrics(design.metrics) if design.metrics else None
     samples = itertools.islice(read_samples(design.data, fields=design.fields), design.limit)

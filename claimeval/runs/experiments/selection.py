@@ -6,15 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from claimeval.runs.labels.join import join
-from claimeval.runs.labels.agreement import measure
-from claimeval.runs.labels.join import PANEL
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.types.errors import UsageError
+from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.experiments.design import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
+from claimeval.runs.labels.agreement import measure
+from claimeval.runs.labels.join import PANEL, join
+from claimeval.types.errors import UsageError
 from claimeval.types.records import Record, Sample, SampleResult
-from claimeval.runs.directory import load_manifest, read_results
 
 Interval = tuple[float, float] | None
 Keep = Callable[[Sample], bool]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claimeval.runs.labels.join import HUMAN, PANEL, RaterTable, LabelCounts
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Choice
 from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.types.records import Record
-from claimeval.statistics import (binary_report, cohen_kappa, confusion, gwet_ac1, krippendorff_alpha, pairwise_agreement, raw_agreement)
+from claimeval.runs.labels.join import HUMAN, PANEL, LabelCounts, RaterTable
+from claimeval.statistics import (
+    binary_report,
+    cohen_kappa,
+    confusion,
+    gwet_ac1,
+    krippendorff_alpha,
+    pairwise_agreement,
+    raw_agreement,
+)
 from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.types.records import Record
 
 MANY = 8
 """Of more raters than this, pairs are given without intervals, which would take minutes."""

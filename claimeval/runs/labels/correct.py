@@ -15,17 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from claimeval.runs.labels.join import LabelCounts, added, claims_meant, people, rolled_up
-from claimeval.runs.labels.draw import ClaimDraw, drawn, metric_of
-from claimeval.types.clusters import cluster_of
 from claimeval.data.labels import HumanLabel, LabelFile
-from claimeval.types.errors import UsageError
-from claimeval.metrics.rows import Metric
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Choice
-from claimeval.types.records import Assessment, Record, SampleResult
+from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import cluster_field, read_results
-from claimeval.statistics import (CorrectedEstimate, IntervalEstimate, active_estimate, prediction_powered, rogan_gladen)
+from claimeval.runs.labels.draw import ClaimDraw, drawn, metric_of
+from claimeval.runs.labels.join import LabelCounts, added, claims_meant, people, rolled_up
+from claimeval.statistics import CorrectedEstimate, IntervalEstimate, active_estimate, prediction_powered, rogan_gladen
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Assessment, Record, SampleResult
 
 Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
 

@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple
 from pydantic import ValidationError
 
 from claimeval import ir
-from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import Document, Record, Sample
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, gradable
 from claimeval.statistics import mean_interval
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Document, Record, Sample
 
 FIRST = 10
 """Documents of each question that are marked, unless said otherwise."""
@@ -86,7 +86,9 @@ def of_samples(samples: Iterable[Sample], first: int) -> Iterator[Candidates]:
     return (Candidates(sample.id, sample.question, (sample.contexts or ())[:first]) for sample in samples)
 
 
-def draw(items: Iterable[Candidates], count: int, *, first: int, seed: int, source: str) -> tuple[DocumentDraw, list[DocumentToLabel]]:
+def draw(
+    items: Iterable[Candidates], count: int, *, first: int, seed: int, source: str
+) -> tuple[DocumentDraw, list[DocumentToLabel]]:
     """Draws `count` questions with results, all where there are fewer, each as likely as any other; in one pass.
 
     A draw of more questions with the same seed begins with the same ones. The documents of a question are shuffled

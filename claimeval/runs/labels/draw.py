@@ -17,11 +17,11 @@ from pydantic import ValidationError
 
 from claimeval.data.labels import HumanLabel, label
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.metrics.rows import Metric
-from claimeval.types.records import Assessment, Claim, Label, Record, SampleResult
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
+from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.records import Assessment, Claim, Label, Record, SampleResult
 
 FOLDER = "annotation"
 Design = Literal["uniform", "stratified", "uncertainty"]
@@ -76,7 +76,9 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
         for i in chosen.chosen
     ]
     order = draw_order(len(items), seed)
-    found = ClaimDraw(metric=row, design=design, seed=seed, population=len(judged), items=tuple(items[i] for i in order))
+    found = ClaimDraw(
+        metric=row, design=design, seed=seed, population=len(judged), items=tuple(items[i] for i in order)
+    )
     path = _path(run, row.name)
     path.parent.mkdir(exist_ok=True)
     path.write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")

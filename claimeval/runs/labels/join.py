@@ -14,16 +14,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from claimeval.types.clusters import cluster_of
+
 from claimeval.data.labels import HumanLabel
-from claimeval.types.errors import UsageError
 from claimeval.judging.grounding import verbatim
-from claimeval.lexical.citations import without
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Ballot, Choice, cast_ballots, leading, representative
-from claimeval.types.records import Assessment, Evidence, Label, Part, Record, Sample, SampleResult
-from claimeval.judging.panel import Panel
+from claimeval.lexical.citations import without
 from claimeval.statistics import vote_weight
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Assessment, Evidence, Label, Part, Record, Sample, SampleResult
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"

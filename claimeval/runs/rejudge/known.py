@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from claimeval.judging import prompts as prompting
 from claimeval.evaluation.assessing import ONE_TEXT
-from claimeval.types.requests import Judge
-from claimeval.metrics.rows import Metric
-from claimeval.judging.panel import Panel
-from claimeval.evaluation.plan import ClaimsJob
-from claimeval.judging.prompts import Prompt, PromptRecord
-from claimeval.types.records import (ABSTAINED, Assessment, Call, Evidence, Extraction, Part, Sample, SampleResult, Verdict, says_something)
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.plan import ClaimsJob
+from claimeval.judging import prompts as prompting
 from claimeval.judging.assess import CLAIMS_PER_CALL
+from claimeval.judging.panel import Panel
+from claimeval.judging.prompts import Prompt, PromptRecord
+from claimeval.metrics.rows import Metric
+from claimeval.types.records import (
+    ABSTAINED,
+    Assessment,
+    Call,
+    Evidence,
+    Extraction,
+    Part,
+    Sample,
+    SampleResult,
+    Verdict,
+    says_something,
+)
+from claimeval.types.requests import Judge
 
 
 class ReuseCounts:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from claimeval.providers import specs as judging
-from claimeval.providers import specs
-from claimeval.judging import panel
-from claimeval.runs.report import NO_SETTINGS
-from claimeval.types.requests import Judge
-from claimeval.types.clusters import check_cluster
 from claimeval.data.foreign.records import RECORDED
 from claimeval.data.survey import Survey, survey
-from claimeval.metrics.derived import MetricSelection, select_metrics, derived, resolve_derived
-from claimeval.types.errors import UsageError
-from claimeval.types.families import Families
-from claimeval.providers.specs import PanelSpec
-from claimeval.metrics.rows import SUPPORT, Metric
-from claimeval.judging.panel import Panel
-from claimeval.evaluation.plan import (ClaimsJob, check_families, choose_metrics, own_prompts, usual_assess_prompt)
+from claimeval.evaluation.manifest import Manifest, manifest
+from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, own_prompts, usual_assess_prompt
 from claimeval.evaluation.plan import notes as notes_of
+from claimeval.judging import panel
+from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
-from claimeval.types.records import Part, Sample, SampleResult
+from claimeval.metrics.derived import MetricSelection, derived, resolve_derived, select_metrics
+from claimeval.metrics.rows import SUPPORT, Metric
+from claimeval.providers import specs
+from claimeval.providers import specs as judging
+from claimeval.providers.specs import PanelSpec
 from claimeval.runs.rejudge.known import ReusableVerdicts, ReuseCounts
 from claimeval.runs.rejudge.sources import RejudgeSource
-from claimeval.evaluation.manifest import Manifest, manifest
+from claimeval.runs.report import NO_SETTINGS
+from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import UsageError
+from claimeval.types.families import Families
+from claimeval.types.records import Part, Sample, SampleResult
+from claimeval.types.requests import Judge
 
 EXTRACT_PROMPT = "atomic"
 """Where neither the run nor the caller says which."""
@@ -149,7 +149,9 @@ def _derived(metrics: MetricSelection, wanted: RejudgeOptions, settings: Panel) 
     return names or resolve_derived(metrics._replace(derived=None), **asked)
 
 
-def _look_over(source: RejudgeSource, metrics: Sequence[Metric], known: ReusableVerdicts) -> tuple[Survey, dict[Part, int]]:
+def _look_over(
+    source: RejudgeSource, metrics: Sequence[Metric], known: ReusableVerdicts
+) -> tuple[Survey, dict[Part, int]]:
     """What the samples can feed, and in how many of them a part has a text but no claims that can be taken over."""
     lacking: dict[Part, int] = {}
 
@@ -163,7 +165,9 @@ def _look_over(source: RejudgeSource, metrics: Sequence[Metric], known: Reusable
     return survey(samples(), metrics), lacking
 
 
-def _line_up(source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, metrics: MetricSelection | None) -> tuple[PanelSpec, frozenset[str]]:
+def _line_up(
+    source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, metrics: MetricSelection | None
+) -> tuple[PanelSpec, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
     named = _named(source, wanted)
     others = [spec for spec in wanted.judges if spec not in named]
@@ -204,7 +208,11 @@ def _line_up(source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdi
 
 
 def _extractor(
-    source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Part, int]
+    source: RejudgeSource,
+    wanted: RejudgeOptions,
+    known: ReusableVerdicts,
+    line_up: PanelSpec,
+    lacking: Mapping[Part, int],
 ) -> Judge | None:
     """Who takes claims where there are none; None where every part has its claims already."""
     if known.claims_hold and not lacking:
@@ -225,7 +233,13 @@ def _extractor(
     raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
 
 
-def _settings(source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, line_up: PanelSpec, on_record: frozenset[str]) -> Panel:
+def _settings(
+    source: RejudgeSource,
+    wanted: RejudgeOptions,
+    known: ReusableVerdicts,
+    line_up: PanelSpec,
+    on_record: frozenset[str],
+) -> Panel:
     """The panel's settings: what is wanted, before a panel file's, before the run's own where its judges stay."""
     before = source.manifest.panel if source.manifest else Panel()
     names = {judge.name for judge in line_up.judges}

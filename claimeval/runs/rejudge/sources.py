@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.providers import specs
-from claimeval.runs.report import Report
+from claimeval.data.foreign.readers import recognised
 from claimeval.data.foreign.records import RecordedResults
 from claimeval.data.reading import read_samples
-from claimeval.data.foreign.readers import recognised
-from claimeval.runs.import_replies import EXTRACTOR
-from claimeval.types.records import Sample, SampleResult
-from claimeval.runs.directory import MANIFEST, load_manifest, read_results
 from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.providers import specs
+from claimeval.runs.directory import MANIFEST, load_manifest, read_results
+from claimeval.runs.import_replies import EXTRACTOR
+from claimeval.runs.report import Report
+from claimeval.types.records import Sample, SampleResult
 
 
 class RejudgeSource(NamedTuple):

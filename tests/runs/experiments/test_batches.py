@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from claimeval.evaluation.plan import choose_metrics
 from claimeval.execution.batch import polling
 from claimeval.execution.batch.executor import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.runs.experiments.design import Arm, read
 from claimeval.runs.experiments.running import Carried, prepare, run
-from claimeval.evaluation.plan import choose_metrics
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec

@@ -10,9 +10,9 @@ import pytest
 
 from claimeval.data.survey import Survey
 from claimeval.metrics.derived import MetricSelection, select_metrics
-from claimeval.types.errors import UsageError
 from claimeval.runs.experiments import design
 from claimeval.runs.experiments.running import prepare
+from claimeval.types.errors import UsageError
 
 PROMPT = """{# purpose: test
 reply: json

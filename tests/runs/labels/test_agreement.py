@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from claimeval.data.labels import HumanLabel
 from claimeval.judging import panel
+from claimeval.judging.panel import Panel
 from claimeval.runs.labels.agreement import AgreementReport, measure
 from claimeval.runs.labels.join import join, weights
-from claimeval.data.labels import HumanLabel
 from claimeval.types.errors import UsageError
-from claimeval.judging.panel import Panel
 from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
 from claimeval.types.scales import Grades
 from tests.judging.panel.test_voting import verdicts

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from claimeval.runs.labels.correct import correct
 from claimeval.data.labels import HumanLabel
+from claimeval.runs.labels.correct import correct
+from claimeval.statistics import prediction_powered
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Evidence, Label
-from claimeval.statistics import prediction_powered
 from tests import claim_judge
-from tests.conftest import StartServer
 from tests.api.test_claims import spec
+from tests.conftest import StartServer
 
 CLAIMS = ["The tower is high.", "The WRONG king built it.", "It is old.", "A MISSING priest prayed."]
 

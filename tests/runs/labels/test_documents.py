@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.types.errors import DataError, UsageError
-from claimeval.runs.labels.documents import DocumentLabel, DocumentDraw, Mark, DocumentLabels, Shown, draw, lgtm, of_samples
-from claimeval.types.records import Document, Sample
 from claimeval.evaluation.relevance import Candidates
+from claimeval.runs.labels.documents import (
+    DocumentDraw,
+    DocumentLabel,
+    DocumentLabels,
+    Mark,
+    Shown,
+    draw,
+    lgtm,
+    of_samples,
+)
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Document, Sample
 
 
 def documents(*names: str) -> tuple[Document, ...]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from claimeval.runs.labels.agreement import AgreementReport, measure
-from claimeval.runs.labels.join import join
+from claimeval.api.claims import rejudge
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import read_labels
-from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
-from claimeval.api.claims import rejudge
 from claimeval.runs.directory import read_results
+from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
+from claimeval.runs.labels.agreement import AgreementReport, measure
+from claimeval.runs.labels.join import join
 from tests.shared_data import shared_data
 
 OPENQA: dict[str, Any] = {

@@ -13,19 +13,19 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from claimeval.judging import prompts as prompting
-from claimeval.runs.report import Report
-from claimeval.types.requests import Judge
-from claimeval.types.errors import UsageError
 from claimeval.api.claims import rejudge
+from claimeval.judging import prompts as prompting
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
 from claimeval.runs.directory import load_manifest
+from claimeval.runs.report import Report
+from claimeval.types.errors import UsageError
+from claimeval.types.requests import Judge
 from tests import claim_judge
+from tests.api.test_claims import spec, values
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
-from tests.api.test_claims import spec, values
 
 SAMPLE = {"id": "s", "question": "How high?", "answer": "It is high.", "contexts": ["It is high."]}
 THREE_WAY, BINARY = (prompting.load("assess", name).id for name in ("three_way", "binary"))

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 import claimeval as ce
-from claimeval.runs.report import Report
-from claimeval.data.foreign.field_maps import field_map
-from claimeval.types.errors import UsageError
-from claimeval.runs.import_replies import import_judged, open_file
-from claimeval.judging.panel import Panel
 from claimeval.api.claims import rejudge
+from claimeval.data.foreign.field_maps import field_map
+from claimeval.judging.panel import Panel
 from claimeval.runs.directory import load_manifest
+from claimeval.runs.import_replies import import_judged, open_file
+from claimeval.runs.report import Report
+from claimeval.types.errors import UsageError
 from tests import claim_judge
+from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply
-from tests.api.test_claims import SAMPLES, spec, values
 
 Judge = Callable[[Body], Reply]
 TWO = SAMPLES[:2]
