@@ -51,7 +51,7 @@ PUBLISHED_FAITHFULNESS: Published = {
     "gpt-3.5": (27.2, 26.8),
 }
 CORRECTNESS = [name for name, metric in lexical.METRICS.items() if "contexts" not in metric.needs]
-FAITHFULNESS = ["k_precision", "k_precision_ignoring_question", "token_recall", "token_f1", "rouge_l", "answer_length"]
+FAITHFULNESS = ["k_precision", "k_precision_no_question", "token_recall", "token_f1", "rouge_l", "answer_length"]
 
 
 class Study(NamedTuple):

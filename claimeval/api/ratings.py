@@ -95,7 +95,7 @@ async def asort_answers(
     panel: PanelSettings = NO_SETTINGS,
     **how: Unpack[How],
 ) -> SideReport:
-    """Has judges tell refusals from answers: `answered`, and `right_to_answer` against `is_answerable`.
+    """Has judges tell refusals from answers: `answered`, and `abstention_accuracy` against `is_answerable`.
 
     `how` are further options of `score`, see `How`.
     """

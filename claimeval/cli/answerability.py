@@ -41,9 +41,9 @@ def answerability(
 ) -> None:
     """Have judges tell refusals from answers, and hold them against `is_answerable`.
 
-    `answered` is the share of samples whose answer gives at least a part of what was asked for; `right_to_answer` the
-    share that answers an answerable question or declines an unanswerable one. Of a run directory, the scores stand
-    beside the judges' other scores.
+    `answered` is the share of samples whose answer gives at least a part of what was asked for; `abstention_accuracy`
+    the share that answers an answerable question or declines an unanswerable one. If FILE is a run directory, the
+    scores are added to its other scores.
 
     Example: `claimeval answerability answers.jsonl --judge openai:gpt-5-mini`
     """

@@ -55,11 +55,11 @@ Metrics = Annotated[
         "--metrics",
         "-m",
         help="Comma-separated: `faithfulness`, `correctness`, `coverage`, `context_recall`, `reference_support`, "
-        "`on_topic`, `vital`; one of your own, `NAME=OF:AGAINST`, as in `on_policy=answer:policy`; or one that is read "
-        "off their verdicts: `f1`, `factscore`, `f1@64`, `contradiction_rate`, `wrong_but_grounded`, the groups "
-        "`ragchecker`, `nuggets`, `told_apart`, and more (docs/claim-metrics.md). `factscore`, `context_precision` and "
-        "nuggets mean something else in some other tools (docs/names-in-other-tools.md). Default: the first four, as "
-        "far as the file can feed them; with `--per-document` also all that single documents show.",
+        "`on_topic`, `vital`; a custom one, `NAME=OF:AGAINST`, as in `on_policy=answer:policy`; or one derived from "
+        "their verdicts: `f1`, `factscore@10`, `long_form_f1@64`, `contradiction_rate`, `faithful_but_incorrect`, the "
+        "groups `ragchecker`, `nuggets`, `by_topic`, and more (docs/claim-metrics.md). Names in other tools: "
+        "docs/names-in-other-tools.md. Default: those of the first four that the file has the fields for; with "
+        "`--per-document` also all that single documents show.",
         show_default=False,
     ),
 ]

@@ -29,7 +29,7 @@ from claimeval.execution.batch.executor import Batching
 from claimeval.execution.limits import Limits
 from claimeval.execution.progress import Progress
 from claimeval.metrics.derived import select_metrics
-from claimeval.metrics.rows import SUPPORT
+from claimeval.metrics.rows import SUPPORT, canonical_name
 from claimeval.report import forms
 from claimeval.runs.directory import RunWriter
 from claimeval.runs.report import NO_SETTINGS
@@ -190,7 +190,7 @@ def _gate(option: str, text: str, plan: ClaimsJob, *, most: bool) -> Gate:
         limit = -1.0
     if not equals or not 0 <= limit <= 1:
         raise UsageError(f"{option} {text!r} is not of the form METRIC=VALUE with a value from 0 to 1")
-    if name not in {metric.name for metric in plan.metrics} | {*plan.derived}:
+    if (name := canonical_name(name)) not in {metric.name for metric in plan.metrics} | {*plan.derived}:
         raise UsageError(f"{option} {text!r}: this run has no metric {name!r}")
     return Gate(name, limit, most)
 

@@ -120,7 +120,7 @@ async def _assess(
     assert documents, "there is evidence to assess against"
     if not claims:
         return Assessed((), ())
-    own = plan.voters.own_family(sample, claims[0].of, against)
+    own = plan.voters.same_family(sample, claims[0].of, against)
     excluded = own if plan.panel.on_same_family == "exclude" else frozenset()
     prompt = plan.prompt(claims[0].of, against)
     found = await gather_all(
@@ -138,7 +138,7 @@ async def _assess(
         ]
     )
     not_asked = [
-        _unassessed(claim, judge, "own_family") for judge in judges if judge.name in excluded for claim in claims
+        _unassessed(claim, judge, "same_family") for judge in judges if judge.name in excluded for claim in claims
     ]
     return Assessed(
         (*(v for f in found for v in f.verdicts), *not_asked),

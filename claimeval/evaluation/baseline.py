@@ -10,7 +10,7 @@ from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
 from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.types.records import Record, SampleResult, Score
 
-PAIRS = MappingProxyType({"answer_faithful": "faithfulness", "answer_correct": "correctness"})
+PAIRS = MappingProxyType({"rated_faithfulness": "faithfulness", "rated_correctness": "correctness"})
 """Per rating the metric by claims that asks the same."""
 
 

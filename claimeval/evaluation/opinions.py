@@ -43,7 +43,7 @@ class Opinions(NamedTuple):
 
     said: tuple[Opinion, ...]
     asked: Asked
-    own_family: frozenset[str]
+    same_family: frozenset[str]
     """The judges of the family that wrote the answer."""
 
     @property
@@ -65,7 +65,7 @@ class Opinions(NamedTuple):
 
     def _vote(self, verdicts: Sequence[Verdict], settings: Panel) -> Assessment:
         evidence = Evidence(part=self.asked.question.against or ASKED)
-        return panel.vote("answer", evidence, verdicts, settings, own_family=self.own_family)
+        return panel.vote("answer", evidence, verdicts, settings, same_family=self.same_family)
 
     @property
     def details(self) -> list[JsonValue]:
@@ -103,7 +103,7 @@ async def _excluded(judge: Judge, replicate: int) -> Opinion:
         claim_id="answer",
         judge=judge.name,
         label="unassessed",
-        unassessed_because="own_family",
+        unassessed_because="same_family",
         replicate=replicate,
     )
     return Opinion(verdict, None, None)

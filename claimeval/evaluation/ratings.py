@@ -29,7 +29,9 @@ from claimeval.types.families import Families
 from claimeval.types.records import NOT_APPLICABLE, Assessment, Reason, Sample, says_something
 from claimeval.types.requests import Judge
 
-RATED = MappingProxyType({"relevance": "answer_relevance", "faithful": "answer_faithful", "correct": "answer_correct"})
+RATED = MappingProxyType(
+    {"relevance": "rated_relevance", "faithful": "rated_faithfulness", "correct": "rated_correctness"}
+)
 """Per question the metric: the mean of what the words count, fully or yes 1, partly 0.5, no 0."""
 NONCOMMITTAL = "noncommittal"
 """1 where an answer evades or declines; asked together with relevance and counted apart from it."""
@@ -257,8 +259,8 @@ def prospects(samples: Iterable[Sample], plan: RatingsJob) -> Iterator[Prospect]
                     yield Prospect(one.question.name, request, RATING_TOKENS)
 
 
-METRICS = ("answered", "right_to_answer")
-"""`answered`: 1 where the answer gives at least a part of what was asked for. `right_to_answer`: 1 where it does so for
+METRICS = ("answered", "abstention_accuracy")
+"""`answered`: 1 if the answer gives at least a part of what was asked for. `abstention_accuracy`: 1 if it does so for
 an answerable question or declines an unanswerable one, by `is_answerable`."""
 
 
@@ -299,12 +301,12 @@ def _row(sample: Sample, answered: bool | None, because: Reason | None, details:
     undefined = {} if because is None else {name: str(because) for name in METRICS}
     right: bool | None = None
     if sample.is_answerable is None:
-        undefined["right_to_answer"] = "no is_answerable"
+        undefined["abstention_accuracy"] = "no is_answerable"
     elif answered is not None:
         right = answered == sample.is_answerable
     scores = {
         "answered": None if answered is None else float(answered),
-        "right_to_answer": None if right is None else float(right),
+        "abstention_accuracy": None if right is None else float(right),
     }
     open_ = [name for name, why in undefined.items() if why == because and because not in NOT_APPLICABLE]
     bounds = dict.fromkeys(open_, (0.0, 1.0))

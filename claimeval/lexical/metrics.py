@@ -123,7 +123,7 @@ def k_precision(case: Case) -> float:
     return _precision(case.answer, case.contexts)
 
 
-def k_precision_max(case: Case) -> float:
+def k_precision_best_context(case: Case) -> float:
     """K-precision against each context alone, the best of them: at most `k_precision`, equal with one context.
 
     0 for an answer without words. unitxt's metrics.rag.faithfulness.token_k_precision.
@@ -131,7 +131,7 @@ def k_precision_max(case: Case) -> float:
     return max((_precision(case.answer, [context]) for context in case.contexts), default=0.0)
 
 
-def k_precision_ignoring_question(case: Case) -> float:
+def k_precision_no_question(case: Case) -> float:
     """K-precision of only those words of the answer that do not occur in the question.
 
     1 where no word is left, so also for an answer without words. instruct-qa's KPrecisionPlusPlus.
@@ -175,7 +175,7 @@ def exact_match(case: Case) -> float:
     return float(answer in references)
 
 
-def answer_containment(case: Case) -> float:
+def contains_reference(case: Case) -> float:
     """1 if the normalised reference is a part of the normalised answer, else 0; 1 for a reference without words.
 
     It compares characters, so "art" is contained in "party". instruct-qa's RecallEM.
@@ -215,9 +215,11 @@ METRICS: dict[str, LexicalMetric] = {
     "k_precision": LexicalMetric(
         k_precision, ("contexts",), "share of the answer's words found in the contexts (faithfulness)"
     ),
-    "k_precision_max": LexicalMetric(k_precision_max, ("contexts",), "the same against the best single context"),
-    "k_precision_ignoring_question": LexicalMetric(
-        k_precision_ignoring_question,
+    "k_precision_best_context": LexicalMetric(
+        k_precision_best_context, ("contexts",), "the same against the best single context"
+    ),
+    "k_precision_no_question": LexicalMetric(
+        k_precision_no_question,
         ("question", "contexts"),
         "k_precision of the words that the question did not already have",
     ),
@@ -230,8 +232,8 @@ METRICS: dict[str, LexicalMetric] = {
     "token_f1": LexicalMetric(token_f1, ("references",), "harmonic mean of token precision and recall"),
     "strict_recall": LexicalMetric(strict_recall, ("references",), "1 if every word of the reference is in the answer"),
     "exact_match": LexicalMetric(exact_match, ("references",), "1 if answer and reference are equal once normalised"),
-    "answer_containment": LexicalMetric(
-        answer_containment, ("references",), "1 if the normalised reference is a part of the answer"
+    "contains_reference": LexicalMetric(
+        contains_reference, ("references",), "1 if the normalised reference is a part of the answer"
     ),
     "rouge_l": LexicalMetric(rouge_l, ("references",), "F of the longest common subsequence of words (rouge-score)"),
     "answer_length": LexicalMetric(answer_length, (), "words in the answer; recall grows with it", "words"),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from claimeval.metrics import formulas
 from claimeval.metrics.formulas import BoundedValue, Formula
 from claimeval.metrics.matrix import Matrix
-from claimeval.metrics.rows import METRICS, Metric, rows
+from claimeval.metrics.rows import METRICS, Metric, canonical_name, rows
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Label, Part, Reason, SampleResult, Score
 
@@ -61,12 +61,22 @@ DERIVED = {
         DerivedMetric(
             "claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True, best=True
         ),
-        DerivedMetric("context_precision", (_C,), formulas.context_precision, "contexts that have a gold claim", True),
+        DerivedMetric(
+            "context_precision_claims",
+            (_C,),
+            formulas.context_precision_claims,
+            "contexts that have a gold claim",
+            True,
+        ),
         DerivedMetric(
             "context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True
         ),
         DerivedMetric(
-            "faithfulness_single", (_F,), formulas.faithfulness_single, "claims that a single context has", True
+            "faithfulness_per_document",
+            (_F,),
+            formulas.faithfulness_per_document,
+            "claims that a single context has",
+            True,
         ),
         DerivedMetric(
             "noise_sensitivity_in_relevant",
@@ -89,7 +99,7 @@ DERIVED = {
             "self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has", True
         ),
         DerivedMetric(
-            "wrong_but_grounded", (_F, _P), formulas.wrong_but_grounded, "wrong claims that the contexts have"
+            "faithful_but_incorrect", (_F, _P), formulas.faithful_but_incorrect, "wrong claims that the contexts have"
         ),
         DerivedMetric(
             "contradiction_rate",
@@ -99,9 +109,9 @@ DERIVED = {
             three_way=True,
         ),
         DerivedMetric(
-            "conflict_rate",
+            "context_conflict_rate",
             (_F,),
-            formulas.conflict_rate,
+            formulas.context_conflict_rate,
             "claims that one context has and another contradicts",
             per_document=True,
             three_way=True,
@@ -110,7 +120,7 @@ DERIVED = {
             DerivedMetric(
                 f"{label}_{'on' if on else 'off'}_topic",
                 (_F, "on_topic"),
-                formulas.told_apart(label, on),
+                formulas.by_topic(label, on),
                 f"claims {words} the contexts that {'bear' if on else 'do not bear'} on the question",
                 three_way=label == "contradicted",
             )
@@ -119,39 +129,38 @@ DERIVED = {
         ),
         *(
             DerivedMetric(
-                f"nugget_{kind}{'_strict' if strict else ''}",
+                f"nugget_recall{kind and '_' + kind}{'_strict' if strict else ''}",
                 (_Q,) if vital == okay else (_Q, "vital"),
                 formulas.nuggets(vital, okay, strict=strict),
-                f"{kind} gold claims in the answer{', partial support not counted' if strict else ''}",
+                f"{kind or 'all'} gold claims in the answer{', partial support not counted' if strict else ''}",
                 partial=not strict,
                 of_nothing="no_claims",
             )
-            for kind, vital, okay in (("vital", 1.0, 0.0), ("all", 1.0, 1.0), ("weighted", 1.0, 0.5))
+            for kind, vital, okay in (("vital", 1.0, 0.0), ("", 1.0, 1.0), ("weighted", 1.0, 0.5))
             for strict in (False, True)
         ),
     )
 }
 
-NUMBERED: dict[str, tuple[float | None, tuple[str, ...], Callable[[float], Formula], str]] = {
-    "factscore": (10.0, (_F,), formulas.factscore, "faithfulness, less for answers of few claims"),
-    "f1": (None, (_F,), formulas.f1_at, "F1 of supported claims and of their number against {0}"),
-    "on_topic_f1": (
-        None,
+NUMBERED: dict[str, tuple[tuple[str, ...], Callable[[float], Formula], str]] = {
+    "factscore": ((_F,), formulas.factscore, "faithfulness with length penalty"),
+    "long_form_f1": ((_F,), formulas.long_form_f1, "F1 of supported claims and of their number against {0}"),
+    "long_form_f1_on_topic": (
         (_F, "on_topic"),
-        lambda k: formulas.f1_at(k, on_topic=True),
+        lambda k: formulas.long_form_f1(k, on_topic=True),
         "F1 of supported claims on topic and of their number against {0}",
     ),
 }
-"""Rows with a number behind `@`: the number unless said (None: it must be said), needs, formula, words."""
+"""Metrics with a number of claims after `@`: needs, formula, words."""
 
 GROUPS = {
     "ragchecker": (
-        *(_P, _Q, "f1", "claim_recall", "context_precision", "context_utilization"),
+        *(_P, _Q, "f1", "claim_recall", "context_precision_claims", "context_utilization"),
         *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
-        *("hallucination", "self_knowledge", "faithfulness_single"),
+        *("hallucination", "self_knowledge", "faithfulness_per_document"),
     ),
-    "told_apart": tuple(name for name in DERIVED if name.endswith("_topic")),
-    "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_")),
+    "by_topic": tuple(name for name in DERIVED if name.endswith("_topic")),
+    "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_recall")),
 }
 """Names for several rows."""
 
@@ -169,18 +178,18 @@ class MetricSelection(NamedTuple):
 
 @lru_cache(maxsize=256)
 def derived(name: str) -> DerivedMetric:
-    """The derived row of that name, `factscore`, `f1@64`; UsageError where there is none."""
+    """Return the derived metric `name`, as in `f1` or `long_form_f1@64`; UsageError if there is none."""
     base, at, number = name.partition("@")
     if not at and name in DERIVED:
         return DERIVED[name]
     if base in NUMBERED:
-        unless_said, needs, formula, says = NUMBERED[base]
-        if not at and unless_said is not None:
-            return DerivedMetric(name, needs, formula(unless_said), says)
+        needs, formula, says = NUMBERED[base]
         if re.fullmatch(r"[1-9]\d{0,5}", number):
             return DerivedMetric(name, needs, formula(float(number)), says.format(number))
-        raise UsageError(f"metric {name!r}: a number of claims is written behind @, as in {base}@64")
-    raise unknown_name("metric", name, [*METRICS, *DERIVED, *(f"{base}@64" for base in NUMBERED), *GROUPS])
+        raise UsageError(f"metric {name!r}: write a number of claims after @, as in {base}@64")
+    raise unknown_name(
+        "metric", name, [*METRICS, *DERIVED, "factscore@10", "long_form_f1@64", "long_form_f1_on_topic@64", *GROUPS]
+    )
 
 
 def is_derived(name: str) -> bool:
@@ -191,7 +200,7 @@ def is_derived(name: str) -> bool:
 def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
     """The rows asked for, in that order, with those that derived ones among them need; UsageError for an unknown name,
     and for a row of one's own that is called like a derived one."""
-    given = [spec.strip() if isinstance(spec, str) else spec for spec in specs]
+    given = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
     flat = [name for spec in given for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
     asked = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
     names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
@@ -218,7 +227,7 @@ def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: b
         return tuple(row.name for row in fed if row.readable(per_document=per_document, three_way=three_way))
     for row in map(derived, chosen.derived):
         if row.per_document and not per_document:
-            raise UsageError(f"{row.name} is read off verdicts on single documents; add --per-document")
+            raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
         if row.three_way and not three_way:
             raise UsageError(f"{row.name} needs an assess prompt that tells contradicted from not found, as three_way")
     return chosen.derived

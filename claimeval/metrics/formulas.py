@@ -43,7 +43,7 @@ def claim_recall(m: Matrix) -> FormulaResult:
     return [or_(row) for row in m.per_document("reference")]
 
 
-def context_precision(m: Matrix) -> FormulaResult:
+def context_precision_claims(m: Matrix) -> FormulaResult:
     """Contexts that support a reference claim, of all contexts."""
     return m.relevant()
 
@@ -54,7 +54,7 @@ def context_utilization(m: Matrix) -> FormulaResult:
     return [q if there else None for there, q in zip(retrieved, _q(m), strict=True) if there is not False]
 
 
-def faithfulness_single(m: Matrix) -> FormulaResult:
+def faithfulness_per_document(m: Matrix) -> FormulaResult:
     """Answer claims that some single context supports."""
     return _single(m)
 
@@ -91,7 +91,7 @@ def self_knowledge(m: Matrix) -> FormulaResult:
     return [and_(right, not_(there)) for right, there in zip(_p(m), _single(m), strict=True)]
 
 
-def wrong_but_grounded(m: Matrix) -> FormulaResult:
+def faithful_but_incorrect(m: Matrix) -> FormulaResult:
     """Wrong answer claims that the contexts, together, support."""
     return [and_(not_(right), there) for right, there in zip(_p(m), _f(m), strict=True)]
 
@@ -101,13 +101,13 @@ def contradiction_rate(m: Matrix) -> FormulaResult:
     return m.labelled("answer", "contexts", "contradicted")
 
 
-def conflict_rate(m: Matrix) -> FormulaResult:
+def context_conflict_rate(m: Matrix) -> FormulaResult:
     """Answer claims that one context supports and another contradicts."""
     contradicted = m.per_document("answer", "contradicted")
     return [and_(yes, or_(row)) for yes, row in zip(_single(m), contradicted, strict=True)]
 
 
-def told_apart(label: Label, on_topic: bool) -> Formula:
+def by_topic(label: Label, on_topic: bool) -> Formula:
     """Answer claims with that label against the contexts, with or without a bearing on the question."""
 
     def found(m: Matrix) -> FormulaResult:
@@ -131,7 +131,7 @@ def factscore(gamma: float) -> Formula:
     return found
 
 
-def f1_at(k: float, *, on_topic: bool = False) -> Formula:
+def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
     """F1 of P = supported / claims and R = min(1, supported / k); with `on_topic` of the claims on topic alone."""
 
     def found(m: Matrix) -> FormulaResult:

@@ -118,6 +118,23 @@ METRICS = {
     )
 }
 
+ALIASES = {
+    "groundedness": "faithfulness",
+    "answer_precision": "correctness",
+    "answer_recall": "coverage",
+    "factscore": "factscore@10",
+}
+"""Names in other tools of the same number."""
+
+FOREIGN = {
+    "context_precision": "`context_precision_claims` is the share of contexts with a gold claim (RAGChecker); "
+    "`context_precision_ap`, of relevance grades, weighs ranks (ragas, DeepEval)",
+    "answer_correctness": "ragas mixes an F-score with the similarity of embeddings; `f1` is the F-score of the claims",
+    "answer_relevancy": "ragas compares embeddings of generated questions; `on_topic` is the share of claims that bear "
+    "on the question, `rated_relevance` a rating of the whole answer",
+}
+"""Names that other tools give to a number that no metric here has, with the metrics to use instead."""
+
 SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
 """The rows that ask whether a text supports claims."""
 
@@ -138,14 +155,26 @@ def metric(spec: str | Metric) -> Metric:
                 f"metric {spec!r} is not of the form name=claims_of:against, as in on_policy=answer:policy"
             )
         name, claims_of, against = match.groups()
-        if name in METRICS:
+        if name in METRICS or name in ALIASES or name in FOREIGN:
             raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
         if ASKED in (claims_of, against):
             raise UsageError(f"metric {spec!r}: what claims have to do with the question is on_topic, or vital")
         return _clear(Metric(name=name, claims_of=claims_of, against=against))
-    if spec.strip() not in METRICS:
-        raise unknown_name("metric", spec, METRICS)
-    return METRICS[spec.strip()]
+    name = canonical_name(spec)
+    if name not in METRICS:
+        raise unknown_name("metric", name, METRICS)
+    return METRICS[name]
+
+
+def canonical_name(name: str) -> str:
+    """Return the name of a metric that may be given by an alias.
+
+    Raises UsageError for a name that other tools give to another number.
+    """
+    name = name.strip()
+    if name in FOREIGN:
+        raise UsageError(f"metric {name!r} is another number in other tools: {FOREIGN[name]}")
+    return ALIASES.get(name, name)
 
 
 def _clear(row: Metric) -> Metric:

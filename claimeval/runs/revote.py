@@ -70,7 +70,7 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
         for a in result.assessments:
             if a.evidence.part == ASKED or a.unasked:
                 continue
-            own = voters.own_family(result.sample, part[a.claim_id], a.evidence.part)
+            own = voters.same_family(result.sample, part[a.claim_id], a.evidence.part)
             left_out = own if voters.panel.leave_own_family_out else frozenset()
             ballots = cast_ballots([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
             patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1

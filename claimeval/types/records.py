@@ -36,7 +36,7 @@ Reason = Literal[
     "no_evidence",
     "unsure",
     "tie",
-    "own_family",
+    "same_family",
     "no_quorum",
     "refused",
     "filtered",
@@ -57,7 +57,7 @@ REASONS: dict[Reason, str] = {
     "no_evidence": "there is nothing to count",
     "unsure": "the judge abstained",
     "tie": "the judges are divided",
-    "own_family": "the judge is of the family that wrote the answer",
+    "same_family": "the judge is of the family that wrote the answer",
     "no_quorum": "too few judges gave a verdict",
     "refused": "the judge declined to answer",
     "filtered": "the provider's content filter blocked the call",
@@ -75,7 +75,7 @@ REASONS: dict[Reason, str] = {
 NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence"})
 """Reasons that lie in the sample: the metric says nothing about it, and that is no failure."""
 
-ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "own_family"})
+ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "same_family"})
 """Reasons that are a judge's or panel's honest answer or rule. All others are failures and count against
 `--max-missing`."""
 

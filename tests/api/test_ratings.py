@@ -56,10 +56,10 @@ def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path:
     report.save(tmp_path / "run")
     ratings = ce.rate_answers(report, judges=judge(server))
     assert [row.scores for row in ratings.rows] == [
-        {"answer_relevance": 1.0, "noncommittal": 0.0, "answer_faithful": 1.0, "answer_correct": 1.0},
-        {"answer_relevance": 1.0, "noncommittal": 0.0, "answer_faithful": 0.0, "answer_correct": 0.0},
+        {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 1.0, "rated_correctness": 1.0},
+        {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 0.0, "rated_correctness": 0.0},
     ]
-    assert ratings.summary.metrics["answer_faithful"].mean == 0.5
+    assert ratings.summary.metrics["rated_faithfulness"].mean == 0.5
     (baseline,) = ratings.baselines
     assert (baseline.agreement.value, baseline.apart) == (1.0, ())
     ratings.scores.save(tmp_path / "run")
@@ -69,7 +69,7 @@ def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path:
 
 def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
     ratings = ce.rate_answers(SAMPLES, judges=judge(server), ask=["correct"])
-    assert list(ratings.summary.metrics) == ["answer_correct"]
+    assert list(ratings.summary.metrics) == ["rated_correctness"]
     assert ratings.baselines == ()
     assert len(server.exchanges()) == 2
 
@@ -97,14 +97,14 @@ def test_retrieval_is_scored_by_ids_text_and_judge(start_server: StartServer) ->
 def test_refusals_are_sorted(server: ThreadHandle) -> None:
     found = ce.sort_answers(SAMPLES, judges=judge(server))
     assert [row.scores["answered"] for row in found.rows] == [1.0, 1.0]
-    assert found.summary.metrics["right_to_answer"].n == 1
+    assert found.summary.metrics["abstention_accuracy"].n == 1
 
 
 def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
     async def inside() -> tuple[float | None, float | None]:
         blocking = ce.rate_answers(SAMPLES, judges=judge(server), ask=["correct"])
         awaited = await ce.arate_answers(SAMPLES, judges=judge(server), ask=["correct"])
-        return blocking.summary.metrics["answer_correct"].mean, awaited.summary.metrics["answer_correct"].mean
+        return blocking.summary.metrics["rated_correctness"].mean, awaited.summary.metrics["rated_correctness"].mean
 
     assert asyncio.run(inside()) == (0.5, 0.5)
     assert len(server.exchanges()) == 2
@@ -135,7 +135,7 @@ def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
     ).scores.to_pandas()
     assert list(table.index) == ["good", "bad", "none"]
     assert table.loc["none", "answer_correct_because"] == "missing_input"
-    assert table.loc["good", "answer_correct"] == 1.0
+    assert table.loc["good", "rated_correctness"] == 1.0
 
 
 def test_queries_are_written_into_a_folder(start_server: StartServer, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert shown["metrics"]["answered"]["mean"] == 0.5
-    assert shown["metrics"]["right_to_answer"]["mean"] == 0.5
+    assert shown["metrics"]["abstention_accuracy"]["mean"] == 0.5
     assert (shown["answerable_declined"], shown["unanswerable_answered"]) == (1, 1)
     assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
     assert len(server.exchanges()) == 4

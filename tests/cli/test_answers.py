@@ -49,15 +49,15 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     assert len(server.exchanges()) - before == 9
     means = {name: metric["mean"] for name, metric in shown["metrics"].items()}
     assert means == {
-        "answer_relevance": pytest.approx(2 / 3),
+        "rated_relevance": pytest.approx(2 / 3),
         "noncommittal": pytest.approx(1 / 3),
-        "answer_faithful": 1.0,
-        "answer_correct": 1.0,
+        "rated_faithfulness": 1.0,
+        "rated_correctness": 1.0,
     }
-    assert shown["metrics"]["answer_relevance"]["missing"] == {"missing_input": 1}
+    assert shown["metrics"]["rated_relevance"]["missing"] == {"missing_input": 1}
     assert shown["ratings"]["relevance"] == {"fully": 2, "partly": 0, "no": 1, "noncommittal": 1}
     (held,) = shown["against_claims"]
-    assert (held["rating"], held["metric"]) == ("answer_faithful", "faithfulness")
+    assert (held["rating"], held["metric"]) == ("rated_faithfulness", "faithfulness")
     assert held["claims"]["value"] == pytest.approx(2 / 3)
     assert held["apart"] == [{"id": "wrong", "whole": True, "supported": 1, "judged": 2}]
 
@@ -68,8 +68,8 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     assert "part in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
     assert len(server.exchanges()) - before == 9
     report = claimeval("report", "run", "--format", "json")
-    assert "answer_relevance" in report.stdout
-    assert "answer_faithful" in claimeval("compare", "run", "run").stdout
+    assert "rated_relevance" in report.stdout
+    assert "rated_faithfulness" in claimeval("compare", "run", "run").stdout
 
 
 def test_a_plan_asks_nothing(claimeval: Run, data: Path, start_server: StartServer) -> None:
@@ -99,7 +99,7 @@ def test_ratings_lost_to_failures_are_holes_and_fail_the_gate(
     done = claimeval(*command)
     assert done.returncode == 1
     assert "25.0 % of the scores were lost" in done.stderr
-    found = json.loads(done.stdout)["metrics"]["answer_correct"]
+    found = json.loads(done.stdout)["metrics"]["rated_correctness"]
     assert (found["mean"], found["missing"]) == (None, {"unparsable": 3, "missing_input": 1})
     assert claimeval(*command, "--max-missing", "0.5").returncode == 0
 
@@ -112,10 +112,10 @@ def test_a_panel_of_two_providers_votes_and_says_who_said_what(
     command = ("answers", data, "-j", f"openai:m@{strict.url}", "-j", tmp_path / "kind.yaml", "--ask", "faithful")
     done = claimeval(*command, "-o", "out", "--json", MISTRAL_API_KEY="k")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["metrics"]["answer_faithful"]
+    found = json.loads(done.stdout)["metrics"]["rated_faithfulness"]
     assert (found["mean"], found["missing"]) == (1.0, {"tie": 1, "missing_input": 1})
     done = claimeval(*command, "-o", "out", "--json", "--tie", "conservative", MISTRAL_API_KEY="k")
-    assert json.loads(done.stdout)["metrics"]["answer_faithful"]["mean"] == pytest.approx(2 / 3)
+    assert json.loads(done.stdout)["metrics"]["rated_faithfulness"]["mean"] == pytest.approx(2 / 3)
     assert (len(strict.exchanges()), len(kind.exchanges())) == (3, 3)
 
 

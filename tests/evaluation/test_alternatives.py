@@ -76,10 +76,10 @@ def test_answers_that_belong_together_are_all_needed(server: Server, where: str)
 def test_f1_and_nuggets_go_by_the_alternative_that_is_covered_best(server: Server) -> None:
     """Of the first alternative half is covered, of the second 2 of 3: f1 = 2 (1 * 2/3) / (1 + 2/3) = 0.8."""
     answers = ["It is. FROM_here.", "It is. It was. FROM_there."]
-    found = scored(server, row(reference_answers=answers), "f1,nugget_all,coverage").results[0]
+    found = scored(server, row(reference_answers=answers), "f1,nugget_recall,coverage").results[0]
     assert found.score("coverage").value == pytest.approx(2 / 3)
     assert found.score("f1").value == pytest.approx(0.8)
-    assert found.score("nugget_all").value == pytest.approx(2 / 3)
+    assert found.score("nugget_recall").value == pytest.approx(2 / 3)
     assert {s.alternative for s in found.scores if s.metric != "correctness"} == {2}
 
 

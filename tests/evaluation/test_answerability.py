@@ -61,18 +61,18 @@ def test_answering_is_right_where_the_question_can_be_answered(
     word: str, is_answerable: bool, answered: float, right: float
 ) -> None:
     row, _ = sort(kind(word), is_answerable=is_answerable)
-    assert row.scores == {"answered": answered, "right_to_answer": right}
+    assert row.scores == {"answered": answered, "abstention_accuracy": right}
 
 
 def test_without_is_answerable_only_the_share_of_answers_is_known() -> None:
     row, _ = sort(kind("answers"), is_answerable=None)
-    assert row.scores == {"answered": 1.0, "right_to_answer": None}
-    assert row.undefined == {"right_to_answer": "no is_answerable"}
+    assert row.scores == {"answered": 1.0, "abstention_accuracy": None}
+    assert row.undefined == {"abstention_accuracy": "no is_answerable"}
 
 
 def test_an_empty_answer_declines_without_a_call_and_none_has_no_value() -> None:
     row, calls = sort(answer=" ", is_answerable=False)
-    assert (row.scores["right_to_answer"], calls) == (1.0, 0)
+    assert (row.scores["abstention_accuracy"], calls) == (1.0, 0)
     row, calls = sort(answer=None)
     assert (row.scores["answered"], row.undefined["answered"], calls) == (None, "missing_input", 0)
 

@@ -16,7 +16,7 @@ def result(name: str, hits: int, judged: int, total: int) -> SampleResult:
 
 
 def row(name: str, value: float | None) -> SideRow:
-    return SideRow(id=name, scores={"answer_faithful": value, "answer_correct": 1.0})
+    return SideRow(id=name, scores={"rated_faithfulness": value, "rated_correctness": 1.0})
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_shares_agreement_kappa_and_where_they_part() -> None:
         [result(str(i), *one) for i, one in enumerate(claims)], [row(str(i), one) for i, one in enumerate(values)]
     )
     (one,) = found  # the run has no correctness
-    assert (one.rating, one.metric) == ("answer_faithful", "faithfulness")
+    assert (one.rating, one.metric) == ("rated_faithfulness", "faithfulness")
     assert one.whole.value == pytest.approx(0.6)
     assert one.claims.value == pytest.approx(0.6)
     assert (one.whole.n, one.claims.n) == (5, 5)
@@ -52,4 +52,4 @@ def test_shares_agreement_kappa_and_where_they_part() -> None:
 
 
 def test_without_a_rating_of_that_kind_there_is_nothing_to_compare() -> None:
-    assert compare_ratings([result("0", 1, 1, 1)], [SideRow(id="0", scores={"answer_relevance": 1.0})]) == ()
+    assert compare_ratings([result("0", 1, 1, 1)], [SideRow(id="0", scores={"rated_relevance": 1.0})]) == ()

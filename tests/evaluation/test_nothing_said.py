@@ -169,8 +169,8 @@ def test_a_blank_context_is_not_shown_and_the_others_keep_their_ranks(server: Se
 
 def test_a_blank_context_is_none_of_the_contexts_that_precision_counts(server: Server) -> None:
     sample = row(contexts=["a MOON", "", "b"], reference_answers=["It has two FROM_MOON."])
-    found = scored(server, sample, "context_precision", panel={"per_document": True})
-    assert found.summary["context_precision"].mean == 0.5  # of two contexts the first has the gold claim
+    found = scored(server, sample, "context_precision_claims", panel={"per_document": True})
+    assert found.summary["context_precision_claims"].mean == 0.5  # of two contexts the first has the gold claim
 
 
 def test_a_document_with_a_title_alone_is_evidence() -> None:
@@ -316,7 +316,7 @@ def test_what_is_planned_has_no_assessment_for_empty_contexts() -> None:
 def test_words_of_an_answer_after_which_nothing_was_retrieved_have_k_precision_0() -> None:
     from claimeval import lexical
 
-    names = ["k_precision", "k_precision_max", "k_precision_ignoring_question"]
+    names = ["k_precision", "k_precision_best_context", "k_precision_no_question"]
     given = lexical.score_one("Two moons.", question="How many?", contexts=[], metrics=names)
     absent = lexical.score_one("Two moons.", question="How many?", metrics=names)
     assert [given[name] for name in names] == [0.0, 0.0, 0.0]
@@ -375,5 +375,5 @@ def test_an_imported_row_without_documents_has_the_numbers_of_the_same_sample_sc
     # of two answer claims one is right, none is in a context
     for name, mean in {"correctness": 0.5, "hallucination": 0.5, "self_knowledge": 0.5, "context_recall": 0.0}.items():
         assert found[name].mean == mean
-    assert (found["claim_recall"].mean, found["faithfulness_single"].mean) == (0.0, 0.0)
-    assert found["context_precision"].missing == {"no_evidence": 1}
+    assert (found["claim_recall"].mean, found["faithfulness_per_document"].mean) == (0.0, 0.0)
+    assert found["context_precision_claims"].missing == {"no_evidence": 1}

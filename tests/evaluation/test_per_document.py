@@ -114,15 +114,15 @@ def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
         "coverage": 1 / 2,
         "context_recall": 1 / 2,
         "claim_recall": 1 / 2,
-        "context_precision": 1 / 3,
+        "context_precision_claims": 1 / 3,
         "context_utilization": 1.0,
-        "faithfulness_single": 2 / 5,
+        "faithfulness_per_document": 2 / 5,
         "noise_sensitivity_in_relevant": 0.0,
         "noise_sensitivity_in_irrelevant": 1 / 5,
         "hallucination": 3 / 5,
         "self_knowledge": 0.0,
         "f1": pytest.approx(2 * 0.2 * 0.5 / 0.7),
-        "conflict_rate": 0.0,
+        "context_conflict_rate": 0.0,
         "contradiction_rate": 1 / 5,
     }
     assert list(found) == list(tower)
@@ -158,7 +158,7 @@ def test_a_run_without_single_documents_is_asked_only_about_these(server: Thread
     sent = assessed(asked)
     report = ce.rejudge(plain, panel=SINGLY)
     assert assessed(asked) == sent + 3 + 1
-    assert report.results[0].score("faithfulness_single").value == 2 / 5
+    assert report.results[0].score("faithfulness_per_document").value == 2 / 5
     back = ce.rejudge(report, panel={"per_document": False})
     assert assessed(asked) == sent + 3 + 1  # the store has it
     assert [s.metric for s in back.results[0].scores] == ["faithfulness", "correctness", "contradiction_rate"]
@@ -178,7 +178,7 @@ def test_a_prompt_of_two_labels_drops_what_it_cannot_feed(server: ThreadHandle) 
     report = ce.score([TOWER], judges=[spec(server)], panel=SINGLY)
     again = ce.rejudge(report, assess_prompt="binary")
     gone = set(report.manifest.derived) - set(again.manifest.derived)
-    assert gone == {"contradiction_rate", "conflict_rate"}
+    assert gone == {"contradiction_rate", "context_conflict_rate"}
 
 
 def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> None:
@@ -214,10 +214,13 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
         assert len(cells) == documents * claims
         assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)
         found = {score.metric: score for score in result.scores}
-        whole = ("faithfulness_single", "hallucination", "self_knowledge")
+        whole = ("faithfulness_per_document", "hallucination", "self_knowledge")
         if all(found[name].judged == found[name].total > 0 for name in whole):
             assert sum(found[name].value or 0 for name in whole) == pytest.approx(1)
-    assert report.summary["context_precision"].n + sum(report.summary["context_precision"].missing.values()) == 9
+    assert (
+        report.summary["context_precision_claims"].n + sum(report.summary["context_precision_claims"].missing.values())
+        == 9
+    )
     again = ce.rejudge(report, judges=["local:lexical"])
     assert (
         again.summary["faithfulness"].mean
@@ -229,13 +232,13 @@ PARTLY: dict[str, Any] = {**TOWER, "reference_answers": ["It is FROM_high high. 
 
 
 def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
-    report = ce.score([TOWER], judges=[spec(server)], metrics=["told_apart", "nuggets"])
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["by_topic", "nuggets"])
     found = {score.metric: score.value for score in report.results[0].scores}
     assert found["on_topic"] == 1.0
     assert found["vital"] == 1 / 2
     assert found["contradicted_on_topic"] == 1 / 5
-    assert found["nugget_vital"] == 1.0
-    assert found["nugget_weighted"] == 1 / 1.5
+    assert found["nugget_recall_vital"] == 1.0
+    assert found["nugget_recall_weighted"] == 1 / 1.5
     names = [prompt.name for prompt in report.manifest.prompts]
     assert names == ["extract/atomic", "assess/three_way", "weigh/on_topic", "weigh/vital"]
 
@@ -244,31 +247,31 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
     """One gold claim wholly in the answer, one in part: (1 + 1/2) / 2, and strictly 1 / 2. No prompt is named."""
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
     found = {score.metric: score.value for score in report.results[0].scores}
-    assert (found["nugget_all"], found["nugget_all_strict"]) == (0.75, 0.5)
+    assert (found["nugget_recall"], found["nugget_recall_strict"]) == (0.75, 0.5)
     assert [a.grade for a in report.results[0].assessments if a.evidence.part == "answer"] == [2, 1]
     assert "assess/partial" in [prompt.name for prompt in report.manifest.prompts]
     assert report.summary.notes == ()
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"metrics": ["nuggets"], "assess_prompt": "three_way"}, {"metrics": ["nuggets", "told_apart"]}]
+    "arguments", [{"metrics": ["nuggets"], "assess_prompt": "three_way"}, {"metrics": ["nuggets", "by_topic"]}]
 )
 def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal(
     server: ThreadHandle, arguments: dict[str, Any]
 ) -> None:
-    """`told_apart` needs contradictions told apart, so both together are asked with three_way."""
+    """`by_topic` needs contradictions told apart, so both together are asked with three_way."""
     report = ce.score([PARTLY], judges=[spec(server)], **arguments)
     found = {score.metric: score.value for score in report.results[0].scores}
-    assert found["nugget_all"] == found["nugget_all_strict"] == 0.5
+    assert found["nugget_recall"] == found["nugget_recall_strict"] == 0.5
     (note,) = report.summary.notes
     assert note == (
-        "the prompt assess/three_way has no label for partial support, so nugget_vital, nugget_all, nugget_weighted "
-        "equal the strict form (assess/partial has one)"
+        "the prompt assess/three_way has no label for partial support, so nugget_recall_vital, nugget_recall, "
+        "nugget_recall_weighted equal the strict form (assess/partial has one)"
     )
 
 
 def test_strict_nuggets_alone_are_asked_with_the_usual_prompt(server: ThreadHandle) -> None:
-    report = ce.score([PARTLY], judges=[spec(server)], metrics=["nugget_all_strict"])
+    report = ce.score([PARTLY], judges=[spec(server)], metrics=["nugget_recall_strict"])
     assert "assess/three_way" in [prompt.name for prompt in report.manifest.prompts]
     assert report.summary.notes == ()
 
@@ -277,7 +280,7 @@ def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:
     with pytest.raises(UsageError, match="takes a language model"):
         ce.score([TOWER], judges=["local:lexical"], metrics=["on_topic"])
     judges = [spec(server), "local:lexical"]
-    report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["told_apart"])
+    report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["by_topic"])
     weighed = [a for a in report.results[0].assessments if a.evidence.part == "asked"]
     assert [len(a.verdicts) for a in weighed] == [1] * 5
 
@@ -311,8 +314,10 @@ def test_what_single_documents_leave_open_is_counted_with_its_reason(start_serve
         return Reply("", refusal="no") if alone else said
 
     server = start_server(judge=refuses_beta)
-    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_single"], panel=SINGLY)
-    whole, single = report.summary["faithfulness"], report.summary["faithfulness_single"]
+    report = ce.score(
+        [TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_per_document"], panel=SINGLY
+    )
+    whole, single = report.summary["faithfulness"], report.summary["faithfulness_per_document"]
     assert (whole.unassessed, whole.judged, whole.failure_rate) == ({}, 5, 0.0)
     assert (single.supported, single.judged, single.claims) == (1, 1, 5)
     assert (single.unassessed, single.failure_rate) == ({"refused": 4}, 0.8)
@@ -397,9 +402,9 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"metrics": ["context_precision"]}, "add --per-document"),
+        ({"metrics": ["context_precision_claims"]}, "add --per-document"),
         ({"panel": {"per_document": True, "shuffles": 2}}, "order of documents matters"),
-        ({"metrics": ["told_apart"], "assess_prompt": "binary"}, "three_way"),
+        ({"metrics": ["by_topic"], "assess_prompt": "binary"}, "three_way"),
         (
             {
                 "metrics": ["on_topic"],

@@ -35,9 +35,9 @@ def test_what_a_sample_lacks_leaves_scores_undefined_with_the_reason() -> None:
     assert all(row.scores[name] is None for name in METRICS if METRICS[name].needs)
     assert row.undefined["token_f1"] == "no reference answers"
     assert row.undefined["k_precision"] == "no contexts"
-    [row] = score([LexicalSample("Paris", contexts=["Paris"])], ["k_precision", "k_precision_ignoring_question"])
+    [row] = score([LexicalSample("Paris", contexts=["Paris"])], ["k_precision", "k_precision_no_question"])
     assert row.scores["k_precision"] == 1
-    assert row.undefined == {"k_precision_ignoring_question": "no question"}
+    assert row.undefined == {"k_precision_no_question": "no question"}
 
 
 def test_a_missing_answer_leaves_every_score_undefined() -> None:

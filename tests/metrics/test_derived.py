@@ -24,8 +24,8 @@ def names(chosen: MetricSelection) -> tuple[list[str], tuple[str, ...] | None]:
         (["faithfulness"], ["faithfulness"], ()),
         (["f1"], ["correctness", "coverage"], ("f1",)),
         (["coverage", "f1"], ["coverage", "correctness"], ("f1",)),
-        (["f1@64", "factscore"], ["faithfulness"], ("f1@64", "factscore")),
-        (["told_apart"], ["faithfulness", "on_topic"], GROUPS["told_apart"]),
+        (["long_form_f1@64", "factscore"], ["faithfulness"], ("long_form_f1@64", "factscore@10")),
+        (["by_topic"], ["faithfulness", "on_topic"], GROUPS["by_topic"]),
         (
             ["on_policy=answer:policy", "hallucination"],
             ["on_policy", "faithfulness", "correctness"],
@@ -46,7 +46,13 @@ def test_every_row_needs_metrics_that_there_are() -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("f1@", "f1@64"), ("f1@0", "f1@64"), ("on_topic_f1", "on_topic_f1@64"), ("f1x", "unknown metric")],
+    [
+        ("long_form_f1@", "long_form_f1@64"),
+        ("long_form_f1@0", "long_form_f1@64"),
+        ("long_form_f1_on_topic", "long_form_f1_on_topic@64"),
+        ("f1@64", "long_form_f1@64"),
+        ("f1x", "unknown metric"),
+    ],
 )
 def test_names_that_are_none(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
@@ -57,10 +63,10 @@ def test_with_documents_all_that_is_fed_comes_along() -> None:
     chosen = MetricSelection((METRICS["faithfulness"], METRICS["correctness"]), None)
     assert resolve_derived(chosen, per_document=False, three_way=True) == ()
     assert resolve_derived(chosen, per_document=True, three_way=True) == (
-        "faithfulness_single",
+        "faithfulness_per_document",
         "hallucination",
         "self_knowledge",
-        "conflict_rate",
+        "context_conflict_rate",
         "contradiction_rate",
     )
     assert "contradiction_rate" not in resolve_derived(chosen, per_document=True, three_way=False)
@@ -92,6 +98,30 @@ def test_the_part_for_the_question_is_not_for_rows_of_ones_own() -> None:
 def test_names_that_cannot_be_asked_for(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         select_metrics([name])
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("groundedness", "faithfulness"), ("answer_precision", "correctness"), ("answer_recall", "coverage")],
+)
+def test_an_accepted_name_of_another_tool_is_the_same_metric(alias: str, name: str) -> None:
+    assert names(select_metrics([alias])) == ([name], ())
+    with pytest.raises(UsageError, match="is taken"):
+        select_metrics([f"{alias}=answer:policy"])
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("context_precision", ("context_precision_claims", "context_precision_ap")),
+        ("answer_correctness", ("f1",)),
+        ("answer_relevancy", ("on_topic", "rated_relevance")),
+    ],
+)
+def test_a_name_of_another_number_is_refused_with_our_names(name: str, ours: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=f"metric {name!r} is another number") as refused:
+        select_metrics([name])
+    assert all(f"`{one}`" in str(refused.value) for one in ours)
 
 
 def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:

@@ -39,16 +39,16 @@ P, Q = "snsnn", "sns"
     [
         ("f1", 2 * (2 / 5) * (2 / 3) / (2 / 5 + 2 / 3)),
         ("claim_recall", 2 / 3),
-        ("context_precision", 1 / 2),
+        ("context_precision_claims", 1 / 2),
         ("context_utilization", 2 / 2),
-        ("faithfulness_single", 3 / 5),
+        ("faithfulness_per_document", 3 / 5),
         ("noise_sensitivity_in_relevant", 1 / 5),
         ("noise_sensitivity_in_irrelevant", 1 / 5),
         ("hallucination", 1 / 5),
         ("self_knowledge", 1 / 5),
-        ("wrong_but_grounded", 2 / 5),
+        ("faithful_but_incorrect", 2 / 5),
         ("contradiction_rate", 1 / 5),
-        ("conflict_rate", 0.0),
+        ("context_conflict_rate", 0.0),
     ],
 )
 def test_worked_by_hand(name: str, value: float) -> None:
@@ -59,7 +59,7 @@ def test_worked_by_hand(name: str, value: float) -> None:
 
 def test_the_identities_hold_for_every_matrix() -> None:
     draw = random.Random(0)
-    names = (*GROUPS["ragchecker"][2:], "wrong_but_grounded")
+    names = (*GROUPS["ragchecker"][2:], "faithful_but_incorrect")
     for _ in range(2000):
         n, m, d = draw.randint(1, 6), draw.randint(1, 6), draw.randint(1, 5)
         letters = draw.choice(["sn", "snc", "snn"])
@@ -72,18 +72,18 @@ def test_the_identities_hold_for_every_matrix() -> None:
         defined = scores(names, matrix(**rows))  # type: ignore[arg-type]
         found = {score.metric: score.value for score in defined if score.value is not None}
         assert all(0 <= value <= 1 for value in found.values())
-        assert found["faithfulness_single"] + found["hallucination"] + found["self_knowledge"] == pytest.approx(1)
+        assert found["faithfulness_per_document"] + found["hallucination"] + found["self_knowledge"] == pytest.approx(1)
         wrong = 1 - rows["p"].count("s") / n
         noise = found["noise_sensitivity_in_relevant"] + found["noise_sensitivity_in_irrelevant"]
         assert noise + found["hallucination"] == pytest.approx(wrong)
-        assert noise == pytest.approx(found["wrong_but_grounded"])
+        assert noise == pytest.approx(found["faithful_but_incorrect"])
 
 
 @pytest.mark.parametrize("name", ["examples_checking.jsonl"])
 def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_path: Path) -> None:
     path = shared_data("ragchecker") / name
     import_judged(open_file(path), str(path), tmp_path / "run")
-    called = {"precision": "correctness", "recall": "coverage", "faithfulness": "faithfulness_single"}
+    called = {"precision": "correctness", "recall": "coverage", "faithfulness": "faithfulness_per_document"}
     lines = path.read_text(encoding="utf-8").splitlines()
     results = list(read_results(tmp_path / "run"))
     for line, result in zip(lines, results, strict=True):
@@ -101,13 +101,13 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
     ("name", "rows", "counts"),
     [
         # supported by the first context whatever the second says; the second claim may or may not be
-        ("faithfulness_single", {"R": ("s?", "n?")}, (1, 1, 2)),
+        ("faithfulness_per_document", {"R": ("s?", "n?")}, (1, 1, 2)),
         # right claims are no hallucinations, grounded ones neither
         ("hallucination", {"p": "s??", "R": ("??", "s?", "nn")}, (0, 2, 3)),
-        ("context_precision", {"C": ("sn", "??")}, (1, 1, 2)),
+        ("context_precision_claims", {"C": ("sn", "??")}, (1, 1, 2)),
         ("context_utilization", {"q": "ss?", "C": ("sn", "?n", "sn")}, (1, 1, 3)),
         ("contradiction_rate", {"f": "c?n"}, (1, 2, 3)),
-        ("conflict_rate", {"R": ("sc", "sn", "s?", "?c", "nn")}, (1, 3, 5)),
+        ("context_conflict_rate", {"R": ("sc", "sn", "s?", "?c", "nn")}, (1, 3, 5)),
     ],
 )
 def test_what_is_not_known_is_not_counted(name: str, rows: dict[str, object], counts: tuple[int, int, int]) -> None:
@@ -122,11 +122,11 @@ def test_bounds_of_values_that_are_no_shares() -> None:
     assert found.bounds == pytest.approx((0.5, 2 / 3))  # P from 1/2 to 1
     assert one("factscore@4", f="s?").bounds == pytest.approx((0.5 * math.exp(-1), math.exp(-1)))
     # V: the first alone, 1/2, or with the second, 1/4
-    assert one("nugget_vital", q="pn", vital="s?").bounds == pytest.approx((0.25, 0.5))
-    assert one("nugget_vital", q="pn", vital="s?").value == 0.5
+    assert one("nugget_recall_vital", q="pn", vital="s?").bounds == pytest.approx((0.25, 0.5))
+    assert one("nugget_recall_vital", q="pn", vital="s?").value == 0.5
     # the second vital and unsupported, or vital and supported
-    assert one("nugget_weighted", q="p?", vital="s?").bounds == pytest.approx((0.5 / 2, 1.5 / 2))
-    assert one("f1@4", f="s?").bounds == pytest.approx((2 * 0.5 * 0.25 / 0.75, 2 * 1 * 0.5 / 1.5))
+    assert one("nugget_recall_weighted", q="p?", vital="s?").bounds == pytest.approx((0.5 / 2, 1.5 / 2))
+    assert one("long_form_f1@4", f="s?").bounds == pytest.approx((2 * 0.5 * 0.25 / 0.75, 2 * 1 * 0.5 / 1.5))
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_bounds_of_values_that_are_no_shares() -> None:
     [
         ("f1", {"p": "s"}, "no_claims"),
         ("f1", {"p": "??", "q": "s"}, "refused"),
-        ("context_precision", {"p": "s"}, "no_claims"),
+        ("context_precision_claims", {"p": "s"}, "no_claims"),
         ("context_utilization", {"q": "ss", "C": ("nn", "nn")}, "no_evidence"),
         ("context_utilization", {"q": "??", "C": ("sn", "sn")}, "refused"),
-        ("nugget_vital", {"q": "ss", "vital": "nn"}, "no_claims"),
-        ("nugget_vital", {"q": "s", "vital": "?"}, "refused"),
-        ("nugget_vital", {"q": "ss", "vital": "n?"}, "refused"),  # there may be a vital one
-        ("factscore", {"q": "s"}, "no_claims"),
+        ("nugget_recall_vital", {"q": "ss", "vital": "nn"}, "no_claims"),
+        ("nugget_recall_vital", {"q": "s", "vital": "?"}, "refused"),
+        ("nugget_recall_vital", {"q": "ss", "vital": "n?"}, "refused"),  # there may be a vital one
+        ("factscore@10", {"q": "s"}, "no_claims"),
     ],
 )
 def test_undefined_is_none_with_the_reason(name: str, rows: dict[str, object], reason: str) -> None:
@@ -152,12 +152,12 @@ def test_undefined_is_none_with_the_reason(name: str, rows: dict[str, object], r
     ("name", "value"),
     [
         # vital: support, partial, none; okay: support, none
-        ("nugget_vital", 1.5 / 3),
-        ("nugget_vital_strict", 1 / 3),
-        ("nugget_all", 2.5 / 5),
-        ("nugget_all_strict", 2 / 5),
-        ("nugget_weighted", (1.5 + 0.5) / (3 + 1)),
-        ("nugget_weighted_strict", (1 + 0.5) / (3 + 1)),
+        ("nugget_recall_vital", 1.5 / 3),
+        ("nugget_recall_vital_strict", 1 / 3),
+        ("nugget_recall", 2.5 / 5),
+        ("nugget_recall_strict", 2 / 5),
+        ("nugget_recall_weighted", (1.5 + 0.5) / (3 + 1)),
+        ("nugget_recall_weighted_strict", (1 + 0.5) / (3 + 1)),
     ],
 )
 def test_nuggets(name: str, value: float) -> None:
@@ -171,22 +171,22 @@ def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_cou
         "reference-1", Evidence(part="answer"), verdicts("00", grade=[0, 1]), Panel(grades=PARTIAL.grades)
     )
     m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
-    found = {score.metric: score for score in scores(["nugget_all", "nugget_all_strict"], m)}
+    found = {score.metric: score for score in scores(["nugget_recall", "nugget_recall_strict"], m)}
     assert (split.label, split.grade) == ("not_found", None)
-    assert found["nugget_all"].value == 1.0
-    assert found["nugget_all"].bounds == (0.5, 1.0)
-    assert found["nugget_all_strict"].value == 0.5
+    assert found["nugget_recall"].value == 1.0
+    assert found["nugget_recall"].bounds == (0.5, 1.0)
+    assert found["nugget_recall_strict"].value == 0.5
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("factscore", 0.75 * math.exp(1 - 10 / 4)),
+        ("factscore@10", 0.75 * math.exp(1 - 10 / 4)),
         ("factscore@4", 0.75),  # as many claims as gamma: exp(0)
         ("factscore@3", 0.75),
-        ("f1@3", 2 * 0.75 * 1 / 1.75),
-        ("f1@6", 2 * 0.75 * 0.5 / 1.25),
-        ("on_topic_f1@2", 2 * (2 / 3) * 1 / (5 / 3)),
+        ("long_form_f1@3", 2 * 0.75 * 1 / 1.75),
+        ("long_form_f1@6", 2 * 0.75 * 0.5 / 1.25),
+        ("long_form_f1_on_topic@2", 2 * (2 / 3) * 1 / (5 / 3)),
     ],
 )
 def test_length_counts(name: str, value: float) -> None:
@@ -194,12 +194,12 @@ def test_length_counts(name: str, value: float) -> None:
 
 
 def test_no_supported_claim_on_topic_is_zero() -> None:
-    assert one("on_topic_f1@2", f="ns", on_topic="sn").value == 0.0
-    assert one("on_topic_f1@2", f="ss", on_topic="nn").value == 0.0
+    assert one("long_form_f1_on_topic@2", f="ns", on_topic="sn").value == 0.0
+    assert one("long_form_f1_on_topic@2", f="ss", on_topic="nn").value == 0.0
 
 
-def test_claims_are_told_apart() -> None:
-    found = {s.metric: s.value for s in scores(GROUPS["told_apart"], matrix(f="sccnnn", on_topic="sssnnn"))}
+def test_claims_are_counted_by_label_and_topic() -> None:
+    found = {s.metric: s.value for s in scores(GROUPS["by_topic"], matrix(f="sccnnn", on_topic="sssnnn"))}
     assert found == {
         "supported_on_topic": 1 / 6,
         "supported_off_topic": 0.0,
@@ -212,13 +212,20 @@ def test_claims_are_told_apart() -> None:
 
 def test_one_context_is_its_own_column() -> None:
     found = {s.metric: s.value for s in scores(GROUPS["ragchecker"][2:], matrix(p="sn", q="s", R=("s", "n"), C=("s",)))}
-    assert found["faithfulness_single"] == 0.5
-    assert found["context_precision"] == 1.0
+    assert found["faithfulness_per_document"] == 0.5
+    assert found["context_precision_claims"] == 1.0
 
 
 def test_bounds_hold_whatever_is_not_known() -> None:
     draw = random.Random(1)
-    names = [*GROUPS["nuggets"], "f1", "context_utilization", "factscore@2", "f1@2", "on_topic_f1@2"]
+    names = [
+        *GROUPS["nuggets"],
+        "f1",
+        "context_utilization",
+        "factscore@2",
+        "long_form_f1@2",
+        "long_form_f1_on_topic@2",
+    ]
     for _ in range(40):
         rows = {
             row: draw.choices("snp?" if row == "q" else "sn?", k=2)

@@ -100,9 +100,11 @@ def score(bench: Bench) -> None:
 
 def derived(bench: Bench) -> None:
     a = bench.openai("alpha")
-    bench.run("score few.jsonl --out runs/d -m f1,factscore,f1@5,contradiction_rate,wrong_but_grounded -j", a)
+    bench.run(
+        "score few.jsonl --out runs/d -m f1,factscore,long_form_f1@5,contradiction_rate,faithful_but_incorrect -j", a
+    )
     bench.run("score few.jsonl --out runs/n -m nuggets -j", a, keep="runs/n/summary.json runs/n/manifest.json")
-    bench.run("score few.jsonl --out runs/t -m told_apart,on_topic_f1@5 -j", a, keep="runs/t/summary.json")
+    bench.run("score few.jsonl --out runs/t -m by_topic,long_form_f1_on_topic@5 -j", a, keep="runs/t/summary.json")
     bench.run("score few.jsonl --out runs/o -m on_gold=answer:reference -j", a)
     gates = "--fail-under faithfulness=0.99 --fail-over hallucination=0.01"
     bench.run(f"score few.jsonl --out runs/g --per-document -m ragchecker {gates} -j", a, keep="runs/g/summary.json")

@@ -191,10 +191,15 @@ def test_a_sample_without_claims_says_why(browser: Browser, tmp_path: Path) -> N
 
 
 def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: Path) -> None:
-    run = make(tmp_path / "run", panel=Panel(per_document=True), derived=("faithfulness_single", "contradiction_rate"))
+    run = make(
+        tmp_path / "run", panel=Panel(per_document=True), derived=("faithfulness_per_document", "contradiction_rate")
+    )
     page = forms.write(run, "html")
     browser.open(page)
-    assert browser.texts("section[aria-labelledby=derived] tbody th") == ["faithfulness_single", "contradiction_rate"]
+    assert browser.texts("section[aria-labelledby=derived] tbody th") == [
+        "faithfulness_per_document",
+        "contradiction_rate",
+    ]
     assert "0.333" in browser.texts("section[aria-labelledby=derived] tbody tr")[0]
     browser.open(page, "#/sample/tower")
     assert browser.texts(".matrix tbody tr:nth-child(2) td") == ["✗contradicted"] * 3

@@ -154,7 +154,7 @@ def test_ratings_beside_claims_draw_questions() -> None:
         SampleResult(sample=s, scores=(Score(metric="faithfulness", value=v, hits=int(v), judged=1, total=1),))
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
-    rows = [SideRow(id=s.id, scores={"answer_faithful": v}) for s, v in zip(answers(VALUES), VALUES, strict=True)]
+    rows = [SideRow(id=s.id, scores={"rated_faithfulness": v}) for s, v in zip(answers(VALUES), VALUES, strict=True)]
     (found,) = compare_ratings(results, list(clustered(rows, answers(VALUES), None)))
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.whole.low, found.whole.high) == (by_hand.low, by_hand.high)

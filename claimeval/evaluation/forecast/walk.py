@@ -236,7 +236,7 @@ class _Walk:
         """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""
         excluded: frozenset[str] = frozenset()
         if self._plan.panel.on_same_family == "exclude":
-            excluded = self._plan.voters.own_family(sample, part, against)
+            excluded = self._plan.voters.same_family(sample, part, against)
         local = self._plan.prompt(part, against).step == "assess"
         for place, judge in enumerate(self._plan.judges):
             if judge.name not in excluded and (local or judge.provider != "local"):

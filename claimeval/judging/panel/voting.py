@@ -29,7 +29,7 @@ def vote(
     verdicts: Sequence[Verdict],
     panel: Panel = _ALONE,
     *,
-    own_family: frozenset[str] = frozenset(),
+    same_family: frozenset[str] = frozenset(),
     rates: ErrorRates | None = None,
 ) -> Assessment:
     """The label that the verdicts of all judges on one claim come to.
@@ -41,15 +41,15 @@ def vote(
 
     With no label at all the most frequent reason is given, the first judge's among equals. With fewer labels than the
     quorum it is `no_quorum`, or the judges' own abstention where the quorum would be met with those who abstained.
-    `own_family` names the judges that are left out under `leave_own_family_out`; `rates` are what `learn` found, for
+    `same_family` names the judges that are left out under `leave_own_family_out`; `rates` are what `learn` found, for
     `dawid_skene`.
     """
-    if len(verdicts) == 1 and not own_family and not panel.grades:
+    if len(verdicts) == 1 and not same_family and not panel.grades:
         return _as_it_stands(claim_id, evidence, verdicts[0])
     ballots = cast_ballots(verdicts, panel)
-    if panel.leave_own_family_out and own_family:
+    if panel.leave_own_family_out and same_family:
         ballots = [
-            b._replace(choice=None, probability=None, because="own_family") if b.judge in own_family else b
+            b._replace(choice=None, probability=None, because="same_family") if b.judge in same_family else b
             for b in ballots
         ]
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
@@ -96,7 +96,7 @@ def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel
     """Why there is no vote; None when the quorum is met."""
     if not labelled:
         return Counter(ballot.because for ballot in ballots).most_common(1)[0][0]
-    voters = [ballot for ballot in ballots if ballot.because != "own_family"]
+    voters = [ballot for ballot in ballots if ballot.because != "same_family"]
     needed = panel.needed(len(voters))
     if len(labelled) >= needed:
         return None
@@ -126,7 +126,7 @@ def _assessment(
     ballots: Sequence[Ballot],
     panel: Panel,
 ) -> Assessment:
-    counted = {ballot.judge for ballot in ballots if ballot.because != "own_family"}
+    counted = {ballot.judge for ballot in ballots if ballot.because != "same_family"}
     votes = [said for verdict in verdicts if (said := choice(verdict, panel)) is not None and verdict.judge in counted]
     several = len(votes) > 1
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
@@ -170,7 +170,7 @@ class Voters(NamedTuple):
     panel: Panel
     families: Families
 
-    def own_family(self, sample: Sample, of: Part, against: Part) -> frozenset[str]:
+    def same_family(self, sample: Sample, of: Part, against: Part) -> frozenset[str]:
         """The judges of the family that wrote the sample's answer, where that answer is judged or judged by."""
         if not sample.generator or "answer" not in (of, against):
             return frozenset()
@@ -190,5 +190,5 @@ class Voters(NamedTuple):
         panel = self.panel if rates else self.panel.while_running
         if evidence.part == ASKED:
             panel, rates = panel.about_question, None
-        own = self.own_family(sample, of, evidence.part)
-        return vote(claim_id, evidence, verdicts, panel, own_family=own, rates=rates)
+        own = self.same_family(sample, of, evidence.part)
+        return vote(claim_id, evidence, verdicts, panel, same_family=own, rates=rates)

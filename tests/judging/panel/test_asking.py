@@ -102,7 +102,7 @@ def test_a_judge_of_the_generators_family_is_not_asked_when_excluded() -> None:
     result = run(executor, Panel(on_same_family="exclude", quorum=2), OWN, BY_GPT)
     assert [name for name, _, _ in questions(executor)] == ["two", "three"]
     excluded = [v for v in result.assessments[0].verdicts if v.judge == "one"]
-    assert [v.unassessed_because for v in excluded] == ["own_family"]
+    assert [v.unassessed_because for v in excluded] == ["same_family"]
     assert result.assessments[1].label == "not_found"
 
 

@@ -36,8 +36,8 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
     ]
 
 
-def vote(said: str, own_family: frozenset[str] = frozenset(), **settings: Any) -> Assessment:
-    return panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), own_family=own_family)
+def vote(said: str, same_family: frozenset[str] = frozenset(), **settings: Any) -> Assessment:
+    return panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), same_family=same_family)
 
 
 def graded(grades: list[int | None], **settings: Any) -> Assessment:
@@ -281,7 +281,7 @@ def test_judges_of_the_generators_family_may_be_left_out_of_the_vote() -> None:
     found = vote("+00", own, vote="any", leave_own_family_out=True)
     assert found.label == "not_found"
     assert [v.label for v in found.verdicts] == ["supported", "not_found", "not_found"]
-    assert vote("+", own, leave_own_family_out=True).unassessed_because == "own_family"
+    assert vote("+", own, leave_own_family_out=True).unassessed_because == "same_family"
     assert vote("+0", own, leave_own_family_out=True).label == "not_found"
 
 
@@ -378,6 +378,6 @@ def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, pr
     )
     settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
     short_way = panel.vote("c", CONTEXTS, [said], settings)
-    long_way = panel.vote("c", CONTEXTS, [said], settings, own_family=frozenset({"somebody else"}))
+    long_way = panel.vote("c", CONTEXTS, [said], settings, same_family=frozenset({"somebody else"}))
     assert short_way == long_way
     assert short_way.label == label
