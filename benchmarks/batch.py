@@ -83,11 +83,10 @@ def requests(count: int, endpoint: str) -> Iterator[Request]:
 
 async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
     """Writes the requests to files, as a pass over samples would; where there is a server, brings the replies too."""
-    batching = Batching(by_hand=endpoint == NOWHERE)
     judge = next(requests(1, endpoint)).judge
     with Store(folder) as store:
         purse = Purse(Budget([judge]), None, "")
-        async with Batched({"judge": judge}, batching, store, OfflineExecutor(), purse, Progress(), 60.0) as batched:
+        async with Batched({"judge": judge}, Batching(), store, OfflineExecutor(), purse, Progress(), 60.0) as batched:
             asking = map_in_order(
                 requests(count, endpoint),
                 lambda request: as_far_as_it_goes(batched.ask(request)),
@@ -96,14 +95,18 @@ async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
             async with aclosing(asking) as replies:
                 async for reply in replies:
                     assert reply is None
-            await batched.next_round()
-        assert len(store) == (0 if batching.by_hand else count)
+            if endpoint == NOWHERE:
+                batched.seal()
+            else:
+                await batched.next_round()
+        assert len(store) == (0 if endpoint == NOWHERE else count)
 
 
 async def read(folder: Path, results: Path, count: int) -> None:
     """Reads the results into the store."""
     with Store(folder) as store, BatchState(folder) as state:
-        reading = BatchResultReader(state, store, lambda run, reserved, paid: None)
+        (batch,) = state.batches("ready")
+        reading = BatchResultReader(state, store, lambda run, reserved, paid: None, batch)
         await reading.read(results, SecretStr("sk-benchmark-key"))
         reading.finish(None)
         assert reading.received.replies == len(store) == count
@@ -114,7 +117,7 @@ def write_results(folder: Path, results: Path) -> None:
     body = json.loads(write_chat(json.dumps(VERDICTS), "judge-1"))
     body["usage"] = {"prompt_tokens": 800, "completion_tokens": 400, "total_tokens": 1200}
     with BatchState(folder) as state, results.open("wb") as out:
-        for batch in reversed(state.batches("by_hand")):
+        for batch in reversed(state.batches("ready")):
             for key in state.waiting(batch.name):
                 response = {"status_code": 200, "request_id": "r", "body": body}
                 line = {"id": "batch_req", "custom_id": key, "response": response, "error": None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,16 +13,11 @@ batch = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help="See to the batches of `claimeval score ... --batch`: which there are, how far they are, what came of them. "
-    "The same `score` command goes on by itself; these commands are for the time in between, and for people who carry "
-    "the files by hand.",
+    "The same `score` command goes on by itself; these commands are for the time in between.",
 )
 Names = Annotated[
     list[str] | None,
     typer.Argument(help="Names as `claimeval batch list` shows them, or their beginnings; all unless said."),
-]
-ResultFiles = Annotated[
-    list[Path] | None,
-    typer.Argument(help="Result files that were got by hand, in the provider's format; unless said, what has ended."),
 ]
 
 
@@ -54,18 +48,16 @@ def status(names: Names = None, cache: o.Cache = None, json: o.Json = False) -> 
 
 
 @batch.command()
-def collect(files: ResultFiles = None, cache: o.Cache = None, json: o.Json = False) -> None:
+def collect(cache: o.Cache = None, json: o.Json = False) -> None:
     """Read the results of all batches that have ended into the store. Exits with 3 while others are under way.
 
     Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run itself can go on later.
-    With FILES, reads result files that somebody fetched by hand or got from another gateway. Reading a file again
-    changes nothing.
 
-    Example: `claimeval batch collect`, or `claimeval batch collect batch_abc_output.jsonl batch_abc_error.jsonl`
+    Example: `claimeval batch collect`
     """
     from claimeval.cli.batch_tables import collect_and_tell
 
-    collect_and_tell(cache, tuple(files or ()), as_json=json)
+    collect_and_tell(cache, as_json=json)
 
 
 @batch.command()
@@ -92,21 +84,3 @@ def cancel(
     from claimeval.cli.batch_tables import cancel_and_tell
 
     cancel_and_tell(cache, tuple(names or ()), every=every, forget=forget, as_json=json)
-
-
-@batch.command()
-def export(
-    file: Annotated[Path, typer.Argument(help="The file to write; numbered where there are several batches.")],
-    cache: o.Cache = None,
-    json: o.Json = False,
-) -> None:
-    """Write the requests that a run with --by-hand has gathered, in the provider's own batch format.
-
-    Submit the file wherever you like, bring the results back with `claimeval batch collect FILE`, and run the same
-    `score` command again: it gathers what the next step needs, or finishes. The file holds your texts, never a key.
-
-    Example: `claimeval score a.jsonl -j openai:gpt-5-mini --batch --by-hand`, then `claimeval batch export ask.jsonl`
-    """
-    from claimeval.cli.batch_tables import export_and_tell
-
-    export_and_tell(cache, file, as_json=json)

@@ -33,31 +33,21 @@ Detach = Annotated[
     bool,
     typer.Option("--detach", help="With --batch: submit, read what has come, and exit with 3 instead of waiting."),
 ]
-ByHand = Annotated[
-    bool,
-    typer.Option(
-        "--by-hand",
-        help="With --batch: submit nothing. `claimeval batch export FILE` writes the requests in the provider's format "
-        "and `claimeval batch collect FILE` reads the results, however they were got.",
-    ),
-]
 Online = Annotated[
     list[str] | None,
     typer.Option("--online", help="With --batch: ask this judge online all the same. Repeat.", show_default=False),
 ]
 
 
-def said(
-    batch: bool, retries: Literal["batch", "online"], detach: bool, by_hand: bool, online: list[str] | None
-) -> Batching | None:
+def said(batch: bool, retries: Literal["batch", "online"], detach: bool, online: list[str] | None) -> Batching | None:
     """The options together; None without --batch. UsageError for an option that has no meaning without it."""
     from claimeval.execution.batch.executor import Batching
 
-    batching = Batching(retries, detach, by_hand, tuple(online or ()))
+    batching = Batching(retries, detach, tuple(online or ()))
     if batch:
         return batching
     if batching != Batching():
-        raise UsageError("--batch-retries, --detach, --by-hand and --online say how --batch asks; add --batch")
+        raise UsageError("--batch-retries, --detach and --online say how --batch asks; add --batch")
     return None
 
 

@@ -39,9 +39,9 @@ def tell_status(folder: Path | None, names: Sequence[str], *, as_json: bool) -> 
     _tell(_with_desk(folder, lambda desk: desk.status(names)), as_json)
 
 
-def collect_and_tell(folder: Path | None, files: Sequence[Path], *, as_json: bool) -> None:
+def collect_and_tell(folder: Path | None, *, as_json: bool) -> None:
     """Reads results and prints what they held; exits with 3 while batches are open."""
-    found = _with_desk(folder, lambda desk: desk.read(files) if files else desk.collect(()))
+    found = _with_desk(folder, lambda desk: desk.collect(()))
     if as_json:
         print(json.dumps(_content(found), indent=1))
     else:
@@ -59,21 +59,6 @@ def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, f
         return await (desk.forget(batches) if forget else desk.cancel(batches))
 
     _tell(_with_desk(folder, give_up), as_json)
-
-
-def export_and_tell(folder: Path | None, file: Path, *, as_json: bool) -> None:
-    """Writes the requests to be carried by hand and prints where they are."""
-
-    async def write(desk: BatchAdmin) -> dict[Path, Batch]:
-        return desk.export(file)
-
-    written = _with_desk(folder, write)
-    if as_json:
-        print(json.dumps([{"file": str(place)} | _row(batch) for place, batch in written.items()], indent=1))
-        return
-    for place, batch in written.items():
-        print(f"{place}: {batch.requests:,} requests to {batch.judge.model} ({batch.size:,} bytes)")
-    print("Submit them; then `claimeval batch collect FILE` reads the results.")
 
 
 def _with_desk(folder: Path | None, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
@@ -109,7 +94,7 @@ def _tell(batches: list[Batch], as_json: bool) -> None:
     table.add_column("state", overflow="fold")
     for batch in batches:
         counts = [f"{count:,}" for count in (batch.requests, batch.answered, batch.failed)]
-        state = batch.status if batch.state == "submitted" else batch.state.replace("_", " ")
+        state = batch.status if batch.state == "submitted" else batch.state
         said = f": {batch.problem}" if batch.problem else ""
         table.add_row(batch.name[:8], escape(batch.judge.model), *counts, _age(batch), escape(state + said))
     print_whole(Console(highlight=False, emoji=False), table)

@@ -34,7 +34,6 @@ def asking(
     batch: b.Batch = False,
     batch_retries: b.BatchRetries = "batch",
     detach: b.Detach = False,
-    by_hand: b.ByHand = False,
     online: b.Online = None,
     offline: o.Offline = False,
 ) -> Way:
@@ -44,4 +43,4 @@ def asking(
     limits = set_limits(
         concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
     )
-    return Way(cache, limits, b.said(batch, batch_retries, detach, by_hand, online), offline)
+    return Way(cache, limits, b.said(batch, batch_retries, detach, online), offline)

@@ -44,7 +44,6 @@ def plan(
     max_cost: Annotated[float | None, typer.Option(hidden=True)] = None,
     batch_retries: Annotated[str | None, typer.Option(hidden=True)] = None,
     detach: Annotated[bool, typer.Option("--detach", hidden=True)] = False,
-    by_hand: Annotated[bool, typer.Option("--by-hand", hidden=True)] = False,
     fail_under: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     fail_over: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     max_missing: Annotated[float | None, typer.Option(hidden=True)] = None,
@@ -63,7 +62,7 @@ def plan(
     from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
     from claimeval.types.errors import UsageError
 
-    batching = b.said(batch, "batch", False, False, online)
+    batching = b.said(batch, "batch", False, online)
     if data.suffix in (".yaml", ".yml"):
         forecast_experiment_and_tell(data, cache=cache, prices=prices, batching=batching, as_json=json)
         return

@@ -65,32 +65,6 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert json.loads(cancelled.stdout)[0]["status"] == "cancelling"
 
 
-def test_files_are_carried_by_hand_from_the_command_line(claimeval: Run, data: Path, server: ThreadHandle) -> None:
-    command = ("score", data, "-j", spec(server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
-    done = claimeval(*command, "--by-hand")
-    assert done.returncode == 3
-    assert "1 batch with 3 requests to be carried by hand: `claimeval batch export FILE`" in done.stderr
-    exported = claimeval("batch", "export", "ask.jsonl")
-    assert exported.returncode == 0
-    assert exported.stdout.startswith("ask.jsonl: 3 requests to openai:judge (")
-    file = data.parent / "here" / "ask.jsonl"
-    asked = [json.loads(line) for line in file.read_text().splitlines()]
-    assert {line["url"] for line in asked} == {"/v1/chat/completions"}
-
-    reply = {"choices": [{"message": {"content": '{"claims": []}'}, "finish_reason": "stop"}]}
-    answers = [{"custom_id": line["custom_id"], "response": {"status_code": 200, "body": reply}} for line in asked]
-    (data.parent / "here" / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
-    collected = claimeval("batch", "collect", "answers.jsonl")
-    assert (collected.returncode, collected.stdout) == (0, "replies stored: 3\n")
-    again = json.loads(claimeval("batch", "collect", "answers.jsonl", "--json").stdout)
-    assert (again["replies"], again["repeated"]) == (0, 3)
-
-    finished = claimeval(*command, "--by-hand", "--json")
-    assert finished.returncode == 0
-    assert json.loads(finished.stdout)["metrics"]["faithfulness"]["missing"] == {"no_claims": 3}
-    assert server.exchanges() == []
-
-
 def test_a_run_through_batches_leaves_the_files_of_the_run_without(
     claimeval: Run, data: Path, server: ThreadHandle
 ) -> None:
@@ -174,7 +148,7 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--detach"], "--batch-retries, --detach, --by-hand and --online say how --batch asks; add --batch"),
+        (["--detach"], "--batch-retries, --detach and --online say how --batch asks; add --batch"),
         (["--online", "x"], "add --batch"),
         (["--batch", "--online", "x"], "unknown judge to be asked online: 'x'"),
         (["--batch", "--online", "JUDGE"], "none of these is asked in batches"),

@@ -1,15 +1,13 @@
-"""Batches outside a run: looked at, collected, cancelled, carried by hand."""
+"""Batches outside a run: looked at, collected, cancelled."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from openai import AsyncOpenAI
 
 from claimeval.execution.batch import polling
 from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
@@ -22,12 +20,10 @@ from tests.conftest import StartServer
 from tests.execution.batch_runs import BATCH, PROVIDERS, ahead, go, spec
 from tests.loopback import Batching as Plan
 from tests.loopback import Name, Options, ThreadHandle
-from tests.loopback.batch.submit import results, submit, with_openai
 from tests.sample_runs import RIGHT
 
 R = TypeVar("R")
 DETACHED = Batching(detach=True)
-BY_HAND = Batching(by_hand=True)
 
 
 @pytest.fixture(autouse=True)
@@ -102,12 +98,13 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
 
 
 def test_a_batch_that_no_provider_has_is_dropped(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(Options(batching=Plan(creates=("refused",) * 9)), judge=claim_judge.answer)
-    go(server, [spec(server, "openai")], tmp_path, batching=BY_HAND)
+    server = start_server(judge=claim_judge.answer)
+    go(server, [f"openai:judge@{server.url}/nowhere/v1"], tmp_path)
     (batch,) = open_batches(tmp_path)
+    assert batch.state == "ready"
     (dropped,) = at_desk(tmp_path, lambda desk: desk.cancel([batch]))
     assert dropped.state == "dropped"
-    assert server.exchanges() == []
+    assert server.batch_lines() == []
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -141,83 +138,10 @@ def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server
     assert at_desk(tmp_path, too_late).received.replies == 4
 
 
-def by_hand(server: ThreadHandle, file: Path) -> bytes:
-    """What somebody gets who carries a file of requests to OpenAI."""
-
-    async def carry(client: AsyncOpenAI) -> bytes:
-        batch = await client.batches.retrieve((await submit(client, file.read_bytes())).id)
-        lines = [*await results(client, batch.output_file_id), *await results(client, batch.error_file_id)]
-        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-
-    content: bytes = with_openai(server, carry)
-    return content
-
-
-def test_files_can_be_carried_by_hand_and_results_be_read_again(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
-    judge = spec(server, "openai")
-    store = tmp_path / "store"
-    for number in range(2):
-        gathered = go(server, [judge], store, batching=BY_HAND)
-        assert gathered.run.outline.paused
-        assert gathered.run.outline.paused.startswith("1 batch with 4 requests to be carried by hand")
-
-        async def export(desk: BatchAdmin, number: int = number) -> dict[Path, Batch]:
-            return desk.export(tmp_path / f"requests-{number}.jsonl")
-
-        (file,) = at_desk(store, export)
-        assert file.stat().st_mode & 0o077 == 0
-        with pytest.raises(UsageError, match="exists already"):
-            at_desk(store, export)
-        answers = tmp_path / f"answers-{number}.jsonl"
-        answers.write_bytes(by_hand(server, file))
-        first = at_desk(store, lambda desk, answers=answers: desk.read([answers]))  # type: ignore[misc]  # bound now
-        assert (first.received.replies, first.received.strangers, first.left) == (4, 0, [])
-        again = at_desk(store, lambda desk, answers=answers: desk.read([answers]))  # type: ignore[misc]  # bound now
-        assert (again.received.replies, again.received.repeated, again.left) == (0, 4, [])
-    came = go(server, [judge], store, batching=BY_HAND)
-    assert came.run.values == [RIGHT] * 4
-    assert not came.run.outline.paused
-    assert set(came.asked.values()) == {1}
-
-
-def test_a_file_may_bring_a_part_and_lines_of_others(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
-    go(server, [spec(server, "openai")], tmp_path / "store", batching=BY_HAND)
-    at_desk(tmp_path / "store", lambda desk: _export(desk, tmp_path / "requests.jsonl"))
-    lines = by_hand(server, tmp_path / "requests.jsonl").splitlines(keepends=True)
-    part = tmp_path / "part.jsonl"
-    part.write_bytes(b"".join([lines[0], b"\n", lines[1].replace(b'"custom_id": "', b'"custom_id": "f00'), b"{cut\n"]))
-    found = at_desk(tmp_path / "store", lambda desk: desk.read([part]))
-    assert (found.received.replies, found.received.strangers, len(found.left)) == (1, 2, 1)
-    with Store(tmp_path / "store") as store:
-        assert len(store) == 1
-    rest = tmp_path / "rest.jsonl"
-    rest.write_bytes(b"".join(lines[1:]))
-    assert at_desk(tmp_path / "store", lambda desk: desk.read([rest])).left == []
-
-
-async def _export(desk: BatchAdmin, file: Path) -> dict[Path, Batch]:
-    return desk.export(file)
-
-
-def test_several_batches_are_written_to_numbered_files(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
-    store = tmp_path / "store"
-    for model in ("one", "two"):
-        go(server, [spec(server, "mistral", model)], store, batching=BY_HAND)
-    written = at_desk(store, lambda desk: _export(desk, tmp_path / "ask.jsonl"))
-    assert [file.name for file in written] == ["ask-1.jsonl", "ask-2.jsonl"]
-    assert [batch.judge.model for batch in written.values()] == ["mistral:one", "mistral:two"]
-    line = json.loads((tmp_path / "ask-1.jsonl").read_bytes().splitlines()[0])
-    assert set(line) == {"custom_id", "body"}
-    assert "model" not in line["body"]
-
-
 def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+    server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     for model in ("one", "two"):
-        go(server, [spec(server, "openai", model)], tmp_path, batching=BY_HAND)
+        go(server, [spec(server, "openai", model)], tmp_path, batching=DETACHED)
     one, two = open_batches(tmp_path)
 
     async def find(desk: BatchAdmin) -> None:
@@ -229,22 +153,3 @@ def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path:
             desk.named([""])
 
     at_desk(tmp_path, find)
-
-
-def test_a_run_does_not_wait_for_what_is_carried_by_hand(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
-    go(server, [spec(server, "openai")], tmp_path, batching=BY_HAND)
-    came = go(server, [spec(server, "openai")], tmp_path, batching=BATCH)
-    assert came.run.outline.paused
-    assert "to be carried by hand" in came.run.outline.paused
-    assert came.lines == []
-
-
-def test_nothing_to_carry_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no requests wait to be carried by hand; gather them with `claimeval score"):
-        at_desk(tmp_path, lambda desk: _export(desk, tmp_path / "ask.jsonl"))
-
-
-def test_a_result_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read .*absent\.jsonl: No such file"):
-        at_desk(tmp_path, lambda desk: desk.read([tmp_path / "absent.jsonl"]))

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 def test_another_process_sees_a_batch_with_all_that_is_known_of_it(folder: Path) -> None:
     with BatchState(folder) as state, BatchState(folder) as other:
         state.begin("one", JUDGE, "run")
-        state.seal(Sealed("one", 2, 100), "ready")
+        state.seal(Sealed("one", 2, 100))
         state.uploaded("one", "file-1")
         state.submitted("one", BatchStatus("batch-1", "one", "under_way", "validating"))
         state.told("one", BatchStatus("batch-1", "one", "under_way", "in_progress", (), 2, 1, 1, "slow"))

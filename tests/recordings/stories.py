@@ -292,8 +292,6 @@ def batches(bench: Bench) -> None:
     bench.run("batch cancel --all")
     bench.run(f"{command} --out runs/b -j", quick, keep="runs/b/summary.json")
     bench.run("batch list --all")
-    bench.run(f"{command} --by-hand --out runs/c -j", bench.openai("gamma"))
-    bench.run("batch export ask.jsonl")
 
 
 def stored(bench: Bench) -> None:

@@ -1,20 +1,15 @@
-"""What a person can do with batches outside a run: look, collect, cancel, and carry files by hand."""
+"""What a person can do with batches outside a run: look, collect and cancel."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import NamedTuple
-
-from pydantic import SecretStr
 
 from claimeval.execution.batch.lifecycle import BatchLifecycle
 from claimeval.execution.batch.polling import BatchPoller
 from claimeval.execution.batch.records import OPEN, Batch
-from claimeval.execution.batch.results import BatchResultReader, Received
+from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.progress import Progress
 from claimeval.store.locks import KeyLocks
@@ -23,7 +18,6 @@ from claimeval.types.errors import UsageError
 
 TIMEOUT = 60.0
 """Seconds that a provider may take to answer."""
-NO_KEY = SecretStr("")
 
 
 class Collected(NamedTuple):
@@ -94,20 +88,6 @@ class BatchAdmin:
         await watch.see_through((batch.name for batch in self.batches(over=False)), "batches", detach=False)
         return received
 
-    async def read(self, files: Sequence[Path]) -> Collected:
-        """Takes in result files that were got by hand; reading one again changes nothing."""
-        reading = BatchResultReader(self._state, self._store, self._carrier.settle)
-        for file in files:
-            try:
-                await reading.read(file, NO_KEY)
-            except OSError as error:
-                raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
-        reading.finish(None)
-        for batch in self._state.batches("by_hand"):
-            if next(self._state.waiting(batch.name), None) is None:
-                self._state.end(batch.name, "answered")
-        return Collected(reading.received, self.batches(over=False))
-
     async def cancel(self, batches: Sequence[Batch]) -> list[Batch]:
         """Asks the providers to run no more of them; drops those that no provider has."""
         for batch in batches:
@@ -120,30 +100,3 @@ class BatchAdmin:
             await self._carrier.forget(batch)
         names = {batch.name for batch in batches}
         return [batch for batch in self.batches(over=True) if batch.name in names]
-
-    def export(self, file: Path) -> dict[Path, Batch]:
-        """Writes the requests that are to be carried by hand: one file a batch, numbered where there are several."""
-        batches = self._state.batches("by_hand")
-        if not batches:
-            raise UsageError(
-                "no requests wait to be carried by hand; gather them with `claimeval score ... --batch --by-hand`"
-            )
-        numbered = [file.with_stem(f"{file.stem}-{number}") for number in range(1, len(batches) + 1)]
-        places = [file] if len(batches) == 1 else numbered
-        for place, batch in zip(places, batches, strict=True):
-            _copy(self._state.path(batch.name), place)
-        return dict(zip(places, batches, strict=True))
-
-
-def _copy(source: Path, place: Path) -> None:
-    """Copies into a new file that is for its owner alone."""
-    try:
-        with (
-            source.open("rb") as lines,
-            os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
-        ):
-            shutil.copyfileobj(lines, out)
-    except FileExistsError:
-        raise UsageError(f"{place} exists already; give the name of a new file") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {place}: {error.strerror or error}") from error

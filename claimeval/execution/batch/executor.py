@@ -39,8 +39,6 @@ class Batching(NamedTuple):
     """How questions are put again that a judge left open, or that came back from a batch without a reply."""
     detach: bool = False
     """Submit what there is to submit, read what has come, and stop."""
-    by_hand: bool = False
-    """Submit nothing: somebody carries the files to the provider and the results back."""
     online: tuple[str, ...] = ()
     """Names of judges that are asked online all the same."""
 
@@ -139,8 +137,7 @@ class Batched:
     async def next_round(self) -> bool:
         """Carries out what was gathered and brings replies; False when the run is to stop here."""
         self._round += 1
-        for place in list(self._drafts):
-            self._seal(place)
+        self.seal()
         awaited, self._awaited = self._awaited, set()
         short, self._short_of_money = self._short_of_money, False
         if short and not awaited:
@@ -148,11 +145,15 @@ class Batched:
             spent = self._purse.ledger.spent
             self._purse.budget.exhausted = f"{spent.calls} calls and ${spent.cost:.4f} are spent or set aside"
             return False
-        later = self._batching.detach or self._batching.by_hand
-        if await self._watch.see_through(awaited, f"round {self._round}", detach=later):
+        if await self._watch.see_through(awaited, f"round {self._round}", detach=self._batching.detach):
             return True
         self.paused = self._how_far(awaited)
         return False
+
+    def seal(self) -> None:
+        """Brings what was gathered to the disk, ready to be submitted."""
+        for place in list(self._drafts):
+            self._seal(place)
 
     def over(self) -> None:
         """The run is complete: who asks next what came back without a reply asks anew."""
@@ -217,7 +218,7 @@ class Batched:
         draft = self._drafts.pop(place)
         if draft.requests:
             self._progress.batched(draft.requests)
-            draft.seal("by_hand" if self._batching.by_hand else "ready")
+            draft.seal()
         else:
             draft.drop()
 
@@ -235,11 +236,5 @@ class Batched:
     def _how_far(self, names: set[str]) -> str:
         batches = [batch for batch in map(self._state.batch, names) if batch and batch.open]
         requests = sum(batch.requests for batch in batches)
-        by_hand = [batch for batch in batches if batch.state == "by_hand"]
         what = f"{len(batches)} batch{'es' if len(batches) != 1 else ''} with {requests} requests"
-        if by_hand:
-            return (
-                f"{what} to be carried by hand: `claimeval batch export FILE` writes the requests, `claimeval batch "
-                "collect FILE` reads the results, and then the same command goes on"
-            )
         return f"{what} under way; the same command goes on from here (`claimeval batch status` says how far they are)"

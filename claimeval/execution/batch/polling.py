@@ -88,7 +88,7 @@ class BatchPoller:
             last_end = now if sweep.ended else last_end
             if not open_ones or (last_end is not None and now - last_end >= PATIENCE):
                 break
-            if all(self._known(name).state == "by_hand" for name in open_ones) or (detach and not sweep.unsettled):
+            if detach and not sweep.unsettled:
                 break
             self._show(shown, label, now - began)
             pause = min(max((now - began) / 10, SOONEST), LATEST)

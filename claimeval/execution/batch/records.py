@@ -20,9 +20,9 @@ from claimeval.types.chat_format import read_chat
 from claimeval.types.records import Reason
 from claimeval.types.requests import CallError, Completion, Judge
 
-State = Literal["gathering", "ready", "by_hand", "submitted", "answered", "refused", "cancelled", "split", "dropped"]
-"""`ready`: written, with its name, before the provider hears of it. `by_hand`: somebody else carries it there."""
-OPEN: tuple[State, ...] = ("gathering", "ready", "by_hand", "submitted")
+State = Literal["gathering", "ready", "submitted", "answered", "refused", "cancelled", "split", "dropped"]
+"""`ready`: written, with its name, before the provider hears of it."""
+OPEN: tuple[State, ...] = ("gathering", "ready", "submitted")
 
 
 class Batch(NamedTuple):

@@ -7,7 +7,7 @@ import json
 import os
 import uuid
 
-from claimeval.execution.batch.records import Batch, Freed, Sealed, State
+from claimeval.execution.batch.records import Batch, Freed, Sealed
 from claimeval.execution.batch.state import BatchState, on_disk
 from claimeval.providers.batches import file_limits
 from claimeval.store.locks import KeyLocks
@@ -51,9 +51,9 @@ class RequestFile:
             self._file.close()
         return Sealed(self.name, self.requests, self._size)
 
-    def seal(self, state: State) -> None:
+    def seal(self) -> None:
         """Brings the file to the disk, and then enters the intent to submit it."""
-        self._state.seal(self.close(), state)
+        self._state.seal(self.close())
         self._turns.give(self.name)
 
     def drop(self) -> Freed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from claimeval.execution.batch.records import Batch, Entry, read_line
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import cost
 from claimeval.execution.ledger import NANO
-from claimeval.providers.prices import Price, batch_price
+from claimeval.providers.prices import batch_price
 from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
 from claimeval.types.requests import CallError, Completion
@@ -69,22 +69,20 @@ class Received:
 class Bill(NamedTuple):
     """What one request cost, in billionths of a dollar."""
 
-    run: str
-    """The ledger's row; empty where there is none."""
     reserved: int
     paid: int
 
 
 class BatchResultReader:
-    """Reads the files of one batch, or, with `only` None, of whichever batches their lines belong to."""
+    """Reads the files of one batch."""
 
-    def __init__(self, state: BatchState, store: Store, settle: Settle, only: Batch | None = None) -> None:
+    def __init__(self, state: BatchState, store: Store, settle: Settle, batch: Batch) -> None:
         self.received = Received()
         self._state = state
         self._store = store
         self._settle = settle
-        self._only = only
-        self._owners: dict[str, tuple[Batch, Price | None]] = {}
+        self._batch = batch
+        self._price = batch_price(batch.judge.model, batch.judge.endpoint or "")
         self._done: dict[str, Bill] = {}
         """Answered requests that are still in the state."""
         self._back: dict[str, CallError] = {}
@@ -107,22 +105,21 @@ class BatchResultReader:
         fatal = next((error for error in self._back.values() if error.fatal), None)
         self.received.fatal = fatal
         back = {key: error for key, error in self._back.items() if not error.fatal}
-        if missing and self._only and not fatal:
-            back |= {key: missing for key in self._state.waiting(self._only.name) if key not in back}
+        if missing and not fatal:
+            back |= {key: missing for key in self._state.waiting(self._batch.name) if key not in back}
         bills = []
         for key, error in back.items():
             entry = self._state.entry(key)
             if entry and entry.batch:
                 self.received.failures[error.reason] += 1
-                owner, _ = self._owner(entry.batch)
-                bills.append(Bill(owner.run, entry.reserved, entry.reserved if error.possibly_paid else 0))
+                bills.append(Bill(entry.reserved, entry.reserved if error.possibly_paid else 0))
         self._state.came_back(back.items())
         self._pay(bills)
         self._back.clear()
 
     def _take(self, key: str, outcome: Completion | CallError | None) -> None:
         entry = None if key in self._done else self._state.entry(key)
-        if entry is None or not entry.batch or (self._only and entry.batch != self._only.name):
+        if entry is None or entry.batch != self._batch.name:
             if key in self._done or self._store.get(key) is not None:
                 self.received.repeated += 1
             else:
@@ -130,20 +127,19 @@ class BatchResultReader:
         elif isinstance(outcome, CallError):
             self._back.setdefault(key, outcome)
         elif outcome:
-            self._keep(key, entry.batch, entry, outcome)
+            self._keep(key, entry, outcome)
 
-    def _keep(self, key: str, name: str, entry: Entry, reply: Completion) -> None:
-        owner, price = self._owner(name)
+    def _keep(self, key: str, entry: Entry, reply: Completion) -> None:
         if self._store.get(key) is None:
-            judge = owner.judge
+            judge = self._batch.judge
             origin = ReplyOrigin(judge.model, judge.endpoint, entry.prompt, time.time(), None)
             self._store.put(key, join(origin, reply.body))
         self._back.pop(key, None)
-        paid = cost(reply, price) if price else None
-        self._done[key] = Bill(owner.run, entry.reserved, entry.reserved if paid is None else round(paid * NANO))
+        paid = cost(reply, self._price) if self._price else None
+        self._done[key] = Bill(entry.reserved, entry.reserved if paid is None else round(paid * NANO))
         self.received.replies += 1
         self.received.tokens += (reply.usage.prompt_tokens or 0) + (reply.usage.completion_tokens or 0)
-        self.received.priced = self.received.priced and price is not None
+        self.received.priced = self.received.priced and self._price is not None
 
     def _flush(self) -> None:
         """Takes answered requests out of the state, once their replies are on the disk."""
@@ -152,19 +148,8 @@ class BatchResultReader:
         self._pay(self._done.values())
         self._done.clear()
 
-    def _pay(self, bills: Iterable[Bill]) -> None:
-        sums: dict[str, tuple[int, int]] = {}
-        for bill in bills:
-            reserved, paid = sums.get(bill.run, (0, 0))
-            sums[bill.run] = reserved + bill.reserved, paid + bill.paid
-        for run, (reserved, paid) in sums.items():
-            self.received.paid += paid / NANO
-            if run:
-                self._settle(run, reserved, paid)
-
-    def _owner(self, name: str) -> tuple[Batch, Price | None]:
-        if name not in self._owners:
-            batch = self._state.batch(name)
-            assert batch, "a request rides in a batch that is known"
-            self._owners[name] = batch, batch_price(batch.judge.model, batch.judge.endpoint or "")
-        return self._owners[name]
+    def _pay(self, bills: Collection[Bill]) -> None:
+        reserved, paid = sum(bill.reserved for bill in bills), sum(bill.paid for bill in bills)
+        self.received.paid += paid / NANO
+        if bills and self._batch.run:
+            self._settle(self._batch.run, reserved, paid)

@@ -94,24 +94,21 @@ class BatchState:
         )
         return claimed.rowcount == 1
 
-    def seal(self, file: Sealed, state: State) -> None:
+    def seal(self, file: Sealed) -> None:
         """Enters that the batch's file is whole: the intent that precedes the submission."""
-        self._seal(file, state)
+        how = "UPDATE batch SET state = 'ready', requests = ?, size = ? WHERE name = ?"
+        self._execute(how, file.requests, file.size, file.name)
 
     def split(self, name: str, parts: Iterable[tuple[Sealed, list[str]]]) -> None:
         """Makes the requests of a batch ride in others, which are ready to be submitted."""
         with self._at_once():
             for file, keys in parts:
-                self._seal(file, "ready")
+                self.seal(file)
                 self._database.executemany(
                     "UPDATE request SET batch = ? WHERE key = ?", ((file.name, bytes.fromhex(key)) for key in keys)
                 )
             self._database.execute("UPDATE batch SET state = 'split' WHERE name = ?", (name,))
         self.path(name).unlink(missing_ok=True)
-
-    def _seal(self, file: Sealed, state: State) -> None:
-        how = "UPDATE batch SET state = ?, requests = ?, size = ? WHERE name = ?"
-        self._execute(how, state, file.requests, file.size, file.name)
 
     def uploaded(self, name: str, file_id: str) -> None:
         """Enters, to the disk itself, that from now on the provider may hear of the batch."""

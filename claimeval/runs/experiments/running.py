@@ -126,7 +126,7 @@ async def run(
                 return Carried(calls, outline)
         if not paused:
             return Carried(calls, outline)
-        if not batching or batching.detach or batching.by_hand:
+        if not batching or batching.detach:
             return Carried(calls, last)
         arms = paused
         with Store(cache) as store:
