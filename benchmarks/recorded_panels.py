@@ -10,6 +10,7 @@ used on the other. Open QA (gpt-4 and text-davinci-003 on 804 answers): raw text
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -26,7 +27,7 @@ from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, op
 from claimeval.runs.labels.agreement import measure
 from claimeval.runs.labels.join import RaterTable, join, weights
 from claimeval.runs.revote import rates_of, revote
-from claimeval.statistics import IntervalEstimate, cohen_kappa, in_first_half
+from claimeval.statistics import IntervalEstimate, cohen_kappa
 from claimeval.types.families import Families
 from claimeval.types.records import SampleResult
 from tests.runs.labels.test_recorded_judges import OPENQA
@@ -110,12 +111,17 @@ def panels(data: Path, folder: Path) -> None:
             print(f"| **{title}** | {against_people(said, joined.human, joined.clusters)} |")
 
 
+def _in_first_half(query: str) -> bool:
+    """Whether the last hexadecimal digit of the SHA-256 is even: stable over runs, machines and file order."""
+    return int(hashlib.sha256(query.casefold().encode()).hexdigest()[-1], 16) % 2 == 0
+
+
 def _cross_fitted(
     results: Sequence[SampleResult], found: ImportedRun, members: Sequence[str], labels: Sequence[HumanLabel]
 ) -> list[SampleResult]:
     """A weighted vote whose weights come from the other half of the queries."""
     panel = found.manifest.panel
-    halves = {side: [r for r in results if in_first_half(r.sample.id) == side] for side in (True, False)}
+    halves = {side: [r for r in results if _in_first_half(r.sample.id) == side] for side in (True, False)}
     learned = {
         side: weights(join(half, tuple(members), panel, _of(labels, half)), panel) for side, half in halves.items()
     }
@@ -124,7 +130,7 @@ def _cross_fitted(
             [r],
             found,
             members,
-            panel.model_copy(update={"vote": "weighted", "weights": learned[not in_first_half(r.sample.id)]}),
+            panel.model_copy(update={"vote": "weighted", "weights": learned[not _in_first_half(r.sample.id)]}),
         )[0]
         for r in results
     ]

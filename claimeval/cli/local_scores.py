@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import typer
 from pydantic import JsonValue
-from rich.console import Console
-from rich.table import Table
 
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.cli.whole_tables import print_whole
 from claimeval.metrics.side import SideRow
-from claimeval.providers.local import perplexity, published, reward
+from claimeval.providers.local import perplexity, reward
 from claimeval.providers.local.devices import describe
 from claimeval.runs import scores
 from claimeval.store.store import Store, default_folder
@@ -116,27 +111,6 @@ def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> It
             undefined={reward.METRIC: answer.undefined_because} if answer.undefined_because else {},
             details={"tokens_cut": answer.cut} if answer.cut else {},
         )
-
-
-def check_and_tell(scorer: perplexity.QuestionScorer, *, as_json: bool) -> None:
-    """Scores the published examples, prints both numbers, and exits with 1 where they differ."""
-    print(f"claimeval: {scorer.name} on {describe(scorer.setting)}", file=sys.stderr)
-    found = list(published.compare(scorer))
-    wrong = sum(not published.agrees(example, score) for example, score in found)
-    if as_json:
-        rows = [{**example._asdict(), "here": score} for example, score in found]
-        print(json.dumps({"model": scorer.name, "differ": wrong, "scores": rows}, indent=1))
-    else:
-        table = Table(box=None, header_style="bold", padding=(0, 1))
-        for name in ("question", "text", "published", "here"):
-            table.add_column(name)
-        for example, score in found:
-            differs = "" if published.agrees(example, score) else "  differs"
-            table.add_row(example.question, example.text, f"{example.score:.2f}", f"{score:.2f}{differs}")
-        print_whole(Console(highlight=False), table)
-    said = f"{wrong} of {len(found)} scores differ; they were" if wrong else f"all {len(found)} scores agree; they were"
-    print(f"claimeval: {said} published for {perplexity.MODEL} in float32", file=sys.stderr)
-    raise typer.Exit(1 if wrong else 0)
 
 
 class _Counter:

@@ -13,11 +13,9 @@ from claimeval.cli import options as o
 
 def perplexity(
     data: Annotated[
-        Path | None,
-        typer.Argument(
-            help="The samples: .jsonl, .json, .csv, .parquet, or the directory of a run over them.", show_default=False
-        ),
-    ] = None,
+        Path,
+        typer.Argument(help="The samples: .jsonl, .json, .csv, .parquet, or the directory of a run over them."),
+    ],
     model: lo.Model = "google/flan-t5-small",
     revision: lo.Revision = None,
     prompt: Annotated[
@@ -38,9 +36,6 @@ def perplexity(
     cluster: o.Cluster = None,
     limit: o.Limit = None,
     json: o.Json = False,
-    self_check: Annotated[
-        bool, typer.Option("--self-check", help="Score nine published examples instead, and compare.")
-    ] = False,
 ) -> None:
     """Score retrieved texts by how likely a small model finds the question after reading them. Free, no judge.
 
@@ -53,10 +48,7 @@ def perplexity(
     """
     from claimeval.cli import local_scores
     from claimeval.providers.local.perplexity import QuestionScorer
-    from claimeval.types.errors import UsageError
 
-    if self_check == bool(data):
-        raise UsageError("give either samples, as in `claimeval perplexity answers.jsonl`, or --self-check")
     scorer = QuestionScorer(
         model,
         revision=revision,
@@ -67,9 +59,6 @@ def perplexity(
         long=long,
         batch=local_scores.batch(batch_size),
     )
-    if data is None:
-        local_scores.check_and_tell(scorer, as_json=json)
-    else:
-        local_scores.relevance_and_tell(
-            scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json
-        )
+    local_scores.relevance_and_tell(
+        scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json
+    )

@@ -80,7 +80,7 @@ def rank(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Draw precision over recall, and for two runs their differences per query (.svg or .png).",
+            help="Draw precision over recall, and for two runs their differences per query (.svg).",
             show_default=False,
         ),
     ] = None,

@@ -3,19 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
+from typing import Literal
 
-from claimeval.ir.figure import Figure
 from claimeval.ir.names import Measure
 from claimeval.ir.results import Evaluation
 from claimeval.types.errors import UsageError
+
+Anchor = Literal["start", "middle", "end"]
 
 CURVE = tuple(f"iprec@{recall / 10:g}" for recall in range(11))
 """The measures that ``draw`` needs for the curve of precision over recall."""
 
 _COLOURS = ("#1f6fb2", "#d1661f", "#2f8f4e", "#8a4fb0", "#555555", "#b03a5b")
 _GREY = "#cccccc"
+_FONT = 13
 _SIDE, _GAP, _MARGIN, _ROW = 300.0, 90.0, 60.0, 20.0
+
+
+@dataclass
+class Figure:
+    """Shapes in the order they are painted; x grows to the right, y downwards, in points."""
+
+    width: float
+    height: float
+    lines: list[tuple[list[tuple[float, float]], str, float]] = field(default_factory=list)
+    """Points, colour, width."""
+    boxes: list[tuple[float, float, float, float, str]] = field(default_factory=list)
+    """Left, top, right, bottom, colour."""
+    words: list[tuple[float, float, str, Anchor]] = field(default_factory=list)
+    """Place of the base line, text, and which end of the text stands there."""
+
+    def save(self, target: Path) -> None:
+        """Write the figure as an ``.svg`` file; UsageError for a name that ends otherwise."""
+        if target.suffix.lower() != ".svg":
+            raise UsageError(f"a picture is written as .svg, not as {target.name!r}")
+        target.write_text(self.svg(), encoding="utf-8")
+
+    def svg(self) -> str:
+        """The figure as an SVG document."""
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}" '
+            f'viewBox="0 0 {self.width:g} {self.height:g}" font-family="sans-serif" font-size="{_FONT}">',
+            f'<rect width="{self.width:g}" height="{self.height:g}" fill="white"/>',
+        ]
+        parts += [
+            f'<rect x="{left:.2f}" y="{top:.2f}" width="{right - left:.2f}" height="{bottom - top:.2f}" '
+            f'fill="{colour}"/>'
+            for left, top, right, bottom, colour in self.boxes
+        ]
+        parts += [
+            f'<polyline points="{" ".join(f"{x:.2f},{y:.2f}" for x, y in points)}" fill="none" '
+            f'stroke="{colour}" stroke-width="{width:g}"/>'
+            for points, colour, width in self.lines
+        ]
+        parts += [
+            f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}">{escape(text)}</text>'
+            for x, y, text, anchor in self.words
+        ]
+        return "\n".join([*parts, "</svg>", ""])
 
 
 def comparable(measures: Sequence[Measure]) -> str:
@@ -27,7 +75,7 @@ def comparable(measures: Sequence[Measure]) -> str:
 
 
 def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str, target: Path) -> None:
-    """Draw runs that were evaluated with ``CURVE`` and ``measure`` into an ``.svg`` or ``.png`` file.
+    """Draw runs that were evaluated with ``CURVE`` and ``measure`` into an ``.svg`` file.
 
     On the left stands the mean interpolated precision at eleven levels of recall; on the right, for the first two
     runs, by how much the second is better in ``measure``, one bar a query, sorted.

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from claimeval.statistics.active import active_estimate
     from claimeval.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
-    from claimeval.statistics.calibration import Bin, brier_score, calibration_error, reliability
-    from claimeval.statistics.calibrators import Calibrator, HeldOutCalibration, calibrate_held_out, fit_calibrator
     from claimeval.statistics.classification import BinaryReport, Confusion, binary_report, confusion
     from claimeval.statistics.correction import CorrectedEstimate
     from claimeval.statistics.error_rates import Rate, rogan_gladen, rogan_gladen_rate
@@ -28,12 +26,10 @@ if TYPE_CHECKING:
         sign_flip_test,
     )
     from claimeval.statistics.panels import preference_given_human, self_preference, vote_entropy, vote_shares
-    from claimeval.statistics.planning import design_effect, detectable_difference, samples_needed
     from claimeval.statistics.ppi import prediction_powered
     from claimeval.statistics.ranking import auroc, correlation
     from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
     from claimeval.statistics.sparse import wilson_interval
-    from claimeval.statistics.splits import in_first_half
     from claimeval.statistics.truth_inference import DawidSkene, Vote, dawid_skene, vote_weight
     from claimeval.statistics.validity import (
         AlternativeAnnotatorTest,
@@ -52,18 +48,6 @@ _HOMES = {
         "gwet_ac1",
         "krippendorff_alpha",
         "raw_agreement",
-    ),
-    "calibration": (
-        "Bin",
-        "brier_score",
-        "calibration_error",
-        "reliability",
-    ),
-    "calibrators": (
-        "Calibrator",
-        "HeldOutCalibration",
-        "calibrate_held_out",
-        "fit_calibrator",
     ),
     "classification": (
         "BinaryReport",
@@ -97,11 +81,6 @@ _HOMES = {
         "vote_entropy",
         "vote_shares",
     ),
-    "planning": (
-        "design_effect",
-        "detectable_difference",
-        "samples_needed",
-    ),
     "ppi": ("prediction_powered",),
     "ranking": (
         "auroc",
@@ -114,7 +93,6 @@ _HOMES = {
         "draw_uniform",
     ),
     "sparse": ("wilson_interval",),
-    "splits": ("in_first_half",),
     "truth_inference": (
         "DawidSkene",
         "Vote",
@@ -138,14 +116,11 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AlternativeAnnotatorTest",
     "AnnotatorComparison",
-    "Bin",
     "BinaryReport",
-    "Calibrator",
     "Confusion",
     "CorrectedEstimate",
     "DawidSkene",
     "Draw",
-    "HeldOutCalibration",
     "IntervalEstimate",
     "PairAgreement",
     "PairedComparison",
@@ -157,24 +132,17 @@ __all__ = [
     "alternative_annotator_test",
     "auroc",
     "binary_report",
-    "brier_score",
-    "calibrate_held_out",
-    "calibration_error",
     "cohen_kappa",
     "confusion",
     "correlation",
     "dawid_skene",
-    "design_effect",
-    "detectable_difference",
     "difference_interval",
     "draw_by_uncertainty",
     "draw_stratified",
     "draw_uniform",
-    "fit_calibrator",
     "fleiss_kappa",
     "gwet_ac1",
     "holm",
-    "in_first_half",
     "krippendorff_alpha",
     "mcnemar_exact",
     "mean_interval",
@@ -184,10 +152,8 @@ __all__ = [
     "preference_given_human",
     "ratio_interval",
     "raw_agreement",
-    "reliability",
     "rogan_gladen",
     "rogan_gladen_rate",
-    "samples_needed",
     "self_preference",
     "sign_flip_test",
     "variance_components",

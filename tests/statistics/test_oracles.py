@@ -14,14 +14,11 @@ import pytest
 from claimeval.statistics import (
     auroc,
     binary_report,
-    brier_score,
     cohen_kappa,
-    fit_calibrator,
     fleiss_kappa,
     holm,
     krippendorff_alpha,
     prediction_powered,
-    samples_needed,
     wilson_interval,
 )
 from claimeval.statistics.clusters import cluster_sums, clustered_error
@@ -65,23 +62,7 @@ def test_classification_equals_scikit_learn(seed: int) -> None:
     assert report.f1.value == pytest.approx(metrics.f1_score(human, judge), abs=1e-9)
     assert report.kappa.value == pytest.approx(metrics.cohen_kappa_score(human, judge), abs=1e-9)
     assert report.auroc.value == pytest.approx(metrics.roc_auc_score(human, probabilities), abs=1e-9)
-    assert brier_score(probabilities.tolist(), human.tolist()).value == pytest.approx(
-        metrics.brier_score_loss(human, probabilities), abs=1e-9
-    )
     assert auroc(human.tolist(), probabilities.tolist()) == report.auroc
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_isotonic_calibration_equals_scikit_learn(seed: int) -> None:
-    from sklearn import isotonic
-
-    rng = np.random.default_rng(seed)
-    probabilities = rng.random(150).round(2)
-    outcomes = rng.random(150) < probabilities**2
-    theirs = isotonic.IsotonicRegression(out_of_bounds="clip").fit(probabilities, outcomes)
-    grid = np.linspace(0, 1, 101)
-    mine = fit_calibrator(probabilities.tolist(), outcomes.tolist(), method="isotonic").apply(grid.tolist())
-    assert mine == pytest.approx(theirs.predict(grid).tolist(), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -115,14 +96,6 @@ def test_fleiss_and_wilson_equal_statsmodels(seed: int) -> None:
     assert fleiss_kappa(ratings.tolist(), resamples=0).value == pytest.approx(raters.fleiss_kappa(table), abs=1e-9)
     theirs = proportion.proportion_confint(seed + 1, 40, method="wilson")
     assert wilson_interval((seed + 1) / 40, 40) == pytest.approx(theirs, abs=1e-9)
-
-
-def test_planner_is_close_to_statsmodels() -> None:
-    """Its power of the t-test needs two more samples than the normal formula."""
-    from statsmodels.stats import power
-
-    theirs = power.TTestPower().solve_power(effect_size=0.05 / 0.25, alpha=0.05, power=0.8)
-    assert 0 < theirs - samples_needed(0.05, 0.25) < 3
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -11,7 +11,6 @@ from claimeval.statistics import (
     IntervalEstimate,
     active_estimate,
     binary_report,
-    calibration_error,
     cohen_kappa,
     correlation,
     difference_interval,
@@ -102,7 +101,6 @@ def test_reports(rows: list[tuple[bool | None, bool | None, float, int]]) -> Non
     assert report.auroc is not None
     check(report.auroc, 0, 1)
     outcomes = [bool(row[0]) for row in rows]
-    check(calibration_error(probabilities, outcomes, bins=3, clusters=groups, resamples=50))
     check(correlation(probabilities, [float(outcome) for outcome in outcomes], clusters=groups, resamples=50))
     generators = ["x" if row[1] else "y" for row in rows]
     for estimate in self_preference({"x": probabilities, "y": [0.5] * len(rows)}, generators, resamples=50).values():
