@@ -17,9 +17,9 @@ from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from tests import claim_judge
 from tests.conftest import StartServer
-from tests.execution.batch_runs import BATCH, PROVIDERS, ahead, go, spec
+from tests.execution.batch_runs import PROVIDERS, ahead, go, spec
 from tests.loopback import Batching as Plan
-from tests.loopback import Name, Options, ThreadHandle
+from tests.loopback import Name, Options
 from tests.sample_runs import RIGHT
 
 R = TypeVar("R")
