@@ -29,8 +29,8 @@ from claimeval.evaluation.summary.records import SameFamily
 from claimeval.metrics.side import SideRow, SideSummary
 from claimeval.runs.report import NO_SETTINGS, PanelSettings
 from claimeval.types.errors import UsageError
-from claimeval.types.relevance_scales import RelevanceScale
 from claimeval.types.requests import Judge
+from claimeval.types.scales import Scale
 
 _NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
 
@@ -126,7 +126,7 @@ async def agrade_relevance(
     samples: Given,
     *,
     judges: Sequence[str | Judge],
-    scale: str | RelevanceScale = "umbrela",
+    scale: str | Scale = "umbrela",
     prompt: str = "steps",
     per_call: int = PER_CALL,
     vote: str | None = None,
@@ -136,7 +136,7 @@ async def agrade_relevance(
 ) -> Grading:
     """Has judges grade how relevant the contexts of each sample are to its question.
 
-    `scale` is `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `RelevanceScale`; `per_call` the documents in
+    `scale` is `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`; `per_call` the documents in
     one call. Several grades become one by the median unless `vote` says otherwise. `how` are further options of
     `score`, see `How`.
     """

@@ -22,7 +22,7 @@ from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.cli.table import print_sides
 from claimeval.data.corpora import read_corpus, read_queries
-from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
+from claimeval.data.grades import read_assessors, read_names, read_qrels, relevance_scale, write_assessors
 from claimeval.evaluation import relevance, relevance_run
 from claimeval.evaluation.relevance import Candidates
 from claimeval.evaluation.relevance_run import GRADES, QRELS, grading_plan, prospects, run
@@ -39,7 +39,7 @@ from claimeval.statistics.formatting import percent
 from claimeval.store.store import default_folder
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.relevance_scales import RelevanceScale, relevance_scale
+from claimeval.types.scales import Scale
 
 
 class Settings(NamedTuple):
@@ -138,7 +138,7 @@ def grade_and_tell(settings: Settings) -> None:
         if summary.complete and outcome.qrels:
             named = " ".join(map(str, settings.runs)) or "YOUR.run"
             print(f"Grades: {folder / QRELS}")
-            print(f"Rank by them: claimeval rank {folder / QRELS} {named} -l {plan.scale.relevant_from}")
+            print(f"Rank by them: claimeval rank {folder / QRELS} {named} -l {plan.scale.positive_from:g}")
         elif summary.complete:
             say(f"no pair was graded, so there is no {QRELS}; {folder / GRADES} says why")
     code = ending_code(outcome.ending)
@@ -161,7 +161,8 @@ def compare_and_tell(settings: Settings, files: tuple[Path, ...], names: Path | 
         assessors[name], refused[name] = on_scale(grades, scale)
         if not assessors[name]:
             raise DataError(
-                f"no grade of {name} is on the scale {scale.name!r} (0 to {scale.grades.most}); give another --scale"
+                f"no grade of {name} is on the scale {scale.name!r} ({scale.steps[0]} to {scale.steps[-1]}); give "
+                "another --scale"
             )
     held = {name: _held(grades, human, scale, runs, settings) for name, grades in assessors.items()}
     written = write_assessors(assessors, settings.out) if settings.out else []
@@ -176,7 +177,7 @@ def compare_and_tell(settings: Settings, files: tuple[Path, ...], names: Path | 
     print_refused(refused, scale)
     if settings.out:
         print(f"Grades: {len(written)} files in {settings.out}")
-        print(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.relevant_from}")
+        print(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}")
 
 
 def _assessors(files: tuple[Path, ...], names: Sequence[str]) -> dict[str, ir.Qrels]:
@@ -192,7 +193,7 @@ def _assessors(files: tuple[Path, ...], names: Sequence[str]) -> dict[str, ir.Qr
 def _held(
     grades: ir.Qrels,
     human: ir.Qrels,
-    scale: RelevanceScale,
+    scale: Scale,
     runs: Mapping[str, ir.Run],
     settings: Settings,
     clusters: Mapping[str, int] = MappingProxyType({}),
@@ -201,9 +202,9 @@ def _held(
     return validity(
         grades,
         human,
-        relevant_from=scale.relevant_from,
-        most=scale.grades.most,
-        human_relevant_from=None if highest == scale.grades.most else 2 if highest > 2 else 1,
+        relevant_from=int(scale.positive_from),
+        most=scale.steps[-1],
+        human_relevant_from=None if highest == scale.steps[-1] else 2 if highest > 2 else 1,
         runs=runs,
         measures=settings.measures,
         clusters=clusters,

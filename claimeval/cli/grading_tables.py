@@ -14,7 +14,7 @@ from claimeval.evaluation.relevance_run import Counts, RelevanceSummary
 from claimeval.evaluation.validity import Refused, Validity, Value
 from claimeval.providers.specs import short_names
 from claimeval.statistics.formatting import decimal, interval
-from claimeval.types.relevance_scales import RelevanceScale
+from claimeval.types.scales import Scale
 
 SHOWN = 5
 """Refused grades that are named."""
@@ -25,18 +25,18 @@ def print_grading(summary: RelevanceSummary, folder: Path) -> None:
     console = Console(highlight=False, emoji=False)
     console.print(
         f"\n[bold]{escape(str(folder))}[/]  scale {escape(summary.scale.name)} (relevant from "
-        f"{summary.scale.relevant_from}), prompt {escape(summary.prompt.name)}"
+        f"{summary.scale.positive_from:g}), prompt {escape(summary.prompt.name)}"
     )
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("", no_wrap=True)
-    for name in ("pairs", *(str(grade) for grade in summary.scale.grades.steps), "holes"):
+    for name in ("pairs", *(str(grade) for grade in summary.scale.steps), "holes"):
         table.add_column(name, justify="right", no_wrap=True)
     names = short_names(summary.members)
     rows = {names[judge]: counts for judge, counts in summary.members.items()}
     if len(rows) > 1:
         rows[f"panel ({summary.panel.vote})"] = summary.counts
     for name, counts in rows.items():
-        given = [str(counts.grades.get(grade, 0)) for grade in summary.scale.grades.steps]
+        given = [str(counts.grades.get(grade, 0)) for grade in summary.scale.steps]
         table.add_row(escape(name), str(counts.pairs), *given, _holes(counts))
     print_whole(console, table)
     if summary.alpha:
@@ -87,14 +87,16 @@ def print_validity(held: Mapping[str, Validity], *, confusions: bool) -> None:
             )
 
 
-def print_refused(refused: Mapping[str, Sequence[Refused]], scale: RelevanceScale) -> None:
+def print_refused(refused: Mapping[str, Sequence[Refused]], scale: Scale) -> None:
     """The grades that were left out because they are not on the scale, the first of each assessor by name."""
     console = Console(highlight=False, emoji=False)
     for name, grades in refused.items():
         if grades:
             first = ", ".join(f"{one.query} {one.document}: {one.grade}" for one in grades[:SHOWN])
             more = f" and {len(grades) - SHOWN} more" if len(grades) > SHOWN else ""
-            said = f" {name}: {len(grades)} refused, off the scale 0 to {scale.grades.most} ({first}{more})"
+            said = (
+                f" {name}: {len(grades)} refused, off the scale {scale.steps[0]} to {scale.steps[-1]} ({first}{more})"
+            )
             console.print(said, markup=False, soft_wrap=True)
 
 

@@ -13,8 +13,8 @@ from claimeval.metrics.rows import Metric
 from claimeval.types.answer_questions import ANSWERING
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Sample
-from claimeval.types.relevance_scales import UMBRELA
 from claimeval.types.requests import Judge, Message, Request
+from claimeval.types.scales import UMBRELA
 
 _READER = Judge(name="reader", model="local:reader")
 """Stands for any judge: the messages do not depend on who reads them."""

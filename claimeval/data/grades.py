@@ -6,10 +6,16 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field, ValidationError
 
 from claimeval import ir
 from claimeval.data.rows import FORMATS, SourceRow, read_rows
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.records import Record
+from claimeval.types.scales import RELEVANCE_SCALES, Scale, grade_scale
 
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query_id", "qid", "query-id", "question_id", "query"),
@@ -123,3 +129,35 @@ def _named(row: SourceRow, field: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise DataError(f"{row.place}: no id of the {field} (one of {', '.join(NAMES[field])})")
     return str(value)
+
+
+class _ScaleFile(Record):
+    name: str
+    meanings: tuple[str, ...] = Field(min_length=2)
+    """The sentences shown to the judge, least relevant first."""
+    relevant_from: int = Field(ge=1)
+
+
+def relevance_scale(spec: str) -> Scale:
+    """Return a scale by name, or from a YAML file with `meanings` (a list, grade 0 first) and `relevant_from`."""
+    if spec in RELEVANCE_SCALES:
+        return RELEVANCE_SCALES[spec]
+    path = Path(spec)
+    if path.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{unknown_name('scale', spec, RELEVANCE_SCALES)}; or give a YAML file with meanings")
+    try:
+        fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        given = _ScaleFile.model_validate({"name": path.stem, **fields})
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the scale {spec!r}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the scale {spec!r} is not YAML: {str(error).splitlines()[0]}") from error
+    except TypeError as error:
+        raise UsageError(f"the scale {spec!r} needs the fields `meanings` and `relevant_from`") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"the scale {spec!r}, {where}: {first['msg']}") from error
+    if given.relevant_from >= len(given.meanings):
+        raise UsageError(f"the scale {spec!r}: relevant_from {given.relevant_from} is above its highest grade")
+    return grade_scale(given.name, given.meanings, positive_from=given.relevant_from)

@@ -17,8 +17,8 @@ from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.metrics.side import SideRow
 from claimeval.types.records import Reason, Sample
-from claimeval.types.relevance_scales import MATCH
 from claimeval.types.requests import Judge
+from claimeval.types.scales import MATCH
 
 
 def matching_plan(

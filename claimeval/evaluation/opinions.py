@@ -130,11 +130,12 @@ async def _opinion(sample: Sample, asked: Asked, judge: Judge, replicate: int, e
             reason=said.message,
         )
         return Opinion(hole, None, heard.reply)
-    grade = question.grade(said.word)
+    grade, label = question.scale.grade(said.word), question.scale.label(said.word)
+    assert label is not None, "a reply is read by the words of its scale"
     verdict = Verdict(
         claim_id="answer",
         judge=judge.name,
-        label=question.grades.label(grade),
+        label=label,
         grade=grade,
         replicate=replicate,
         reason=said.reason,

@@ -56,14 +56,14 @@ def _members(said: Iterable[tuple[object, int]], asked: Asked) -> Members:
         for ballot in cast_ballots([_verdict(opinion, asked) for opinion in opinions], asked.panel):
             counts, gaps = words.setdefault(ballot.judge, Counter()), holes.setdefault(ballot.judge, Counter())
             if isinstance(ballot.choice, int):
-                counts[question.word(ballot.choice)] += 1
+                counts[question.scale.word(ballot.choice)] += 1
                 given[ballot.judge] = ballot.choice
             elif ballot.because:
                 gaps[ballot.because] += 1
         ratings.append(given)
         clusters.append(cluster)
     judges = {
-        name: Member(words={word: counts[word] for word in question.words}, holes=dict(holes[name].most_common()))
+        name: Member(words={word: counts[word] for word in question.scale.words}, holes=dict(holes[name].most_common()))
         for name, counts in words.items()
     }
     return Members(judges=judges, alpha=_alpha(ratings, asked, list(judges), clusters))
@@ -76,8 +76,9 @@ def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
         return Verdict.model_validate(
             {"claim_id": "answer", "judge": name, "label": "unassessed", "unassessed_because": because}
         )
-    grade = asked.question.grade(word)
-    return Verdict(claim_id="answer", judge=name, label=asked.question.grades.label(grade), grade=grade)
+    scale = asked.question.scale
+    label = scale.label(word) or "unassessed"
+    return Verdict(claim_id="answer", judge=name, label=label, grade=scale.grade(word))
 
 
 def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: list[str], clusters: list[int]) -> Share | None:
@@ -85,8 +86,8 @@ def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: list[str], clust
         return None
     found = krippendorff_alpha(
         [[given.get(name) for name in judges] for given in ratings],
-        scale="ordinal" if len(asked.question.words) > 2 else "nominal",
-        labels=asked.question.grades.steps,
+        scale="ordinal" if len(asked.question.scale.words) > 2 else "nominal",
+        labels=asked.question.scale.steps,
         clusters=clusters,
     )
     return Share(value=found.value, low=found.low, high=found.high, n=found.n)

@@ -106,7 +106,7 @@ def rating_plan(
             Asked(
                 question,
                 prompting.load("answers", prompts.get(question.name, question.name)),
-                rating_panel(question, found, settings, "median" if len(question.words) > 2 else "majority"),
+                rating_panel(question, found, settings, "median" if len(question.scale.words) > 2 else "majority"),
             )
             for question in questions
         ),
@@ -131,7 +131,7 @@ def rating_panel(
     if settings.escalate or settings.own_claims:
         raise UsageError("escalation and claims of one's own are for claims; every judge rates every answer")
     panel.check(settings, [judge.name for judge in found.judges])
-    return settings.model_copy(update={"grades": question.grades})
+    return settings.model_copy(update={"grades": question.scale})
 
 
 def feeds(question: AnswerQuestion, sample: Sample) -> Reason | None:
@@ -209,7 +209,7 @@ class _Row:
     def add(self, rated: Opinions) -> None:
         question, vote = rated.asked.question, rated.vote
         self.details[question.name] = rated.details
-        self._put(RATED[question.name], None if vote.grade is None else question.value(vote.grade), vote)
+        self._put(RATED[question.name], None if vote.grade is None else question.scale.value(vote.grade), vote)
         for flag in question.flags:
             raised = rated.vote_on(flag)
             self._put(flag, None if raised.label == "unassessed" else float(raised.label == "not_found"), raised)
@@ -232,13 +232,15 @@ def rating_work(plan: RatingsJob) -> Work:
 
 def tallies(rows: Iterable[SideRow], plan: RatingsJob) -> dict[str, dict[str, int]]:
     """Per question how often each of its words was the panel's rating, and per flag how often it is raised."""
-    counts = {one.question.name: dict.fromkeys([*one.question.words, *one.question.flags], 0) for one in plan.asked}
+    counts = {
+        one.question.name: dict.fromkeys([*one.question.scale.words, *one.question.flags], 0) for one in plan.asked
+    }
     for row in rows:
         for one in plan.asked:
             question, count = one.question, counts[one.question.name]
             value = row.scores[RATED[question.name]]
             if value is not None:
-                count[question.word(round(value * question.grades.most))] += 1
+                count[question.scale.words[question.scale.values.index(value)]] += 1
             for flag in question.flags:
                 count[flag] += row.scores[flag] == 1.0
     return counts

@@ -20,8 +20,8 @@ from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError
 from claimeval.types.records import ASKED, Call, Document, Evidence, Reason, Record, Sample, Verdict
-from claimeval.types.relevance_scales import RelevanceScale
 from claimeval.types.requests import Failure, Judge
+from claimeval.types.scales import Scale
 
 PER_CALL = 1
 """Documents in one request unless said otherwise."""
@@ -32,7 +32,7 @@ class GradingPlan(NamedTuple):
 
     judges: tuple[Judge, ...]
     prompt: Prompt
-    scale: RelevanceScale
+    scale: Scale
     panel: Panel
     per_call: int = PER_CALL
 

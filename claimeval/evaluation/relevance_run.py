@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import Field, ValidationError
 
 from claimeval import ir
+from claimeval.data.grades import relevance_scale
 from claimeval.evaluation.forecast.estimates import Range
 from claimeval.evaluation.forecast.quotes import Prospect
 from claimeval.evaluation.relevance import PER_CALL, Candidates, Graded, GradingPlan, gradable, grade
@@ -34,8 +35,8 @@ from claimeval.providers import specs as lineups
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Reason, Record, Sample
-from claimeval.types.relevance_scales import RelevanceScale, relevance_scale
 from claimeval.types.requests import Judge
+from claimeval.types.scales import Scale
 
 GRADES, QRELS, SUMMARY = "grades.jsonl", "qrels.txt", "relevance.json"
 GRADE_TOKENS = Range(40, 120)
@@ -75,7 +76,7 @@ class RelevanceSummary(Record):
     source: str
     judges: tuple[Judge, ...]
     prompt: PromptRecord
-    scale: RelevanceScale
+    scale: Scale
     panel: Panel
     per_call: int
     counts: Counts
@@ -109,7 +110,7 @@ class Outcome(NamedTuple):
 
 def grading_plan(
     specs: Sequence[str | Judge],
-    scale: str | RelevanceScale = "umbrela",
+    scale: str | Scale = "umbrela",
     prompt: str = "steps",
     *,
     per_call: int = PER_CALL,
@@ -121,7 +122,7 @@ def grading_plan(
     if deaf := next((judge for judge in found.judges if judge.provider == "local"), None):
         raise UsageError(f"judge {deaf.name!r} assesses claims only; documents are graded by a language model")
     given = {"vote": "median", **found.settings, **(panel or {})}
-    settings = lineups.valid_settings(given, {"supported", "not_found"}).model_copy(update={"grades": chosen.grades})
+    settings = lineups.valid_settings(given, {"supported", "not_found"}).model_copy(update={"grades": chosen})
     if settings.vote not in VOTES:
         raise UsageError(f"grades cannot be voted on by {settings.vote!r}; take one of {', '.join(VOTES)}")
     if settings.escalate:
@@ -253,7 +254,7 @@ async def run(
 def relevant_from(qrels: Path) -> int | None:
     """The grade from which on the scale of these qrels calls a document relevant; None unless a grading wrote them."""
     summary = _summary(qrels.parent) if qrels.name == QRELS else None
-    return summary.scale.relevant_from if summary else None
+    return int(summary.scale.positive_from) if summary else None
 
 
 def _summary(folder: Path) -> RelevanceSummary | None:
@@ -325,7 +326,7 @@ class _Tally:
         if len(self._members) < 2 or not self._ratings:
             return None
         found = krippendorff_alpha(
-            self._ratings, scale="ordinal", labels=self._plan.scale.grades.steps, clusters=self._clusters
+            self._ratings, scale="ordinal", labels=self._plan.scale.steps, clusters=self._clusters
         )
         ci = None if found.low is None or found.high is None else (found.low, found.high)
         return Alpha(value=found.value, ci=ci, pairs=found.n)
@@ -360,16 +361,16 @@ precision; 0 where none is relevant. Missed documents are in none of them. By re
 `ap_retrieved` of `claimeval retrieval`."""
 
 
-def units(scale: RelevanceScale) -> dict[str, str]:
+def units(scale: Scale) -> dict[str, str]:
     """The unit of each score."""
-    return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade 0 to {scale.grades.most}"}
+    return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}"}
 
 
 def rows(
     samples: Iterable[Sample],
     grades: ir.Qrels,
     holes: Mapping[str, Mapping[str, Reason]],
-    scale: RelevanceScale,
+    scale: Scale,
 ) -> Iterator[SideRow]:
     """A row a sample, `contexts[i]` being rank i+1.
 
@@ -390,12 +391,12 @@ def rows(
             yield _row(sample.id, [None if grade is None else int(grade) for grade in given], missing, scale)
 
 
-def _row(name: str, grades: Sequence[int | None], holes: Mapping[str, Reason], scale: RelevanceScale) -> SideRow:
+def _row(name: str, grades: Sequence[int | None], holes: Mapping[str, Reason], scale: Scale) -> SideRow:
     metrics = tuple(units(scale))
     if not grades:
         return SideRow(id=name, scores=dict.fromkeys(metrics), undefined=dict.fromkeys(metrics, "no_evidence"))
-    relevant = [None if grade is None else grade >= scale.relevant_from for grade in grades]
-    ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.grades.most)}
+    relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
+    ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
     if None in grades:
         because = Counter(holes.values()).most_common(1)[0][0]
         return SideRow(id=name, scores=dict.fromkeys(metrics), undefined=dict.fromkeys(metrics, because), bounds=ends)

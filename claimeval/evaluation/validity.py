@@ -11,7 +11,7 @@ from claimeval.statistics import cohen_kappa, confusion, raw_agreement
 from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.types.errors import DataError
 from claimeval.types.records import Record
-from claimeval.types.relevance_scales import RelevanceScale
+from claimeval.types.scales import Scale
 
 
 class Value(Record):
@@ -67,14 +67,14 @@ class Refused(NamedTuple):
     grade: int
 
 
-def on_scale(grades: ir.Qrels, scale: RelevanceScale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
+def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
     """The grades that are steps of the scale, and those that are not. DataError for what is no grade on any scale."""
     check_grades(grades)
     kept: dict[str, dict[str, int]] = {}
     refused: list[Refused] = []
     for query, row in grades.items():
         for document, grade in row.items():
-            if grade in scale.grades.steps:
+            if grade in scale.steps:
                 kept.setdefault(query, {})[document] = int(grade)
             else:
                 refused.append(Refused(query, document, int(grade)))

@@ -26,7 +26,7 @@ def chunks(claims: Sequence[Claim], size: int = CLAIMS_PER_CALL) -> Iterator[tup
 
 @lru_cache(maxsize=16)
 def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
-    return [{"word": step.word, "meaning": step.meaning} for step in _scale(prompt).steps]
+    return _scale(prompt).shown
 
 
 @lru_cache(maxsize=16)

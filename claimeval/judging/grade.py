@@ -11,16 +11,16 @@ from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import Reading, reply_text, shown
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.records import Document, Verdict
-from claimeval.types.relevance_scales import RelevanceScale
 from claimeval.types.requests import Completion, Failure, Judge, Request
+from claimeval.types.scales import Scale
 
 
 @lru_cache(maxsize=16)
-def _schema(scale: RelevanceScale) -> str:
+def _schema(scale: Scale) -> str:
     grade = {
         "id": {"type": "string"},
         "reason": {"type": "string"},
-        "grade": {"type": "integer", "enum": list(scale.grades.steps)},
+        "grade": {"type": "integer", "enum": list(scale.steps)},
     }
     items = {"type": "object", "properties": grade, "required": list(grade), "additionalProperties": False}
     schema = {
@@ -37,7 +37,7 @@ def ask(
     judge: Judge,
     question: str,
     documents: Sequence[Document],
-    scale: RelevanceScale,
+    scale: Scale,
     *,
     attempt: int = 0,
     replicate: int = 0,
@@ -50,7 +50,7 @@ def ask(
                 {"id": f"d{i}", "text": quoted(f"{d.title}\n{d.text}" if d.title else d.text)}
                 for i, d in enumerate(documents, 1)
             ],
-            "scale": [{"word": str(grade), "meaning": text} for grade, text in enumerate(scale.meanings)],
+            "scale": scale.shown,
         }
     )
     return Request(
@@ -65,23 +65,21 @@ def ask(
     )
 
 
-def read(
-    completion: Completion, request: Request, documents: Sequence[Document], scale: RelevanceScale
-) -> Reading[Document]:
+def read(completion: Completion, request: Request, documents: Sequence[Document], scale: Scale) -> Reading[Document]:
     """The grades in the reply. `missing` are the documents without one."""
     text = reply_text(completion, request)
     if isinstance(text, Failure):
         return Reading((), tuple(documents), text)
     by_id = {f"d{i}": document for i, document in enumerate(documents, 1)}
     try:
-        found = replies.grades_json(text, tuple(by_id), scale.grades.steps, shown(request))
+        found = replies.grades_json(text, tuple(by_id), scale.steps, shown(request))
     except Unparsable as error:
         return Reading((), tuple(documents), Failure(reason="unparsable", message=str(error)))
     verdicts = tuple(
         Verdict(
             claim_id=by_id[short].id,
             judge=request.judge.name,
-            label=scale.grades.label(said.grade),
+            label=scale.grade_label(said.grade),
             grade=said.grade,
             replicate=request.replicate,
             reason=said.reason,

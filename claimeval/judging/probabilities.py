@@ -94,4 +94,5 @@ def _begins(spelling: str, scale: Scale) -> set[str]:
     if not match:
         return set()
     said = match.group(1).casefold()
-    return {step.label for step in scale.steps if step.word.startswith(said) or said.startswith(step.word)}
+    begun = [word for word in scale.words if word.startswith(said) or said.startswith(word)]
+    return {label for word in begun if (label := scale.label(word))}

@@ -18,7 +18,7 @@ from claimeval.types.requests import Completion, Failure, Judge, Request
 def _schema(question: AnswerQuestion) -> str:
     fields = {
         "reason": {"type": "string"},
-        question.field: {"type": "string", "enum": list(question.words)},
+        question.field: {"type": "string", "enum": list(question.scale.words)},
         **{flag: {"type": "boolean"} for flag in question.flags},
     }
     schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
@@ -61,6 +61,6 @@ def read(completion: Completion, request: Request, question: AnswerQuestion) -> 
     if isinstance(text, Failure):
         return text
     try:
-        return replies.rating_json(text, question.field, question.words, question.flags, shown(request))
+        return replies.rating_json(text, question.field, question.scale.words, question.flags, shown(request))
     except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))

@@ -191,7 +191,7 @@ def panel_settings(line_up: PanelSpec, said: Mapping[str, Any], scale: Scale, *,
     UsageError where a setting is wrong or does not fit the judges. `scale` is that of the assessment prompt;
     `with_labels` says that human labels are at hand.
     """
-    found = valid_settings({**line_up.settings, **said}, {step.label for step in scale.steps})
+    found = valid_settings({**line_up.settings, **said}, scale.labels)
     found = found.model_copy(update={"grades": scale.grades})
     panel.check(found, [judge.name for judge in line_up.judges], with_labels=with_labels)
     return found

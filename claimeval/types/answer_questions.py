@@ -1,18 +1,17 @@
-"""What judges are asked about a whole answer: the words they may use, and what each word counts."""
+"""What judges are asked about a whole answer."""
 
 from __future__ import annotations
 
 from claimeval.types.errors import unknown_name
 from claimeval.types.records import Part, Record
-from claimeval.types.scales import Grades
+from claimeval.types.scales import ANSWERING_OR_NOT, FULLY_PARTLY_NO, YES_NO, Scale
 
 
 class AnswerQuestion(Record):
-    """One question about a whole answer, to which a judge replies with one of some words."""
+    """One question about a whole answer, to which a judge replies with one word of a scale."""
 
     name: str
-    words: tuple[str, ...]
-    """Most favourable first."""
+    scale: Scale
     field: str = "rating"
     """Under which the word stands in the reply."""
     flags: tuple[str, ...] = ()
@@ -20,34 +19,17 @@ class AnswerQuestion(Record):
     against: Part | None = None
     """What the answer is held against besides its question."""
 
-    @property
-    def grades(self) -> Grades:
-        """The words as steps, the least favourable being 0."""
-        return Grades(least=0, most=len(self.words) - 1, supported_from=1)
 
-    def grade(self, word: str) -> int:
-        """The step of a word."""
-        return len(self.words) - 1 - self.words.index(word)
-
-    def word(self, grade: int) -> str:
-        """The word of a step."""
-        return self.words[len(self.words) - 1 - grade]
-
-    def value(self, grade: int) -> float:
-        """What a step counts, from 0 to 1 in equal steps: fully 1, partly 0.5, no 0; yes 1, no 0."""
-        return grade / (len(self.words) - 1)
-
-
-RELEVANCE = AnswerQuestion(name="relevance", words=("fully", "partly", "no"), flags=("noncommittal",))
+RELEVANCE = AnswerQuestion(name="relevance", scale=FULLY_PARTLY_NO, flags=("noncommittal",))
 """Does the answer answer the question? Whether it is true does not matter."""
 
-FAITHFUL = AnswerQuestion(name="faithful", words=("yes", "no"), against="contexts")
+FAITHFUL = AnswerQuestion(name="faithful", scale=YES_NO, against="contexts")
 """Is all that the answer says supported by what was retrieved? The baseline of faithfulness by claims."""
 
-CORRECT = AnswerQuestion(name="correct", words=("yes", "no"), against="reference")
+CORRECT = AnswerQuestion(name="correct", scale=YES_NO, against="reference")
 """Does the answer say what a reference answer says? The baseline of correctness by claims."""
 
-ANSWERING = AnswerQuestion(name="answering", words=("answers", "partly", "declines"), field="kind")
+ANSWERING = AnswerQuestion(name="answering", scale=ANSWERING_OR_NOT, field="kind")
 """What the answer does with its question."""
 
 ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFUL, CORRECT)}

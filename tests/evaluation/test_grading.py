@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, GradingPlan, grade
 from claimeval.evaluation.relevance_run import grading_plan
@@ -18,8 +19,8 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError, PromptError, UsageError
 from claimeval.types.records import Document, Sample
-from claimeval.types.relevance_scales import RELEVANCE_SCALES, UMBRELA, RelevanceScale, relevance_scale
 from claimeval.types.requests import Failure, Judge, Outcome, Request
+from claimeval.types.scales import RELEVANCE_SCALES, UMBRELA, Scale
 from tests.scripted import FAILED, completion, judge
 
 DOCUMENTS = (Document(id="a", text="About A."), Document(id="b", text="About B.", title="B"))
@@ -77,7 +78,7 @@ def test_a_reply_in_another_form_is_a_failure_and_no_grade(text: str) -> None:
 
 @pytest.mark.parametrize("scale", RELEVANCE_SCALES.values(), ids=RELEVANCE_SCALES)
 @pytest.mark.parametrize("name", prompts.shipped("rate"))
-def test_every_prompt_shows_every_grade_of_every_scale(scale: RelevanceScale, name: str) -> None:
+def test_every_prompt_shows_every_grade_of_every_scale(scale: Scale, name: str) -> None:
     text = rate.ask(prompts.load("rate", name), judge(), "Q?", DOCUMENTS, scale).messages[-1].content
     for number, meaning in enumerate(scale.meanings):
         assert f"- {number}: {meaning}" in text
@@ -105,7 +106,7 @@ class Replies:
 
 
 def plan(*judges: str, **settings: object) -> GradingPlan:
-    panel = Panel.model_validate({"vote": "median", "grades": UMBRELA.grades, **settings})
+    panel = Panel.model_validate({"vote": "median", "grades": UMBRELA, **settings})
     return GradingPlan(tuple(judge(name) for name in judges), PROMPT, UMBRELA, panel, per_call=2)
 
 
@@ -187,7 +188,7 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("meanings: [none, a bit, all]\nrelevant_from: 2\n")
     scale = relevance_scale(str(path))
-    assert (scale.name, scale.grades.most, scale.grades.label(1)) == ("mine", 2, "not_found")
+    assert (scale.name, scale.steps[-1], scale.grade_label(1)) == ("mine", 2, "not_found")
     path.write_text("meanings: [none, all]\nrelevant_from: 2\n")
     with pytest.raises(UsageError, match="above its highest grade"):
         relevance_scale(str(path))

@@ -54,7 +54,7 @@ def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> Ra
             question := ANSWER_QUESTIONS[name],
             prompts.load("answers", name),
             Panel.model_validate(
-                {"vote": "median" if name == "relevance" else "majority", **settings, "grades": question.grades}
+                {"vote": "median" if name == "relevance" else "majority", **settings, "grades": question.scale}
             ),
         )
         for name in ask

@@ -11,7 +11,7 @@ from claimeval import ir
 from claimeval.evaluation.relevance_run import precision, rows
 from claimeval.metrics.side import SideRow
 from claimeval.types.records import Document, Reason, Sample
-from claimeval.types.relevance_scales import UMBRELA
+from claimeval.types.scales import UMBRELA
 
 
 def row(*grades: int | None) -> SideRow:

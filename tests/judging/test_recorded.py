@@ -11,7 +11,7 @@ from claimeval.judging.recorded.reading import Reader, says_yes_or_no
 from claimeval.judging.recorded.vocabulary import Meaning, Vocabulary
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import UsageError
-from claimeval.types.scales import Grades
+from claimeval.types.scales import grade_scale
 from tests.shared_data import shared_data
 
 FREE = ("first_word", "answer", "brackets", "statement")
@@ -26,7 +26,7 @@ def read(text: str, *forms: str, **settings: object) -> tuple[str, str]:
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_reads_its_own_example(name: str) -> None:
     spec = {"tag": "tag:answer", "json": "json:verdict"}.get(name, name)
-    grades = Grades() if name in ("score", "number") else None
+    grades = grade_scale("grades", highest=3, positive_from=2) if name in ("score", "number") else None
     said = Reader([spec], Vocabulary(grades=grades)).read(FORMS[name].example)
     assert said.form == spec
 
@@ -149,7 +149,7 @@ def test_other_json_is_refused(text: str) -> None:
     [("M: 2\nT: 1\n##final score: 2", "score", 2), ("## Final score : 0", "score", 0), (" 3\n", "number", 3)],
 )
 def test_grades(text: str, form: str, grade: int) -> None:
-    said = Reader([form], Vocabulary(grades=Grades())).read(text)
+    said = Reader([form], Vocabulary(grades=grade_scale("grades", highest=3, positive_from=2))).read(text)
     assert (said.grade, said.meaning) == (grade, YES if grade >= 2 else NO)
 
 
@@ -167,7 +167,7 @@ def test_grades(text: str, form: str, grade: int) -> None:
 )
 def test_grades_off_the_scale_or_in_running_text_are_refused(text: str, form: str) -> None:
     with pytest.raises(Unparsable):
-        Reader([form], Vocabulary(grades=Grades())).read(text)
+        Reader([form], Vocabulary(grades=grade_scale("grades", highest=3, positive_from=2))).read(text)
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ def test_words_are_folded_onto_a_closed_list(words: str) -> None:
 
 def test_no_two_words_of_a_list_fold_alike() -> None:
     lists = [(*scale.words, ABSTAIN) for scale in SCALES.values()]
-    lists += [question.words for question in (*ANSWER_QUESTIONS.values(), ANSWERING)]
+    lists += [question.scale.words for question in (*ANSWER_QUESTIONS.values(), ANSWERING)]
     for words in lists:
         assert len({reply_values.fold(word) for word in words}) == len(words)
 

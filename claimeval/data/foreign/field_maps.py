@@ -19,7 +19,7 @@ from claimeval.judging.recorded.vocabulary import Meaning
 from claimeval.metrics.rows import ambiguous
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Part, Record
-from claimeval.types.scales import Grades
+from claimeval.types.scales import Scale, grade_scale
 
 
 class RecordedJudge(Record):
@@ -28,6 +28,19 @@ class RecordedJudge(Record):
     reply: str
     forms: tuple[str, ...] = ()
     """How they say their verdict, where it differs from the other judges'."""
+
+
+class GradeRange(Record):
+    """Grades in a mapping: the lowest, the highest, and from which on a grade counts as supported."""
+
+    least: int = 0
+    most: int = 3
+    supported_from: int = 2
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of these grades."""
+        return grade_scale("grades", lowest=self.least, highest=self.most, positive_from=self.supported_from)
 
 
 class FieldMap(Record):
@@ -56,7 +69,7 @@ class FieldMap(Record):
     words: dict[str, Meaning] = Field(default_factory=dict)
     scale: Literal["binary", "three_way"] | None = None
     """Whether "no" says more than "not supported"; binary unless said where all forms are free text."""
-    grades: Grades | None = None
+    grades: GradeRange | None = None
     """The scale where the replies are grades."""
     human: str | None = None
 

@@ -35,8 +35,9 @@ class Recorded:
         self._path = path
         self._fields = fields
         self._evidence = Evidence(part=fields.against)
+        self._grades = fields.grades.scale if fields.grades else None
         binary = fields.scale == "binary" if fields.scale else not fields.grades and says_yes_or_no(fields.forms)
-        self._words = Vocabulary(fields.words, binary=binary, grades=fields.grades)
+        self._words = Vocabulary(fields.words, binary=binary, grades=self._grades)
         self._labels: tuple[Label, ...] = UNFAVOURABLE_FIRST[1:] if binary else UNFAVOURABLE_FIRST
         self._readers = {
             name: Reader(judge.forms or fields.forms, self._words) for name, judge in _settings(fields).items()
@@ -63,7 +64,7 @@ class Recorded:
             metrics=(metric_of(self._fields.of, self._fields.against),),
             labels=self._labels,
             samples=self._samples,
-            grades=self._fields.grades,
+            grades=self._grades,
             replicates=max(judges.values()),
             repeated=repeated,
         )

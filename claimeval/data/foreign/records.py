@@ -10,7 +10,7 @@ from claimeval.judging.grounding import ground
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, Sample, SampleResult, Verdict
 from claimeval.types.requests import Judge
-from claimeval.types.scales import Grades
+from claimeval.types.scales import Scale
 
 RECORDED = "recorded"
 """The provider of judges whose replies are on record; nobody can ask them again."""
@@ -37,7 +37,7 @@ class RecordedResults(NamedTuple):
     labels: tuple[Label, ...]
     """The labels that the judges could give, least favourable first."""
     samples: Callable[[], Iterator[JudgedSample]]
-    grades: Grades | None = None
+    grades: Scale | None = None
     replicates: int = 1
     derived: tuple[str, ...] = ()
     """Metrics that can be read off the verdicts."""

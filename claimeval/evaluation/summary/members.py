@@ -56,7 +56,7 @@ class MemberTally:
                     counts.reasons[ballot.because] += 1
                 elif isinstance(ballot.choice, int):
                     assert self._panel.grades is not None, "grades are voted for on a scale of grades only"
-                    counts.labels[self._panel.grades.label(ballot.choice)] += 1
+                    counts.labels[self._panel.grades.grade_label(ballot.choice)] += 1
                 else:
                     counts.labels[ballot.choice] += 1
         values: dict[str, float | None] = {}

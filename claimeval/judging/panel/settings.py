@@ -10,7 +10,7 @@ from pydantic import Field
 
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Label, Record
-from claimeval.types.scales import VALUES, Grades
+from claimeval.types.scales import VALUES, Scale
 
 Vote = Literal["majority", "unanimous", "any", "median", "mean", "weighted", "dawid_skene"]
 """The voting rules; `votes.py` has a function for each."""
@@ -58,7 +58,7 @@ class Panel(Record):
     """Rows of the user's own for the table of families."""
     labels: tuple[Label, ...] = UNFAVOURABLE_FIRST
     """The labels that the judges could give, least favourable first."""
-    grades: Grades | None = None
+    grades: Scale | None = None
     """The ordinal scale, where the judges gave grades; then votes are over grades."""
 
     def other_orders(self, documents: int) -> range:
@@ -99,7 +99,7 @@ class Panel(Record):
         """Whether a score counts the choice as supported."""
         if isinstance(choice, int):
             assert self.grades is not None, "grades are voted for on a scale of grades only"
-            choice = self.grades.label(choice)
+            choice = self.grades.grade_label(choice)
         return VALUES[choice] == 1.0
 
     def value(self, choice: Label | int) -> float:

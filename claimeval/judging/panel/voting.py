@@ -145,7 +145,7 @@ def _assessment(
 
 def _label(winners: Winners, panel: Panel) -> Label | None:
     """What the winners have in common, None where it is nothing."""
-    labels = {panel.grades.label(w) if isinstance(w, int) and panel.grades else w for w in winners}
+    labels = {panel.grades.grade_label(w) if isinstance(w, int) and panel.grades else w for w in winners}
     (label, *others) = labels
     assert not isinstance(label, int), "only a panel with grades votes for them"
     return None if others else label

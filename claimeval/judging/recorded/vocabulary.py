@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from claimeval.judging.reply_values import Unparsable, fold
 from claimeval.types.records import Label
-from claimeval.types.scales import Grades
+from claimeval.types.scales import Scale
 
 Meaning = Label | Literal["unsure"]
 """What a word comes to; `unsure` is the judge's own abstention."""
@@ -41,7 +41,7 @@ class Vocabulary:
     """Words and what they come to, on a scale of labels or of grades."""
 
     def __init__(
-        self, own: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Grades | None = None
+        self, own: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Scale | None = None
     ) -> None:
         """`own` words come before the built-in ones; with `binary`, contradicted is simply not supported."""
         shipped = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
@@ -65,5 +65,5 @@ class Vocabulary:
         except ValueError:
             raise Unparsable(f"{said[:40]!r} is no grade") from None
         if grade not in self.grades.steps:
-            raise Unparsable(f"grade {grade} is off the scale {self.grades.least} to {self.grades.most}")
-        return Sign(self.grades.label(grade), start, grade)
+            raise Unparsable(f"grade {grade} is off the scale {self.grades.steps[0]} to {self.grades.steps[-1]}")
+        return Sign(self.grades.grade_label(grade), start, grade)

@@ -161,7 +161,7 @@ def _written(task: AssessTask, request: Request, answers: Sequence[_Answer]) -> 
 
 def _word(scale: Scale, label: str | None) -> str:
     """The scale's word for a label; a two-way scale has none for "contradicted" and says "not found" for it."""
-    words = {step.label: step.word for step in scale.steps}
+    words = {scale.label(word): word for word in scale.words}
     if label == "contradicted" and "contradicted" not in words:
         label = "not_found"
     return next((word for name, word in words.items() if name == label), ABSTAIN)

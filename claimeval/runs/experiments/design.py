@@ -193,7 +193,7 @@ def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> Clai
         if stray := set(arm.parameters) - taken:
             raise unknown_name("parameter of the arm's prompts:", min(stray), taken)
         assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
-        labels = {step.label for step in assess_prompt.scale.steps}
+        labels = assess_prompt.scale.labels
         panel = Panel(
             vote=vote_name(arm.vote),
             tie=arm.tie,

@@ -173,7 +173,7 @@ def _yes(choice: Choice | None, panel: Panel) -> bool | None:
         return None
     if isinstance(choice, int):
         assert panel.grades is not None, "grades stand on a scale of grades"
-        return panel.grades.label(choice) == "supported"
+        return panel.grades.grade_label(choice) == "supported"
     return choice == "supported"
 
 

@@ -245,7 +245,7 @@ def _settings(
     names = {judge.name for judge in line_up.judges}
     scale = known.assess_prompt.scale
     assert scale is not None, "an assess prompt has a scale; loading checks it"
-    labels = {step.label for step in scale.steps} if names - on_record else set()
+    labels = scale.labels if names - on_record else set()
     base: dict[str, Any] = {}
     if names & on_record:
         labels |= set(before.labels)

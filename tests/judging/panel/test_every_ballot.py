@@ -15,11 +15,11 @@ from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
 from claimeval.judging.panel.settings import Vote
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
-from claimeval.types.scales import Grades
+from claimeval.types.scales import grade_scale
 
 JUDGES = "abcde"
 LABELS: tuple[Label, ...] = ("contradicted", "not_found", "supported")
-GRADES = Grades(least=0, most=3, supported_from=2)
+GRADES = grade_scale("grades", highest=3, positive_from=2)
 RULES: tuple[Vote, ...] = tuple(VOTES)
 ALIKE: tuple[Vote, ...] = ("majority", "unanimous", "any", "median", "mean")
 """The rules that know no judge from another."""
@@ -45,7 +45,7 @@ def voted(said: Sequence[Choice], rule: Vote, line_up: str = "good judges", tie:
     """What judges a, b, ... who say that come to."""
     graded = isinstance(said[0], int)
     verdicts = [
-        Verdict(claim_id="c", judge=judge, label=GRADES.label(one), grade=one)
+        Verdict(claim_id="c", judge=judge, label=GRADES.grade_label(one), grade=one)
         if isinstance(one, int)
         else Verdict(claim_id="c", judge=judge, label=one)
         for judge, one in zip(JUDGES, said, strict=False)
@@ -66,7 +66,7 @@ def ballots(choices: Sequence[Choice]) -> Iterator[tuple[Choice, ...]]:
 
 
 def supports(choice: Choice) -> bool:
-    return (GRADES.label(choice) if isinstance(choice, int) else choice) == "supported"
+    return (GRADES.grade_label(choice) if isinstance(choice, int) else choice) == "supported"
 
 
 every_rule = pytest.mark.parametrize("rule", RULES)

@@ -14,7 +14,7 @@ from claimeval.judging.panel.rules import VOTES
 from claimeval.judging.panel.settings import Vote, vote_name
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Assessment, Evidence, Verdict
-from claimeval.types.scales import Grades
+from claimeval.types.scales import grade_scale
 
 CONTEXTS = Evidence(part="contexts")
 SHORT = {"+": "supported", "-": "contradicted", "0": "not_found"}
@@ -41,7 +41,7 @@ def vote(said: str, same_family: frozenset[str] = frozenset(), **settings: Any) 
 
 
 def graded(grades: list[int | None], **settings: Any) -> Assessment:
-    scale = Grades(least=0, most=3, supported_from=2)
+    scale = grade_scale("grades", highest=3, positive_from=2)
     said = verdicts("".join("x" if grade is None else "+" for grade in grades), grade=grades)
     return panel.vote("d1", CONTEXTS, said, Panel(grades=scale, **settings))
 
@@ -313,7 +313,7 @@ def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
 
 
 def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:
-    settings = Panel(replicates=2, grades=Grades())
+    settings = Panel(replicates=2, grades=grade_scale("grades", highest=3, positive_from=2))
 
     def grade(first: int, second: int) -> int | None:
         said = [*verdicts("+", grade=[first]), *verdicts("+", grade=[second], replicate=1)]
@@ -336,7 +336,7 @@ def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
 
 
 def test_judges_are_divided_when_grades_differ() -> None:
-    settings = Panel(grades=Grades())
+    settings = Panel(grades=grade_scale("grades", highest=3, positive_from=2))
     assert panel.disputed(verdicts("00", grade=[0, 1]), settings)
     assert not panel.disputed(verdicts("00", grade=[1, 1]), settings)
 

@@ -14,7 +14,7 @@ from claimeval.runs.labels.agreement import AgreementReport, measure
 from claimeval.runs.labels.join import join, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
-from claimeval.types.scales import Grades
+from claimeval.types.scales import grade_scale
 from tests.judging.panel.test_voting import verdicts
 
 JUDGES = ("a", "b")
@@ -222,7 +222,7 @@ def test_probabilities_give_an_auroc() -> None:
 
 
 def test_grades_are_compared_as_grades() -> None:
-    settings = Panel(grades=Grades())
+    settings = Panel(grades=grade_scale("grades", highest=3, positive_from=2))
     given, people = [3, 2, 0, 1], [3, 1, 0, 0]
     results = [
         result({"contexts": ["+"]}, name=str(n)).model_copy(
