@@ -168,8 +168,11 @@ class Sample(Record):
     @field_validator("reference_answers")
     @classmethod
     def _each_answer_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        folded = {" ".join(text.casefold().split()).rstrip(" ."): text for text in reversed(given) if text.strip()}
-        return tuple(reversed(folded.values())) if len(folded) < len(given) else given
+        first: dict[str, str] = {}
+        for text in given:
+            if text.strip():
+                first.setdefault(" ".join(text.casefold().split()).rstrip(" ."), text)
+        return tuple(first.values())
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """A part as evidence, or the documents at an address, in the order in which they are shown.

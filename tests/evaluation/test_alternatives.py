@@ -90,6 +90,11 @@ def test_context_recall_is_that_of_the_alternative_that_the_contexts_have_best(s
     assert [(s.value, s.alternative) for s in found.scores] == [(1.0, 1), (1.0, 2)]
 
 
+def test_alternatives_keep_the_order_in_which_they_are_given() -> None:
+    given = Sample(id="s", question="?", reference_answers=("Paris", "City of Paris", "paris."))
+    assert given.reference_answers == ("Paris", "City of Paris")
+
+
 def test_equal_alternatives_count_once(server: Server) -> None:
     found = scored(server, row(reference_answers=["Paris.", "paris", " PARIS . "]), "coverage").results[0]
     assert (found.sample.reference_answers, found.score("coverage").total) == (("Paris.",), 1)
