@@ -71,7 +71,7 @@ def test_no_reply_and_no_error_of_a_backend_holds_the_key(
     heap.add(repr(judge), judge.model_dump_json(), pickle.dumps(judge))
 
     async def main() -> None:
-        async with providers.open_backend(judge) as backend:
+        async with providers.provider(judge.model).open(judge) as backend:
             heap.add(repr(backend))
             for _ in FAST:
                 kept: list[Completion] = []

@@ -22,6 +22,7 @@ from claimeval.evaluation.plan import ClaimsJob, choose_metrics, make_plan, with
 from claimeval.execution.batch.executor import Batching
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT
+from claimeval.providers import reads_prompts
 from claimeval.providers.specs import short_names
 from claimeval.runs.experiments.design import read as read_design
 from claimeval.runs.experiments.running import prepare
@@ -181,7 +182,7 @@ def _remarks(plan: ClaimsJob, found: Forecast, batched: Collection[str], names: 
         if line.price is None:
             row = f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
             yield f"price of {line.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
-        elif judge.provider != "local":
+        elif reads_prompts(judge):
             date = f", stated on {line.price.as_of}" if line.price.as_of else ""
             rate = " in batches" if judge.name in batched else ""
             amounts = f"${line.price.input:g} in, ${line.price.output:g} out"

@@ -139,11 +139,11 @@ def carry_out_into(
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
     if not settings.offline:
         for judge in plan.judges:
-            if judge.name not in plan.on_record and (place := providers.place(judge)):
+            if judge.name not in plan.on_record and (place := providers.describe_device(judge)):
                 say(f"{judge.name} on {place}")
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
     cache = settings.cache or default_folder()
-    if not settings.batching and not settings.offline and any(judge.provider != "local" for judge in plan.asked):
+    if not settings.batching and not settings.offline and any(map(providers.reads_prompts, plan.asked)):
         remind(cache)
     with ProgressLine(sys.stderr) as line:
         progress = Progress(total, line.show)

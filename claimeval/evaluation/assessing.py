@@ -12,6 +12,7 @@ from claimeval.judging import assess, panel
 from claimeval.judging.call_record import call_record
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
+from claimeval.providers import reads_prompts
 from claimeval.types.records import ASKED, Call, Claim, Document, Evidence, Part, Reason, Sample, SampleResult, Verdict
 from claimeval.types.requests import Failure, Judge
 
@@ -133,7 +134,7 @@ async def _assess(
                 known,
             )
             for judge in judges
-            if judge.name not in excluded and (prompt.step == "assess" or judge.provider != "local")
+            if judge.name not in excluded and (prompt.step == "assess" or reads_prompts(judge))
             for n in range(plan.panel.replicates)
         ]
     )
@@ -239,7 +240,10 @@ async def _assess_chunk(chunk: tuple[Claim, ...], question: _Question, executor:
                 replicate=question.replicate,
             )
             outcome = await executor.ask(request)
-            reading = Reading((), batch, outcome) if isinstance(outcome, Failure) else assess.read(outcome, request)
+            if isinstance(outcome, Failure):
+                reading = Reading((), batch, outcome)
+            else:
+                reading = assess.read(outcome, request, computed=not reads_prompts(question.judge))
             ids = [claim.id for claim in batch]
             place = chunk[0].of, question.evidence
             calls.append(call_record("assess", request, outcome, reading.failure, *place, ids, reading.message))

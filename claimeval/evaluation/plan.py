@@ -13,7 +13,7 @@ from claimeval.judging.panel.voting import Voters
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
-from claimeval.providers import specs
+from claimeval.providers import reads_prompts, specs
 from claimeval.providers import specs as judging
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
@@ -56,7 +56,7 @@ class ClaimsJob(NamedTuple):
 
     def asks_with(self, judge: Judge) -> tuple[str, ...]:
         """The ids of the prompts that a judge is asked with."""
-        rows = (metric for metric in self.metrics if not metric.prompt or judge.provider != "local")
+        rows = (metric for metric in self.metrics if not metric.prompt or reads_prompts(judge))
         return tuple(dict.fromkeys(self.prompt(row.claims_of, row.against).id for row in rows))
 
     def prompt(self, of: Part, against: Part) -> Prompt:
@@ -175,7 +175,7 @@ def without_partial_support(plan: ClaimsJob) -> tuple[str, ...]:
 def own_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel) -> dict[str, prompts.Prompt]:
     """The prompts of rows that have one of their own, by name; UsageError where nobody can be asked about a claim."""
     own = {metric.name: prompts.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
-    local = [judge.name for judge in judges if judge.provider == "local"]
+    local = [judge.name for judge in judges if not reads_prompts(judge)]
     if own and len(local) == len(judges):
         raise UsageError(f"{min(own)} asks what a claim has to do with a question, which takes a language model")
     if own and settings.own_claims and local:

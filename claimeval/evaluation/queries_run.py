@@ -26,7 +26,7 @@ from claimeval.execution.runner import Ending, run_items
 from claimeval.judging import check_query, write_query
 from claimeval.judging import prompts as prompting
 from claimeval.judging.prompts import PromptRecord
-from claimeval.providers import specs
+from claimeval.providers import reads_prompts, specs
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, Record
 from claimeval.types.requests import Judge
@@ -78,7 +78,7 @@ def writing_plan(
     first = specs.parse_judge(writer)
     second = specs.parse_judge(checker) if checker else first
     for one in (first, second):
-        if one.provider == "local":
+        if not reads_prompts(one):
             raise UsageError(f"judge {one.name!r} assesses claims only; questions are written by a language model")
     if first.name == second.name and first != second:
         raise UsageError(f"writer and checker are both called {first.name!r} but differ; give one another name")

@@ -22,6 +22,7 @@ from claimeval.judging import panel, prompts
 from claimeval.judging import prompts as prompting
 from claimeval.judging import rate as rate_answer
 from claimeval.metrics.side import SideRow
+from claimeval.providers import reads_prompts
 from claimeval.providers import specs as lineups
 from claimeval.types.answer_questions import ANSWER_QUESTIONS, ANSWERING, FAITHFUL, AnswerQuestion, answer_question
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -116,7 +117,7 @@ def rating_plan(
 
 def language_models(judges: tuple[Judge, ...], what: str) -> tuple[Judge, ...]:
     """The judges; UsageError where one is not a language model."""
-    if deaf := next((judge for judge in judges if judge.provider == "local"), None):
+    if deaf := next((judge for judge in judges if not reads_prompts(judge)), None):
         raise UsageError(f"judge {deaf.name!r} assesses claims only; {what} by a language model")
     return judges
 

@@ -31,6 +31,7 @@ from claimeval.judging.panel import check as check_panel
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.side import SideRow
+from claimeval.providers import reads_prompts
 from claimeval.providers import specs as lineups
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
@@ -119,7 +120,7 @@ def grading_plan(
     """Everything that is asked of every pair, checked; UsageError before any call can be made."""
     found = lineups.parse_panel(specs)
     chosen = relevance_scale(scale) if isinstance(scale, str) else scale
-    if deaf := next((judge for judge in found.judges if judge.provider == "local"), None):
+    if deaf := next((judge for judge in found.judges if not reads_prompts(judge)), None):
         raise UsageError(f"judge {deaf.name!r} assesses claims only; documents are graded by a language model")
     given = {"vote": "median", **found.settings, **(panel or {})}
     settings = lineups.valid_settings(given, {"supported", "not_found"}).model_copy(update={"grades": chosen})

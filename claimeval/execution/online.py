@@ -18,7 +18,7 @@ from claimeval.execution.budget import Budget
 from claimeval.execution.limits import Limits
 from claimeval.execution.pace import MAX_WAIT, PATIENCE, Clock, Pace, Sleep, Turn
 from claimeval.execution.progress import Progress, time_of_day
-from claimeval.providers import Backend, open_backend, provider
+from claimeval.providers import Backend, provider
 from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Online:
 
     async def __aenter__(self) -> Self:
         for judge in self._judges.values():
-            self._backends[judge.name] = await self._stack.enter_async_context(open_backend(judge))
+            self._backends[judge.name] = await self._stack.enter_async_context(provider(judge.model).open(judge))
         return self
 
     async def __aexit__(

@@ -112,8 +112,12 @@ def ask(
     )
 
 
-def read(completion: Completion, request: Request) -> Reading[Claim]:
-    """The verdicts in the reply. `missing` are the claims without one."""
+def read(completion: Completion, request: Request, *, computed: bool = False) -> Reading[Claim]:
+    """The verdicts in the reply. `missing` are the claims without one.
+
+    `computed` says that the judge computes the probability that it states. What a language model writes there is a word
+    like any other; its probability is read off the tokens.
+    """
     task = request.task
     assert isinstance(task, AssessTask)
     text = reply_text(completion, request)
@@ -129,7 +133,6 @@ def read(completion: Completion, request: Request) -> Reading[Claim]:
     except Unparsable as error:
         return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
-    local = request.judge.provider == "local"
     likely = probabilities.supported(completion, request, {short: claim_line(claim) for short, claim in by_id.items()})
     settings = request.judge.id
     verdicts = [
@@ -140,7 +143,7 @@ def read(completion: Completion, request: Request) -> Reading[Claim]:
             unassessed_because=None if said.label else "unsure",
             grade=said.grade,
             replicate=request.replicate,
-            probability=said.probability if local else likely.get(short),
+            probability=said.probability if computed else likely.get(short),
             reason=said.reason,
             cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
             prompt=request.prompt_id,

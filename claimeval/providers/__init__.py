@@ -1,19 +1,29 @@
-"""Providers: one file each, one async method `complete(Request, Keep) -> Completion` or `CallError`.
+"""Models that answer: one file and one row for each provider.
 
 A backend turns one request into one completion and does nothing more: it neither retries, nor caches, nor reads what
-the judge says, nor limits how many calls run. A new provider is one file and one row in `PROVIDERS`.
+the judge says, nor limits how many calls run. What the rest of the package has to know about a provider are fields of
+its `Provider`; nothing elsewhere asks for a provider's name.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from types import ModuleType
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
 
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.requests import CallError, Completion, Judge, Request
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from claimeval.providers.batches import Batches
+
+__all__ = ["Backend", "CallError", "Completion", "Judge", "Keep", "Provider", "Request"]
 
 Keep = Callable[[Completion], None]
 """Makes a reply durable."""
@@ -30,87 +40,115 @@ class Backend(Protocol):
         ...
 
 
-class Provider(NamedTuple):
-    """One row: where the code is and how its models are called."""
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """The facts about one provider."""
 
-    module: str
+    name: str
+    """What stands before the colon of a model."""
+    open: Callable[[Judge], AbstractAsyncContextManager[Backend]]
+    """Opens the backend of a resolved judge, to be entered inside the run that uses it."""
+    resolve: Callable[[Judge], Judge]
+    """Fills in the endpoint and the defaults that can change an answer, and checks all that can be checked without a
+    call; UsageError for what cannot work."""
     example: str
+    """Models as a user writes them, for messages."""
     costs: bool
     """Whether calls cost money or leave this machine."""
-    batches: str | None = None
-    """Where the code of its batches is; None where it has none."""
-    note: str | None = None
-    """What must stand beside every number that comes from it."""
+    reads_prompts: bool = True
+    """Whether its models read what a prompt asks. Engines that do not read the typed task of a request, assess claims
+    only, and compute the probability that they state."""
+    endpoint: str | None = None
+    """Where calls go that name no server."""
+    endpoint_variable: str | None = None
+    """The environment variable that may name another such server."""
+    key_variable: str | None = None
+    """The environment variable that holds the key; None where there is none."""
+    reasoning_models: frozenset[str] = frozenset()
+    """Models that spend hidden tokens before they answer."""
+    batches: Callable[[], Batches] | None = None
+    """Gives its batch interface; None where it has none."""
+    note: Callable[[Judge], str] | None = None
+    """What must stand beside every number of a judge; None for language models."""
+    describe_device: Callable[[Judge], str | None] | None = None
+    """Where a judge computes on this machine, and in which precision; UsageError where it cannot compute there."""
+
+    @property
+    def default_endpoint(self) -> str | None:
+        """The server of calls that name none: that of the environment before the provider's."""
+        return (self.endpoint_variable and os.environ.get(self.endpoint_variable)) or self.endpoint
+
+    def api_key(self, judge: Judge) -> SecretStr:
+        """The key for a resolved judge; UsageError where it is absent, empty or malformed."""
+        from claimeval.providers.keys import key_for
+
+        assert judge.endpoint, "the judge is resolved"
+        assert self.key_variable, "the provider has keys"
+        own = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
+        return key_for(judge.endpoint, own=judge.endpoint in own, variable=self.key_variable, named=judge.key_variable)
 
 
 PROVIDERS = {
-    "openai": Provider(
-        "claimeval.providers.openai",
-        "openai:gpt-5-mini, openai:MODEL@http://127.0.0.1:8000/v1",
-        True,
-        batches="claimeval.providers.openai_batch",
-    ),
-    "mistral": Provider(
-        "claimeval.providers.mistral",
-        "mistral:mistral-large-latest",
-        True,
-        batches="claimeval.providers.mistral_batch",
-    ),
-    "local": Provider("claimeval.providers.local.backend", "local:lexical, local:nli=MODEL", False),
+    "openai": "claimeval.providers.openai",
+    "mistral": "claimeval.providers.mistral",
+    "local": "claimeval.providers.local.backend",
 }
+"""The modules whose `PROVIDER` is the row of a name; one is loaded when a judge needs it."""
+
+
+@cache
+def _row(name: str) -> Provider:
+    row: Provider = importlib.import_module(PROVIDERS[name]).PROVIDER
+    return row
+
+
+def rows() -> tuple[Provider, ...]:
+    """All providers."""
+    return tuple(map(_row, PROVIDERS))
+
+
+def examples() -> str:
+    """Models of every provider as a user writes them."""
+    return "; ".join(row.example for row in rows())
 
 
 def provider(model: str) -> Provider:
     """The row for a model given as `provider:name`."""
     name, colon, rest = model.partition(":")
-    examples = "; ".join(row.example for row in PROVIDERS.values())
     if not colon or not rest:
-        raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples}")
+        raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
     if name not in PROVIDERS:
-        raise UsageError(f"{unknown_name('provider', name, PROVIDERS)}. Examples: {examples}")
-    return PROVIDERS[name]
+        raise UsageError(f"{unknown_name('provider', name, PROVIDERS)}. Examples: {examples()}")
+    return _row(name)
 
 
-def _module(judge: Judge) -> ModuleType:
-    return importlib.import_module(provider(judge.model).module)
+def reads_prompts(judge: Judge) -> bool:
+    """Whether a judge is a language model, as all are whose provider has no row, such as recorded ones."""
+    return judge.provider not in PROVIDERS or _row(judge.provider).reads_prompts
 
 
-def resolve(judge: Judge) -> Judge:
-    """The judge with its effective endpoint and defaults filled in; checks all that can be checked without a call.
-
-    UsageError for an unknown model of a local engine or a bad URL. A key is not needed yet: see `check_key`.
-    """
-    module = _module(judge)
-    resolved: Callable[[Judge], Judge] = module.resolve
-    return resolved(judge)
+def reasons(judge: Judge) -> bool:
+    """Whether a judge's model spends hidden tokens whatever its settings are."""
+    return judge.provider in PROVIDERS and judge.model.partition(":")[2] in _row(judge.provider).reasoning_models
 
 
 def check_key(judge: Judge) -> None:
     """UsageError where the key that a resolved judge's calls will need is absent, empty or malformed."""
-    found: Callable[[Judge], object] | None = getattr(_module(judge), "api_key", None)
-    if found:
-        found(judge)
-
-
-def open_backend(judge: Judge) -> AbstractAsyncContextManager[Backend]:
-    """The backend for a resolved judge, to be entered inside the run that uses it."""
-    module = _module(judge)
-    opened: Callable[[Judge], AbstractAsyncContextManager[Backend]] = module.open_backend
-    return opened(judge)
+    row = provider(judge.model)
+    if row.key_variable:
+        row.api_key(judge)
 
 
 def note(judge: Judge) -> str | None:
     """What must be said beside the numbers of this judge; None for language models."""
-    module = _module(judge)
-    said: Callable[[Judge], str] | None = getattr(module, "note", None)
+    said = _row(judge.provider).note if judge.provider in PROVIDERS else None
     return said(judge) if said else None
 
 
-def place(judge: Judge) -> str | None:
+def describe_device(judge: Judge) -> str | None:
     """Where a judge computes that is a model on this machine, and in which precision; None for others.
 
     UsageError where it cannot compute there.
     """
-    module = _module(judge)
-    said: Callable[[Judge], str | None] | None = getattr(module, "place", None)
+    said = provider(judge.model).describe_device
     return said(judge) if said else None

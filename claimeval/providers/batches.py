@@ -6,14 +6,13 @@ words that all share.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
-from claimeval.providers import PROVIDERS, provider
+from claimeval.providers import provider, rows
 from claimeval.providers.keys import scrub
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Judge, Request
@@ -91,6 +90,17 @@ class BatchBackend(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class Batches:
+    """How one provider is asked in batches."""
+
+    open: Callable[[Judge], AbstractAsyncContextManager[BatchBackend]]
+    """Opens the batches of a resolved judge's model."""
+    line: Callable[[Request], bytes]
+    """Writes the line of a request file: the very body that goes out online."""
+    limits: FileLimits
+
+
 def offered(model: str) -> bool:
     """Whether the provider of a model given as `provider:name` has batches."""
     return provider(model).batches is not None
@@ -98,28 +108,25 @@ def offered(model: str) -> bool:
 
 def open_batches(judge: Judge) -> AbstractAsyncContextManager[BatchBackend]:
     """The batches of a resolved judge's model, to be entered inside the run that uses them."""
-    opened: Callable[[Judge], AbstractAsyncContextManager[BatchBackend]] = _module(judge).open_batches
-    return opened(judge)
+    return _batches(judge).open(judge)
 
 
 def line(request: Request) -> bytes:
     """The line of a request file, in the form of its provider: the very body that goes out online."""
-    write: Callable[[Request], bytes] = _module(request.judge).line
-    return write(request)
+    return _batches(request.judge).line(request)
 
 
 def file_limits(judge: Judge) -> FileLimits:
     """What one file of requests to this judge's provider may hold."""
-    limits: FileLimits = _module(judge).LIMITS
-    return limits
+    return _batches(judge).limits
 
 
-def _module(judge: Judge) -> ModuleType:
-    place = provider(judge.model).batches
-    if place is None:
-        able = ", ".join(name for name, row in PROVIDERS.items() if row.batches)
+def _batches(judge: Judge) -> Batches:
+    batches = provider(judge.model).batches
+    if batches is None:
+        able = ", ".join(row.name for row in rows() if row.batches)
         raise UsageError(f"{judge.model} cannot be asked in batches; providers that can: {able}")
-    return importlib.import_module(place)
+    return batches()
 
 
 def unreached(error: BaseException, key: SecretStr) -> CallError:

@@ -12,9 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers import Keep
+from claimeval.providers import Keep, Provider
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client
-from claimeval.providers.keys import key_for
 from claimeval.types.errors import unknown_name
 from claimeval.types.requests import Completion, Judge, Request
 
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
     from mistralai.client import Mistral
     from pydantic import SecretStr
 
+    from claimeval.providers.batches import Batches
+
 OFFICIAL = "https://api.mistral.ai"
-KEY = "MISTRAL_API_KEY"
 READ_TIMEOUT_MS = 600_000
 
 
@@ -48,12 +48,6 @@ def _check_fields(judge: Judge) -> None:
             raise unknown_name(f"field in `extra` of judge {judge.name!r}:", field, set(known) - {"self"})
 
 
-def api_key(judge: Judge) -> SecretStr:
-    """The key for a resolved judge; UsageError where it is absent or malformed."""
-    assert judge.endpoint, "the judge is resolved"
-    return key_for(judge.endpoint, own=judge.endpoint == OFFICIAL, variable=KEY, named=judge.key_variable)
-
-
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     """A backend whose connections live as long as the block."""
@@ -61,7 +55,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     from mistralai.client import Mistral
 
     assert judge.endpoint, "the judge is resolved"
-    key = api_key(judge)
+    key = PROVIDER.api_key(judge)
     async with client(judge.endpoint, key) as http:
         # Without a blocking client of ours the SDK makes one of its own, which loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
@@ -117,3 +111,21 @@ class MistralBackend:
             except (MistralError, NoResponseError):
                 pass  # the exchange holds what the server said
         return exchange.completion()
+
+
+def _batches() -> Batches:
+    from claimeval.providers.mistral_batch import BATCHES
+
+    return BATCHES
+
+
+PROVIDER = Provider(
+    name="mistral",
+    open=open_backend,
+    resolve=resolve,
+    example="mistral:mistral-large-latest",
+    costs=True,
+    endpoint=OFFICIAL,
+    key_variable="MISTRAL_API_KEY",
+    batches=_batches,
+)

@@ -13,11 +13,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers.batches import CHAT, CHUNK, NAME, WINDOW_HOURS, BatchStatus, FileLimits, Phase, unreached
+from claimeval.providers.batches import (
+    CHAT,
+    CHUNK,
+    NAME,
+    WINDOW_HOURS,
+    Batches,
+    BatchStatus,
+    FileLimits,
+    Phase,
+    unreached,
+)
 from claimeval.providers.http import client
 from claimeval.providers.http_errors import error_for
 from claimeval.providers.keys import scrub
-from claimeval.providers.mistral import READ_TIMEOUT_MS, api_key, body
+from claimeval.providers.mistral import PROVIDER, READ_TIMEOUT_MS, body
 from claimeval.types.requests import CallError, Judge, Request
 
 if TYPE_CHECKING:
@@ -51,7 +61,7 @@ async def open_batches(judge: Judge) -> AsyncIterator[MistralBatches]:
     from mistralai.client import Mistral
 
     assert judge.endpoint, "the judge is resolved"
-    key = api_key(judge)
+    key = PROVIDER.api_key(judge)
     async with client(judge.endpoint, key) as http:
         with httpx2.Client(verify=False) as unused:  # as in the backend
             sdk = Mistral(
@@ -175,3 +185,6 @@ class MistralBatches:
             problem=scrub(said, self.key),
             queue_full=any(words in said.lower() for words in QUEUE_FULL),
         )
+
+
+BATCHES = Batches(open=open_batches, line=line, limits=LIMITS)

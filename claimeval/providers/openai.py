@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers import Keep
+from claimeval.providers import Keep, Provider
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client
-from claimeval.providers.keys import key_for
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Completion, Judge, Request
 
@@ -22,8 +20,9 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from pydantic import SecretStr
 
+    from claimeval.providers.batches import Batches
+
 OFFICIAL = "https://api.openai.com/v1"
-KEY = "OPENAI_API_KEY"
 
 REASONING_MODELS = frozenset(
     {
@@ -37,7 +36,7 @@ REASONING_MAX_TOKENS = 16_384
 
 def resolve(judge: Judge) -> Judge:
     """The judge with endpoint, temperature and token limit settled; UsageError before any call can be made."""
-    endpoint = judge.endpoint or os.environ.get("OPENAI_BASE_URL") or OFFICIAL
+    endpoint = judge.endpoint or PROVIDER.default_endpoint or OFFICIAL
     settled: dict[str, Any] = {"endpoint": check_endpoint(endpoint, judge.name)}
     if judge.model.partition(":")[2] in REASONING_MODELS:
         if judge.temperature is not None or judge.top_p is not None:
@@ -55,20 +54,13 @@ def resolve(judge: Judge) -> Judge:
     return judge.model_copy(update=settled)
 
 
-def api_key(judge: Judge) -> SecretStr:
-    """The key for a resolved judge; UsageError where it is absent or malformed."""
-    assert judge.endpoint, "the judge is resolved"
-    own = {OFFICIAL, (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).rstrip("/")}
-    return key_for(judge.endpoint, own=judge.endpoint in own, variable=KEY, named=judge.key_variable)
-
-
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
     """A backend whose connections live as long as the block."""
     from openai import AsyncOpenAI
 
     assert judge.endpoint, "the judge is resolved"
-    key = api_key(judge)
+    key = PROVIDER.api_key(judge)
     async with client(judge.endpoint, key) as http:
         sdk = AsyncOpenAI(
             api_key=key.get_secret_value(),
@@ -129,3 +121,23 @@ class OpenAIBackend:
             except openai.APIStatusError:
                 pass  # the exchange holds what the server said
         return exchange.completion()
+
+
+def _batches() -> Batches:
+    from claimeval.providers.openai_batch import BATCHES
+
+    return BATCHES
+
+
+PROVIDER = Provider(
+    name="openai",
+    open=open_backend,
+    resolve=resolve,
+    example="openai:gpt-5-mini, openai:MODEL@http://127.0.0.1:8000/v1",
+    costs=True,
+    endpoint=OFFICIAL,
+    endpoint_variable="OPENAI_BASE_URL",
+    key_variable="OPENAI_API_KEY",
+    reasoning_models=REASONING_MODELS,
+    batches=_batches,
+)

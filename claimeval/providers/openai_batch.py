@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers.batches import CHAT, CHUNK, NAME, BatchStatus, FileLimits, Phase, unreached
+from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase, unreached
 from claimeval.providers.http import client
 from claimeval.providers.http_errors import error_for
 from claimeval.providers.keys import scrub
-from claimeval.providers.openai import api_key, body
+from claimeval.providers.openai import PROVIDER, body
 from claimeval.types.requests import CallError, Judge, Request
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ async def open_batches(judge: Judge) -> AsyncIterator[OpenAIBatches]:
     from openai import AsyncOpenAI
 
     assert judge.endpoint, "the judge is resolved"
-    key = api_key(judge)
+    key = PROVIDER.api_key(judge)
     async with client(judge.endpoint, key) as http:
         sdk = AsyncOpenAI(
             api_key=key.get_secret_value(),
@@ -155,3 +155,6 @@ def _read(content: bytes) -> dict[str, Any]:
     if not isinstance(record, dict) or not ("id" in record or "data" in record):
         raise CallError("provider_error", f"the server's answer is no record: {content[:120]!r}", possibly_paid=True)
     return record
+
+
+BATCHES = Batches(open=open_batches, line=line, limits=LIMITS)

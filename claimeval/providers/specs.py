@@ -39,7 +39,7 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
         spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
     if settings:
         spec = _valid({**spec.model_dump(exclude_unset=True), **settings}, f"the settings of judge {spec.name!r}")
-    return providers.resolve(spec)
+    return providers.provider(spec.model).resolve(spec)
 
 
 def _from_text(text: str) -> Judge:
@@ -93,8 +93,9 @@ def _valid(settings: Mapping[str, Any], place: str) -> Judge:
 def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS) -> tuple[Judge, ...]:
     """Several judges with names of their own; `settings` come on top of those of each."""
     if not specs:
-        examples = "; ".join(row.example for row in providers.PROVIDERS.values())
-        raise UsageError(f"no judge named; claimeval never chooses a paid service by itself. Examples: {examples}")
+        raise UsageError(
+            f"no judge named; claimeval never chooses a paid service by itself. Examples: {providers.examples()}"
+        )
     judges = tuple(parse_judge(spec, settings) for spec in specs)
     names = [j.name for j in judges]
     if len(set(names)) < len(names):
@@ -116,7 +117,7 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
 
 
 def _note(judge: Judge) -> str | None:
-    return providers.note(judge) if judge.provider in providers.PROVIDERS else None
+    return providers.note(judge)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -149,11 +151,15 @@ def test_a_request_is_given_up_after_three_rides_and_asked_anew_by_the_next_run(
     assert again.run.values == [RIGHT] * 4
 
 
+def _limit(monkeypatch: pytest.MonkeyPatch, module: ModuleType, limits: FileLimits) -> None:
+    monkeypatch.setattr(module, "BATCHES", dataclasses.replace(module.BATCHES, limits=limits))
+
+
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three requests a file at OpenAI; 5,000 bytes at Mistral, where a request here has more than 1,667."""
-    monkeypatch.setattr(openai_batch, "LIMITS", FileLimits(3, 10**9))
-    monkeypatch.setattr(mistral_batch, "LIMITS", FileLimits(10**9, 5_000))
+    _limit(monkeypatch, openai_batch, FileLimits(3, 10**9))
+    _limit(monkeypatch, mistral_batch, FileLimits(10**9, 5_000))
 
 
 @pytest.mark.usefixtures("small_files")

@@ -43,7 +43,7 @@ def ask(judge: Judge) -> Asked:
 
 async def _ask(judge: Judge) -> Asked:
     kept: list[Completion] = []
-    async with providers.open_backend(judge) as backend:
+    async with providers.provider(judge.model).open(judge) as backend:
         try:
             async with asyncio.timeout(10):
                 return Asked(await backend.complete(question(judge), kept.append), kept)

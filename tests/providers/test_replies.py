@@ -209,7 +209,7 @@ def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer,
     judge = judge_at(start_server(), provider)
 
     async def main() -> list[tuple[str | None, str | None]]:
-        async with providers.open_backend(judge) as backend:
+        async with providers.provider(judge.model).open(judge) as backend:
 
             async def one(i: int) -> tuple[str | None, str | None]:
                 kept: list[Completion] = []

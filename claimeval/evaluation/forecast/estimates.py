@@ -16,7 +16,7 @@ from collections.abc import Collection
 from itertools import islice
 from typing import NamedTuple
 
-from claimeval.providers.openai import REASONING_MODELS
+from claimeval.providers import reasons
 from claimeval.store.replies import completion
 from claimeval.store.stats import read_origin
 from claimeval.store.store import Store
@@ -123,9 +123,7 @@ def measured(counted: Counted) -> Range | None:
 
 def thinking(judge: Judge) -> Range:
     """Tokens of a reply that are spent before its words."""
-    name = judge.model.partition(":")[2]
-    thinks = judge.reasoning_effort is not None or name in REASONING_MODELS
-    return THINKING_TOKENS if thinks else Range(0, 0)
+    return THINKING_TOKENS if judge.reasoning_effort is not None or reasons(judge) else Range(0, 0)
 
 
 def output(request: Request) -> Range:

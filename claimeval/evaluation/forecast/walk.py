@@ -22,7 +22,7 @@ from claimeval.evaluation.forecast.workload import Line, StepWorkload
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
-from claimeval.providers import Backend, open_backend, provider
+from claimeval.providers import Backend, provider, reads_prompts
 from claimeval.providers.prices import Price, batch_price, price
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
@@ -126,7 +126,7 @@ class _Walk:
     async def __aenter__(self) -> Self:
         for taker in self._takers:
             if not provider(taker.model).costs:
-                self._engines[taker.name] = await self._stack.enter_async_context(open_backend(taker))
+                self._engines[taker.name] = await self._stack.enter_async_context(provider(taker.model).open(taker))
         return self
 
     async def __aexit__(
@@ -239,7 +239,7 @@ class _Walk:
             excluded = self._plan.voters.same_family(sample, part, against)
         local = self._plan.prompt(part, against).step == "assess"
         for place, judge in enumerate(self._plan.judges):
-            if judge.name not in excluded and (local or judge.provider != "local"):
+            if judge.name not in excluded and (local or reads_prompts(judge)):
                 certain = place < (self._plan.panel.escalate or len(self._plan.judges))
                 for n in range(self._plan.panel.replicates):
                     yield self._assessments[judge.name], certain, n

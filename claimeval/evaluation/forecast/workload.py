@@ -11,6 +11,7 @@ from claimeval.evaluation.forecast import estimates
 from claimeval.evaluation.forecast.estimates import Counted, Range
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.prompts import Prompt
+from claimeval.providers import reads_prompts
 from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, prompt_bytes, worst_case
 from claimeval.types.records import Record
 from claimeval.types.requests import Completion, Judge, Request
@@ -141,7 +142,7 @@ class StepWorkload:
         prompt = floor(low.bytes / per_token.high), ceil(high.bytes / per_token.low)
         least, most = (low.calls * seen.low, high.calls * seen.high) if seen else (low.output, high.output)
         output = floor(least), min(ceil(most), high.calls * self.judge.max_tokens)
-        if self.judge.provider == "local":
+        if not reads_prompts(self.judge):
             prompt = output = (0, 0)
         known = self.price if high.calls else FREE
         return Line(

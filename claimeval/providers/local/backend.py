@@ -17,7 +17,7 @@ from typing import NamedTuple
 from claimeval.judging.prompts import quoted
 from claimeval.lexical.claims import split_claims
 from claimeval.lexical.support import score
-from claimeval.providers import Backend, Keep
+from claimeval.providers import Backend, Keep, Provider
 from claimeval.providers.local import entailment
 from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.errors import UsageError, unknown_name
@@ -47,7 +47,7 @@ def note(judge: Judge) -> str:
     return score.NOTICE
 
 
-def place(judge: Judge) -> str | None:
+def describe_device(judge: Judge) -> str | None:
     """Device and precision of an entailment model."""
     engine, model = _engine(judge)
     return entailment.settle(model, judge.extra).place() if engine == "nli" else None
@@ -206,3 +206,15 @@ def _reason(support: score.Support) -> str:
     if support.flags:
         said += f"; look at: {', '.join(support.flags)}"
     return said
+
+
+PROVIDER = Provider(
+    name="local",
+    open=open_backend,
+    resolve=resolve,
+    example="local:lexical, local:nli=MODEL",
+    costs=False,
+    reads_prompts=False,
+    note=note,
+    describe_device=describe_device,
+)
