@@ -181,7 +181,7 @@ def test_a_cap_is_told_and_kept_by_the_command(tmp_path: Path, server: ProcessHa
     write_samples(tmp_path / "samples.jsonl", 20)
     done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-calls", "15")
     assert done.returncode == 3
-    assert "the cap is reached: 15 calls" in done.stderr
+    assert "Budget reached: 15 calls" in done.stderr
     assert len(server.exchanges()) == 15
     assert not json.loads((tmp_path / "run" / "summary.json").read_text())["complete"]
     done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-calls", "40")

@@ -55,7 +55,7 @@ Samples = str | Path | Iterable[Sample | Mapping[str, Any]]
 
 
 def blocking(way: Coroutine[Any, Any, T]) -> T:
-    """Runs to the end: in this thread, or in one of its own where this thread already runs an event loop."""
+    """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -196,11 +196,11 @@ def voted_again(
 
 
 def ended(ending: Ending) -> None:
-    """Raises what work that did not reach its end comes to: KeyboardInterrupt, or StoppedEarly and why."""
+    """Raise KeyboardInterrupt or StoppedEarly, with the reason, if the job ended before its last item."""
     if ending.interrupted:
         raise KeyboardInterrupt
     if ending.over_budget:
-        raise StoppedEarly(f"the cap is reached: {ending.over_budget}; a higher cap goes on from here")
+        raise StoppedEarly(f"Budget reached: {ending.over_budget}. To resume, use a higher limit.")
     if not ending.complete:
         raise StoppedEarly(ending.paused or why_stopped(ending.stopped))
 

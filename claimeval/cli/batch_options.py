@@ -52,12 +52,12 @@ def said(batch: bool, retries: Literal["batch", "online"], detach: bool, online:
 
 
 def remind(cache: Path) -> None:
-    """Says on standard error that batches are under way, to somebody who is about to ask online."""
+    """Warn on standard error if batches are pending while a run is about to ask online."""
     from claimeval.execution.batch.state import requests_under_way
 
     if count := requests_under_way(cache):
         print(
-            f"claimeval: {count:,} requests are under way in batches; what this run needs of them is asked, and paid, "
-            "once more. With --batch it waits for them (`claimeval batch list` shows them)",
+            f"claimeval: {count:,} requests are pending in batches. This run will send and pay for the ones it needs "
+            "again. Add --batch to wait for them instead (see `claimeval batch list`).",
             file=sys.stderr,
         )

@@ -70,10 +70,7 @@ def _different(samples: Iterator[Sample]) -> Iterator[Sample]:
     seen: dict[str, int] = {}
     for number, sample in enumerate(samples, 1):
         if (first := seen.setdefault(sample.id, number)) != number:
-            raise DataError(
-                f"the id {sample.id!r} (samples {first} and {number}) stands for more than one sample; ids must be "
-                "unique"
-            )
+            raise DataError(f"Duplicate sample id {sample.id!r} (samples {first} and {number}); ids must be unique")
         yield sample
 
 

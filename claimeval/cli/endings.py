@@ -1,4 +1,4 @@
-"""How work that asks judges ended: said on standard error, with the exit code that stands for it."""
+"""How a job that asks judges ended: a message on standard error and the exit code."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from claimeval.execution.runner import Ending
 
 
 def ending_code(ending: Ending) -> int:
-    """Says why the work ended before its last item, and gives the exit code; 0 if it did not."""
+    """Print why the job ended before its last item and return the exit code; 0 if it did not."""
     if ending.interrupted:
-        say("interrupted; what was paid for is stored, and the same command goes on from here")
+        say("Interrupted. All replies received so far are stored; run the same command to resume.")
         return 130
     for judge, message in ending.stopped.items():
         say(f"judge {judge} was stopped: {message}")
     if ending.over_budget:
-        say(f"the cap is reached: {ending.over_budget}. The same command with a higher cap goes on from here")
+        say(f"Budget reached: {ending.over_budget}. To resume, run the same command with a higher limit.")
         return 3
     if ending.paused:
         say(ending.paused)
         return 3
     if not ending.complete:
-        say("stopped before the end; mend the cause, and the same command goes on from here")
+        say("Stopped early. Fix the problem above and run the same command to resume.")
         return 3
     return 0
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     print(f"claimeval: {text}", file=sys.stderr)

@@ -40,7 +40,7 @@ def label_and_tell(
     done = len(labels.answered)
     console.print(f"{done} of {len(found.items)} claims labelled, in {labels.path}", soft_wrap=True)
     if done < len(found.items):
-        console.print("The same command goes on from here.")
+        console.print("Run the same command to resume.")
     else:
         console.print(f"Next: claimeval correct {run}", soft_wrap=True)
 

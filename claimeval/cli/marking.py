@@ -74,7 +74,7 @@ def mark_and_tell(asked: Asked) -> None:
     _tell(console, found)
     console.print(f"Marks: {marks.path}", markup=False, soft_wrap=True)
     if found.unmarked and not asked.only_figure:
-        console.print("The same command goes on from here.")
+        console.print("Run the same command to resume.")
 
 
 def _default(data: Path) -> Path:

@@ -10,7 +10,7 @@ import typer
 
 
 def _go_before_others(prices: Path | None) -> Path | None:
-    """Lets a file of prices go before those in the environment, as long as this process lives."""
+    """Give this price file precedence over `$CLAIMEVAL_PRICES` for the rest of the process."""
     from claimeval.providers.prices import VARIABLE
 
     if prices:
@@ -31,8 +31,8 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         "-j",
-        help="Who assesses the claims: `openai:MODEL`, `mistral:MODEL`, `local:lexical`, `openai:MODEL@URL` for any "
-        "OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+        help="Model that assesses the claims: `openai:MODEL`, `mistral:MODEL`, `local:lexical`, `openai:MODEL@URL` for "
+        "any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
     ),
 ]
 JudgesOrNone = Annotated[
@@ -40,14 +40,14 @@ JudgesOrNone = Annotated[
     typer.Option(
         "--judge",
         "-j",
-        help="Who assesses the claims: `openai:MODEL`, `mistral:MODEL`, `local:lexical`, `openai:MODEL@URL` for any "
-        "OpenAI-compatible server, or a YAML file. Repeat for a panel.",
+        help="Model that assesses the claims: `openai:MODEL`, `mistral:MODEL`, `local:lexical`, `openai:MODEL@URL` for "
+        "any OpenAI-compatible server, or a YAML file. Repeat for a panel.",
         show_default=False,
     ),
 ]
 Extractor = Annotated[
     str | None,
-    typer.Option(help="Who takes the claims from the texts; the first judge unless said.", show_default=False),
+    typer.Option(help="Model that extracts the claims. Default: the first judge.", show_default=False),
 ]
 Metrics = Annotated[
     str | None,
@@ -63,11 +63,11 @@ Metrics = Annotated[
         show_default=False,
     ),
 ]
-ExtractPrompt = Annotated[str, typer.Option(help="Prompt for taking claims: `atomic`, `bullets`, or a .j2 file.")]
+ExtractPrompt = Annotated[str, typer.Option(help="Prompt that extracts claims: `atomic`, `bullets`, or a .j2 file.")]
 AssessPrompt = Annotated[
     str | None,
     typer.Option(
-        help="Prompt for assessing them: `three_way`, `binary`, `tags`, `partial`, or a .j2 file. Default: `partial` "
+        help="Prompt that assesses claims: `three_way`, `binary`, `tags`, `partial`, or a .j2 file. Default: `partial` "
         "for metrics that count partial support (`nuggets`), `three_way` for all others.",
         show_default=False,
     ),
@@ -81,11 +81,11 @@ Out = Annotated[
         show_default=False,
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of other settings in the same --out.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run with other settings in the same --out.")]
 Cache = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the store of replies; `$CLAIMEVAL_CACHE` or `~/.cache/claimeval` unless said.",
+        help="Directory of the reply cache. Default: `$CLAIMEVAL_CACHE`, else `~/.cache/claimeval`.",
         show_default=False,
     ),
 ]
@@ -93,7 +93,8 @@ Concurrency = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Calls in flight per model. Unless said, begins with a few and finds what the provider bears.",
+        help="Maximum parallel calls per model. Default: adaptive; starts low and rises until the "
+        "provider pushes back.",
         show_default=False,
     ),
 ]
@@ -102,7 +103,7 @@ Rpm = Annotated[
     typer.Option(
         "--rpm",
         min=1,
-        help="Requests a minute per model. Unless said, goes by what the provider's replies say.",
+        help="Maximum requests per minute and model. Default: the limits that the provider reports.",
         show_default=False,
     ),
 ]
@@ -111,7 +112,7 @@ Tpm = Annotated[
     typer.Option(
         "--tpm",
         min=1,
-        help="Tokens a minute per model. Unless said, goes by what the provider's replies say.",
+        help="Maximum tokens per minute and model. Default: the limits that the provider reports.",
         show_default=False,
     ),
 ]
@@ -119,8 +120,8 @@ MaxCalls = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Requests the run may send, earlier parts of the same run included. When it is reached the run stops with "
-        "exit code 3; with a higher one the same command goes on.",
+        help="Maximum requests of the run, its interrupted parts included. At the limit the run stops with exit "
+        "code 3; run the same command with a higher limit to resume.",
         show_default=False,
     ),
 ]
@@ -128,8 +129,9 @@ MaxCost = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="US dollars the run may cost, earlier parts of the same run included, as in `2.50`. Before a call is sent "
-        "the most that it can cost is set aside, so the cap is never passed. `claimeval plan` says what to expect.",
+        help="Maximum cost of the run in US dollars, its interrupted parts included, as in `2.50`. The maximum cost of "
+        "each call is reserved before it is sent, so the run never exceeds the limit. `claimeval plan` forecasts the "
+        "cost.",
         show_default=False,
     ),
 ]
@@ -139,11 +141,16 @@ Prices = Annotated[
         callback=_go_before_others,
         help="YAML file of prices in US dollars per million tokens, a line a model: "
         "`openai:gpt-5-mini: {input: 0.25, output: 2.00}`, or with `@URL` after the name for one server alone. "
-        "Goes before the file in `$CLAIMEVAL_PRICES` and the table in the package.",
+        "Takes precedence over the file in `$CLAIMEVAL_PRICES` and the table in the package.",
         show_default=False,
     ),
 ]
-Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds an attempt may take from sending to the last byte.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        min=0.001, help="Maximum seconds of an attempt, from sending the request to the last byte of the reply."
+    ),
+]
 References = Annotated[
     str | None,
     typer.Option(
@@ -157,7 +164,7 @@ Field = Annotated[
     list[str] | None,
     typer.Option(
         "--field",
-        help="FIELD=NAME: where a field of the samples stands in the file, as in `answer=draft_llm_answer`.",
+        help="FIELD=NAME: column that holds a field of the samples, as in `answer=draft_llm_answer`.",
         show_default=False,
     ),
 ]
@@ -171,21 +178,19 @@ Cluster = Annotated[
 ]
 FailUnder = Annotated[
     list[str] | None,
-    typer.Option(
-        help="METRIC=VALUE: exit with 1 when the mean is lower, as in `faithfulness=0.9`.", show_default=False
-    ),
+    typer.Option(help="METRIC=VALUE: exit with 1 if the mean is lower, as in `faithfulness=0.9`.", show_default=False),
 ]
 FailOver = Annotated[
     list[str] | None,
     typer.Option(
-        help="METRIC=VALUE: exit with 1 when the mean is higher, as in `hallucination=0.1`.", show_default=False
+        help="METRIC=VALUE: exit with 1 if the mean is higher, as in `hallucination=0.1`.", show_default=False
     ),
 ]
 MaxMissing = Annotated[
     float,
     typer.Option(
-        min=0, max=1, help="Exit with 1 when a larger share of samples or claims was lost to failures of judges."
+        min=0, max=1, help="Exit with 1 if judge failures leave a larger share of samples or claims without a result."
     ),
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Make no call; use stored replies only.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Make no calls; use cached replies only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output, for scripts.")]

@@ -23,18 +23,18 @@ def track(
         typer.Option(
             "--metrics",
             "-m",
-            help="Comma-separated, scores of words and retrieval included; all that every run has unless said.",
+            help="Comma-separated, lexical and retrieval scores included. Default: all metrics that every run has.",
             show_default=False,
         ),
     ] = None,
-    moved: Annotated[int, typer.Option(min=0, max=5, help="How many samples that moved most to name.")] = 3,
+    moved: Annotated[int, typer.Option(min=0, max=5, help="How many of the samples that changed most to list.")] = 3,
     cluster: o.Cluster = None,
     json: o.Json = False,
 ) -> None:
-    """Lay runs side by side in time: means, paired tests from each run to the next, and the samples that moved.
+    """Compare a series of runs, oldest first: means, paired tests between neighbors, and the samples that changed most.
 
     Samples are aligned by id. The p-values are Holm's over all steps and metrics of the table, so that a long history
-    does not find a change by chance. What else was changed between two runs (judges, prompts) is said.
+    does not find a change by chance. Other changes between two runs (judges, prompts) are listed.
 
     Example: `claimeval track runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness`
     """

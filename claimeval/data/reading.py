@@ -43,10 +43,9 @@ def read_samples(
 ) -> Iterator[Sample]:
     """The samples of a file in order; JSON Lines and CSV are streamed.
 
-    `fields` says under which name a field of the sample stands in the file (`{"answer": "draft"}`), before the names
-    that are understood anyway. `references` says of all samples whether one of several gold answers is enough. A row
-    without an id gets its number as id. DataError names file, line and field; a bad
-    row goes to `on_error`, which may let the reading go on.
+    `fields` maps sample fields to column names (`{"answer": "draft"}`) and takes precedence over the names recognized
+    by default. `references` states for all samples whether one of several gold answers is enough. A row without an id
+    gets its number as id. DataError names file, line and field; a bad row goes to `on_error`, which may continue.
     """
     chosen = fields or {}
     _check(chosen)

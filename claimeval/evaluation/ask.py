@@ -1,4 +1,4 @@
-"""One question to one judge about one thing: put again after a useless reply, with a record of every call."""
+"""Ask one judge about one subject, retry replies that cannot be read, and record every call."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def choose_metrics(asked: MetricSelection | None, found: Survey) -> MetricSelect
     that was asked for, or none at all; DataError where two samples have one id.
     """
     if found.duplicate_ids:
-        raise DataError(f"the id {found.doubled} stands for more than one sample; ids must be unique")
+        raise DataError(f"Duplicate sample id {found.doubled}; ids must be unique")
     fed = tuple(metric for metric in SUPPORT if not asked and found.feeds(metric.name))
     chosen = asked.rows if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
     if not chosen:

@@ -156,10 +156,7 @@ def askable(samples: Iterable[Sample], ask: Sequence[str] | None) -> tuple[str, 
     ids: dict[str, int] = {}
     for number, sample in enumerate(samples, 1):
         if (first := ids.setdefault(sample.id, number)) != number:
-            raise DataError(
-                f"the id {sample.id!r} (samples {first} and {number}) stands for more than one sample; ids must be "
-                "unique"
-            )
+            raise DataError(f"Duplicate sample id {sample.id!r} (samples {first} and {number}); ids must be unique")
         fed |= {question.name for question in wanted if feeds(question, sample) is None}
     if not ids:
         raise DataError("there are no samples")

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Reiterable(Generic[T]):
-    """Items that are read from the beginning whenever they are gone over."""
+    """An iterable that can be iterated more than once; each pass reads the items from the start."""
 
     def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
         self._begin = begin

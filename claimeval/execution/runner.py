@@ -66,7 +66,7 @@ async def run_items(
     run: str = "",
     batching: Batching | None = None,
 ) -> Ending:
-    """Does the work for every item; `on_result` gets what comes of it, in the order of the items.
+    """Run the job on every item and pass each result to `on_result`, in item order.
 
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when the judges that are stopped
     leave it `hopeless`; replies that are under way then are waited for and kept. `run` is what the caps are for. With

@@ -86,8 +86,8 @@ def ground(
 ) -> GroundingMatch:
     """Where a claim stands in `text`. `sentence_ids` count from 1; `sentences[i]` is the span of sentence i+1.
 
-    Without a quote the claim's own words are looked for. Ids that do not exist count for nothing. A claim with an
-    exact quote but invalid ids is still exact; its span says where it stands.
+    If the claim has no quote, search for its text instead. Unknown sentence ids are ignored. A claim with an exact
+    quote but invalid ids is still exact; its span gives the position.
     """
     said = numbers(claim)
     missing = tuple(sorted(said - numbers(text) - numbers(question))) if said else ()

@@ -198,8 +198,10 @@ def is_derived(name: str) -> bool:
 
 
 def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
-    """The rows asked for, in that order, with those that derived ones among them need; UsageError for an unknown name,
-    and for a row of one's own that is called like a derived one."""
+    """Return the requested metrics in order, plus the metrics that derived ones depend on.
+
+    Raises UsageError if a name is unknown or if a custom metric has the name of a derived one.
+    """
     given = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
     flat = [name for spec in given for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
     asked = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]

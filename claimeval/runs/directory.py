@@ -115,8 +115,8 @@ def _explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         problem = error.strerror or str(error)
         raise StoppedEarly(
-            f"the run directory {folder} cannot be written: {problem}. What was paid for is in the store; mend it and "
-            "the same command goes on from there"
+            f"the run directory {folder} cannot be written: {problem}. All replies received so far are "
+            "stored; fix the problem and run the same command to resume"
         ) from error
 
 

@@ -199,7 +199,7 @@ def _read(folder: Path, name: str, cluster: str | None) -> _Run:
         values = {key: {} for key in points}
         for result in read_results(folder):
             if result.sample.id in clusters:
-                raise DataError(f"{folder}: the id {result.sample.id!r} stands for more than one sample")
+                raise DataError(f"{folder}: duplicate sample id {result.sample.id!r}")
             clusters[result.sample.id] = cluster_of(result.sample, cluster)
             for score in result.scores:
                 values[_Key(CLAIMS, score.metric)][result.sample.id] = score.value

@@ -135,7 +135,7 @@ class Usage(Record):
 
 
 class Allowance(NamedTuple):
-    """What a provider said that it lets through in a minute and what of it is left; None where it did not say."""
+    """Rate limits per minute and what remains of them, as reported by the provider; None if not reported."""
 
     requests: int | None = None
     requests_left: int | None = None

@@ -252,7 +252,7 @@ def test_metrics_that_no_sample_can_feed_are_refused(openai_judge: ThreadHandle)
         ce.score([{"question": "Q", "answer": "A is B."}], judges=[spec(openai_judge)], metrics=["faithfulness"])
     with pytest.raises(ce.UsageError, match="no sample can feed a metric"):
         ce.score([{"question": "Q"}], judges=[spec(openai_judge)])
-    with pytest.raises(ce.DataError, match=r"\(samples \d+ and \d+\) stands for more than one sample"):
+    with pytest.raises(ce.DataError, match=r"Duplicate sample id .*\(samples \d+ and \d+\)"):
         ce.score([SAMPLES[0], SAMPLES[0]], judges=[spec(openai_judge)])
     assert openai_judge.exchanges() == []
 

@@ -111,7 +111,7 @@ def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
 
 
 def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
-    with pytest.raises(StoppedEarly, match="the cap is reached"):
+    with pytest.raises(StoppedEarly, match="Budget reached"):
         ce.grade_relevance(SAMPLES, judges=judge(server), max_calls=2, concurrency=1)
     assert ce.grade_relevance(SAMPLES, judges=judge(server), max_calls=4, concurrency=1).summary.complete
     assert len(server.exchanges()) == 4

@@ -46,7 +46,7 @@ def answer(run: Path, keys: str, *options: str) -> str:
 def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     first = answer(run, "ynq", "--annotator", "ada")
     assert "2 of 6 claims labelled" in first
-    assert "The same command goes on from here." in first
+    assert "Run the same command to resume." in first
     second = answer(run, "c?xyy")
     assert "3 of 6" in second
     assert "6 of 6 claims labelled" in second

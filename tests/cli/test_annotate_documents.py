@@ -86,7 +86,7 @@ def test_the_same_command_goes_on_after_q_and_after_ctrl_c(data: Path) -> None:
     with command(data) as terminal:
         press(terminal, "yq")
         assert terminal.ended() == 0
-        assert "The same command goes on from here." in terminal.shown
+        assert "Run the same command to resume." in terminal.shown
     with command(data) as terminal:
         press(terminal, "n\x03")
         assert terminal.ended() == 0

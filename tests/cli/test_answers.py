@@ -85,7 +85,7 @@ def test_a_cap_stops_with_three_and_a_higher_one_goes_on(claimeval: Run, data: P
     command = ("answers", data, "-j", f"openai:m@{server.url}", "-o", "out", "--concurrency", "1")
     stopped = claimeval(*command, "--max-calls", "4")
     assert stopped.returncode == 3
-    assert "the cap is reached" in stopped.stderr
+    assert "Budget reached" in stopped.stderr
     assert len(server.exchanges()) == 4
     assert claimeval(*command, "--max-calls", "9").returncode == 0
     assert len(server.exchanges()) == 9

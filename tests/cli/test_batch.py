@@ -44,8 +44,7 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr == (
-        "claimeval: 1 batch with 3 requests under way; the same command goes on from here (`claimeval batch status` "
-        "says how far they are)\n"
+        "claimeval: 1 batch with 3 requests pending. Run the same command to resume (see `claimeval batch status`).\n"
     )
     (listed,) = json.loads(claimeval("batch", "list", "--json").stdout)
     assert (listed["state"], listed["status"], listed["requests"]) == ("submitted", "validating", 3)
@@ -54,7 +53,7 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert table[1].split() == [listed["batch"][:8], "openai:judge", "3", "0", "0", "0:00", "validating"]
 
     online = claimeval(*command[:-1], "--max-calls", "0")
-    assert online.stderr.startswith("claimeval: 3 requests are under way in batches; what this run needs of them is")
+    assert online.stderr.startswith("claimeval: 3 requests are pending in batches. This run will send and pay for")
     collected = claimeval("batch", "collect")
     assert collected.returncode == 3
     assert collected.stdout.splitlines() == [
@@ -151,7 +150,7 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
         (["--detach"], "--batch-retries, --detach and --online say how --batch asks; add --batch"),
         (["--online", "x"], "add --batch"),
         (["--batch", "--online", "x"], "unknown judge to be asked online: 'x'"),
-        (["--batch", "--online", "JUDGE"], "none of these is asked in batches"),
+        (["--batch", "--online", "JUDGE"], "None of the judges supports batches: "),
     ],
 )
 def test_options_that_do_not_fit_are_told(

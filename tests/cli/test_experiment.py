@@ -108,7 +108,7 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
 def test_a_cap_holds_for_all_arms_together_and_can_be_raised(claimeval: Run, file: Path, server: ThreadHandle) -> None:
     done = claimeval("experiment", file, "--max-calls", "15", "--concurrency", "1")
     assert done.returncode == 3
-    assert "the cap is reached" in done.stderr
+    assert "Budget reached" in done.stderr
     assert len(server.exchanges()) == 15
     assert claimeval("experiment", file, "--max-calls", "24").returncode == 0
     assert len(server.exchanges()) == 24

@@ -96,7 +96,7 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
 
     capped = claimeval(*command, "--max-calls", "20", OPENAI_API_KEY="k")
     assert capped.returncode == 3
-    assert "the cap is reached" in capped.stderr
+    assert "Budget reached" in capped.stderr
     assert len(server.exchanges()) == 20
     assert sorted(path.name for path in (tmp_path / "here" / "killed").iterdir()) == ["queries.json", "written.jsonl"]
 

@@ -199,7 +199,7 @@ def test_another_judge_joins_recorded_ones(claimeval: Run, recorded: tuple[Path,
     assert done.returncode == 0, done.stderr
     done = claimeval("rejudge", "b", "--per-document", "--offline", "-o", "c")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "was shown the documents in another way" in done.stderr
+    assert "were made with different document settings" in done.stderr
 
 
 def test_weights_of_a_vote_can_come_from_labels(claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path) -> None:

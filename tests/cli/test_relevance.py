@@ -167,7 +167,7 @@ def test_a_cap_stops_resumably_and_leaves_no_qrels(claimeval: Run, data: Path, s
     command = ("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
     stopped = claimeval(*command, "--max-calls", "2", OPENAI_API_KEY="k")
     assert stopped.returncode == 3
-    assert "the cap is reached" in stopped.stderr
+    assert "Budget reached" in stopped.stderr
     assert not (data.parent / "here" / "out" / "qrels.txt").exists()
     assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
     assert len(server.exchanges()) == 5

@@ -87,4 +87,4 @@ def test_an_id_that_stands_twice_is_refused_with_its_samples(claimeval: Run, tmp
     for command in (("retrieval",), ("answerability", "-j", "openai:m", "--plan")):
         done = claimeval(command[0], data, *command[1:])
         assert done.returncode == 2
-        assert "the id 'one' (samples 1 and 3) stands for more than one sample" in done.stderr
+        assert "Duplicate sample id 'one' (samples 1 and 3)" in done.stderr

@@ -109,7 +109,7 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
     done = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1")
     assert done.returncode == 3
     assert "status 401" in done.stderr
-    assert "the same command goes on from here" in done.stderr
+    assert "run the same command to resume" in done.stderr
     assert len(server.exchanges()) == 1
 
 

@@ -247,7 +247,7 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     assert first.run.results == []
     assert not first.run.outline.summary.complete
     assert first.run.outline.paused
-    assert first.run.outline.paused.startswith("1 batch with 4 requests under way; the same command goes on from here")
+    assert first.run.outline.paused.startswith("1 batch with 4 requests pending. Run the same command to resume")
     assert first.creates == 1
     soon = go(server, [judge], tmp_path, batching=Batching(detach=True))
     assert soon.run.outline.paused == first.run.outline.paused
@@ -308,9 +308,9 @@ def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandl
 
 def test_nobody_to_ask_in_batches_is_told_before_any_call(server: ThreadHandle, tmp_path: Path) -> None:
     judge = spec(server, "openai")
-    with pytest.raises(UsageError, match="local:lexical: none of these is asked in batches; leave out --batch"):
+    with pytest.raises(UsageError, match=r"None of the judges supports batches: local:lexical\. Remove --batch"):
         go(server, ["local:lexical"], tmp_path)
-    with pytest.raises(UsageError, match="none of these is asked in batches"):
+    with pytest.raises(UsageError, match="None of the judges supports batches"):
         go(server, [judge], tmp_path, batching=Batching(online=(judge,)))
     with pytest.raises(UsageError, match="unknown judge to be asked online: 'openai:judges'"):
         go(server, [judge], tmp_path, batching=Batching(online=("openai:judges",)))
@@ -362,5 +362,5 @@ def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> 
 def test_a_detached_call_from_python_says_what_is_under_way(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     material, judge = [sample.model_dump() for sample in samples(2)], spec(server, "openai")
-    with pytest.raises(ce.StoppedEarly, match="1 batch with 2 requests under way; the same command goes on from here"):
+    with pytest.raises(ce.StoppedEarly, match=r"1 batch with 2 requests pending\. Run the same command to resume"):
         ce.score(material, judges=[judge], metrics=["faithfulness"], cache=tmp_path, batch=True, detach=True)

@@ -88,7 +88,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     server = ahead(start_server, server, Plan(seconds=1.0))  # a tenth or more of it had passed
     stopped = go(server, [judge], tmp_path, 20)
     (why,) = stopped.run.outline.stopped.values()
-    assert why == f"batch {batch.name[:8]} was cancelled; the same command asks the rest again"
+    assert why == f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again"
     ran = sum(line.paid for line in stopped.lines)
     assert 0 < ran <= 20
 

@@ -50,7 +50,7 @@ class Batching(NamedTuple):
                 raise unknown_name("judge to be asked online:", name, names)
         found = {j.name: j for j in judges if offered(j.model) and j.name not in self.online}
         if not found:
-            raise UsageError(f"{', '.join(sorted(names))}: none of these is asked in batches; leave out --batch")
+            raise UsageError(f"None of the judges supports batches: {', '.join(sorted(names))}. Remove --batch.")
         return found
 
     def of(self, judges: Sequence[Judge]) -> Batching | None:
@@ -237,4 +237,4 @@ class Batched:
         batches = [batch for batch in map(self._state.batch, names) if batch and batch.open]
         requests = sum(batch.requests for batch in batches)
         what = f"{len(batches)} batch{'es' if len(batches) != 1 else ''} with {requests} requests"
-        return f"{what} under way; the same command goes on from here (`claimeval batch status` says how far they are)"
+        return f"{what} pending. Run the same command to resume (see `claimeval batch status`)."

@@ -138,7 +138,10 @@ class BatchPoller:
         if step.received and step.received.fatal:
             self._stop(batch.group, step.received.fatal.message)
         elif batch.state == "cancelled":
-            self._stop(batch.group, f"batch {batch.name[:8]} was cancelled; the same command asks the rest again")
+            self._stop(
+                batch.group,
+                f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again",
+            )
         elif batch.state == "refused" and self._state.refusals(batch.group) >= REFUSALS:
             self._stop(batch.group, f"{REFUSALS} batches in a row were refused: {batch.problem or batch.status}")
         return True

@@ -69,7 +69,7 @@ async def wait_for_ever() -> NoReturn:
 
 
 async def as_far_as_it_goes(way: Coroutine[Any, Any, R]) -> R | None:
-    """What a sample's way comes to; None when it waits for replies that do not come in this pass."""
+    """Return the item's result, or None if it needs replies that will not arrive in this pass."""
     visit = Visit()
     token = _visit.set(visit)
     task = asyncio.create_task(way)

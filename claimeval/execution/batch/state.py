@@ -164,7 +164,7 @@ class BatchState:
             )
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Takes out requests that came back without a reply: whoever wants them next asks anew."""
+        """Remove requests that came back without a reply, so that the next run that needs them sends them again."""
         with self._at_once():
             self._database.executemany(
                 "DELETE FROM request WHERE key = ? AND batch IS NULL", ((bytes.fromhex(key),) for key in keys)

@@ -46,9 +46,9 @@ def choice(verdict: Verdict, panel: Panel) -> Choice | None:
 def cast_ballots(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
     """A ballot per judge, in the order of the verdicts.
 
-    A judge that was asked several times has one vote, by majority: first on the value, then among the labels of that
-    value. Where two values are equally frequent it has no opinion (`tie`), but of grades that are all support, or all
-    none, the lowest; where no reply had a label the most frequent reason stands.
+    A judge with replicates has one vote, by majority: first on the value, then among the labels of that value. If two
+    values are equally frequent, it abstains (`tie`), but of grades that are all support, or all not, it votes for the
+    lowest. If no replicate has a label, its most frequent reason is kept.
     """
     if panel.replicates == 1:
         return [_ballot(verdict, panel) for verdict in verdicts]

@@ -184,7 +184,9 @@ def _line_up(
             if not known.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
             if not known.shown_as(settings):
-                raise UsageError(f"judge {name!r} was shown the documents in another way, and cannot be asked again")
+                raise UsageError(
+                    f"judge {name!r} cannot be asked again, and its verdicts were made with different document settings"
+                )
             on_record.add(name)
             own.append(judge)
         else:
@@ -193,8 +195,8 @@ def _line_up(
         kept = [judge for name, judge in known.own.items() if name not in names]
         if kept and not known.shown_as(settings):
             raise UsageError(
-                f"judge {kept[0].name!r}, whose verdicts are kept, was shown the documents in another way; judge the "
-                "run in the new way first, then add judges with --keep-verdicts"
+                f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different document settings. "
+                "Rejudge the run with the new settings first, then add judges with --keep-verdicts."
             )
         own = [*kept, *own]
         on_record |= {judge.name for judge in kept}
