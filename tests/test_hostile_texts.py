@@ -345,7 +345,7 @@ def read(text: str, document: str) -> dict[str, str]:
     request = assess.ask(prompts.load("assess", "three_way"), scripted.judge(), claims, documents, "Q?")
     reading = assess.read(scripted.completion(text), request)
     texts = {claim.id: claim.text for claim in claims}
-    return {texts[verdict.claim_id]: verdict.label for verdict in reading.verdicts}
+    return {texts[verdict.claim_id]: verdict.label for verdict in reading.values.values()}
 
 
 def right(labels: dict[str, str]) -> bool:

@@ -1,57 +1,133 @@
-"""Ask one judge about one subject, retry replies that cannot be read, and record every call."""
+"""Ask one judge about subjects, retry those whose reply cannot be read, and record every call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from claimeval.evaluation.assessing import MAX_ATTEMPTS
 from claimeval.execution import Executor
 from claimeval.judging.call_record import call_record
-from claimeval.types.records import Call, Part, Reason
+from claimeval.judging.replies import Reading
+from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Request
 
-ASK_AGAIN: frozenset[Reason] = frozenset({"unparsable", "truncated"})
-"""What may be another time otherwise."""
+MAX_ATTEMPTS = 2
+"""How often a judge is asked if the reply cannot be read or leaves subjects out."""
+MAX_ALONE = 3
+"""Up to this many subjects that a reply left out are asked about again one by one; more are asked about together."""
+RE_ASKED_REASONS: frozenset[Reason] = frozenset({"unparsable", "truncated"})
+"""Reasons why a whole reply is asked for again. A provider that fails, refuses or filters is not asked again."""
 
+
+class Subject(Protocol):
+    """What a judge is asked about: a claim, a document, an answer."""
+
+    @property
+    def id(self) -> str: ...
+
+
+class CallAddress(NamedTuple):
+    """What the records of the calls of one question say of it."""
+
+    step: str
+    part: Part
+    evidence: Evidence | None = None
+
+
+S = TypeVar("S", bound=Subject)
 T = TypeVar("T")
 
 
-class AskResult(NamedTuple, Generic[T]):
-    """What came of a question."""
+class Replies(NamedTuple, Generic[T]):
+    """What a judge replied about subjects, by their ids: a value or why there is none."""
 
-    said: T | Failure
+    values: dict[str, T | Failure]
     calls: tuple[Call, ...]
 
-    @property
-    def reply(self) -> str | None:
-        """The last words of the judge as they came; None where there was no reply."""
-        return self.calls[-1].reply
+
+class Reply(NamedTuple, Generic[T]):
+    """What a judge replied about one thing."""
+
+    value: T | Failure
+    calls: tuple[Call, ...]
+
+
+async def ask_about(
+    subjects: Sequence[S],
+    ask: Callable[[tuple[S, ...], int], Request],
+    read: Callable[[Completion, Request, tuple[S, ...]], Reading[T]],
+    executor: Executor,
+    address: CallAddress,
+) -> Replies[T]:
+    """Ask with attempt 0, 1, ... until every subject has a value, at most `MAX_ATTEMPTS` times.
+
+    Args:
+        subjects: What the judge is asked about in one request.
+        ask: Builds the request about some of the subjects for an attempt.
+        read: Reads a reply about them.
+        executor: Answers the request.
+        address: What the records of the calls say of the question.
+    """
+    values: dict[str, T | Failure] = {}
+    calls: list[Call] = []
+    batches = [tuple(subjects)]
+    for attempt in range(MAX_ATTEMPTS):
+        again: list[tuple[S, ...]] = []
+        for batch in batches:
+            request = ask(batch, attempt)
+            outcome = await executor.ask(request)
+            failed = isinstance(outcome, Failure)
+            reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
+            values |= {one.id: reading.lack(one.id) for one in batch} | dict(reading.values)
+            step, part, evidence = address
+            ids = [one.id for one in batch if one.id]
+            calls.append(call_record(step, request, outcome, reading.failure, part, evidence, ids, reading.message))
+            again += [] if failed else _batches_to_re_ask(batch, reading)
+        batches = again
+    return Replies(values, tuple(calls))
+
+
+def _batches_to_re_ask(batch: tuple[S, ...], reading: Reading[T]) -> list[tuple[S, ...]]:
+    """Return the subjects that a reply left without a value, in the batches in which they are asked about again."""
+    missing = tuple(subject for subject in batch if subject.id not in reading.values)
+    if not missing:
+        return []
+    if reading.failure is None:
+        return [(subject,) for subject in missing] if len(missing) <= MAX_ALONE else [missing]
+    if reading.failure.reason not in RE_ASKED_REASONS:
+        return []
+    if reading.failure.reason == "truncated" and len(missing) > 1:
+        middle = len(missing) // 2
+        return [missing[:middle], missing[middle:]]
+    return [missing]
+
+
+class _Only(NamedTuple):
+    """The one subject of a request; without an id where there is nothing to tell apart."""
+
+    id: str
 
 
 async def ask_until_read(
-    step: str,
     ask: Callable[[int], Request],
     read: Callable[[Completion, Request], T | Failure],
     executor: Executor,
-    *,
-    part: Part,
-    about: str,
-) -> AskResult[T]:
-    """Asks with attempt 0, 1, ... until a reply can be read, at most `MAX_ATTEMPTS` times.
+    address: CallAddress,
+    subject: str = "",
+) -> Reply[T]:
+    """Ask for one thing with attempt 0, 1, ... until the reply can be read, at most `MAX_ATTEMPTS` times.
 
-    `about` is the id of the subject.
-
-    A provider that fails, refuses or filters is not asked again.
+    Args:
+        ask: Builds the request for an attempt.
+        read: Reads the reply.
+        executor: Answers the request.
+        address: What the records of the calls say of the question.
+        subject: Id of what is asked about; empty for a whole part of a sample.
     """
-    calls: list[Call] = []
-    said: T | Failure = Failure(reason="provider_error", message="not asked")
-    for attempt in range(MAX_ATTEMPTS):
-        request = ask(attempt)
-        outcome = await executor.ask(request)
-        said = outcome if isinstance(outcome, Failure) else read(outcome, request)
-        failure = said if isinstance(said, Failure) else None
-        calls.append(call_record(step, request, outcome, failure, part, claim_ids=[about]))
-        if isinstance(outcome, Failure) or failure is None or failure.reason not in ASK_AGAIN:
-            break
-    return AskResult(said, tuple(calls))
+
+    def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> Reading[T]:
+        value = read(completion, request)
+        return Reading(failure=value) if isinstance(value, Failure) else Reading({subject: value})
+
+    replies = await ask_about((_Only(subject),), lambda _, attempt: ask(attempt), read_one, executor, address)
+    return Reply(replies.values[subject], replies.calls)

@@ -7,18 +7,85 @@ sample has found out is taken from it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from claimeval.evaluation.assessing import MAX_ATTEMPTS, RE_ASKED_REASONS, Assessed, EarlierVerdicts, assess_all
+from claimeval.evaluation.ask import CallAddress, ask_until_read
+from claimeval.evaluation.judgment import EarlierVerdicts, Judged, JudgingContext, judge
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging import extract
-from claimeval.judging.call_record import call_record
+from claimeval.judging import assess, extract
 from claimeval.judging.prompts import Prompt
+from claimeval.judging.replies import Reading
 from claimeval.metrics import scoring
-from claimeval.types.records import Call, Evidence, Extraction, Part, Sample, SampleResult, says_something
-from claimeval.types.requests import Failure, Judge
+from claimeval.providers import reads_prompts
+from claimeval.types.records import (
+    ASKED,
+    Call,
+    Claim,
+    Document,
+    Evidence,
+    Extraction,
+    Part,
+    Sample,
+    SampleResult,
+    Verdict,
+    says_something,
+)
+from claimeval.types.requests import Completion, Failure, Judge, Request
+
+ONE_TEXT = frozenset({"answer", "reference", ASKED})
+"""Parts that are read as a whole; all others are sets of documents."""
+
+
+@dataclass(frozen=True)
+class ClaimsQuestion:
+    """Whether a part of a sample supports the claims of another, or what they have to do with its question."""
+
+    sample: Sample
+    prompt: Prompt
+    of: Part
+    evidence: Evidence
+    own_claims: bool = False
+    """Whether a judge is asked only about the claims that it took itself."""
+    per_call = assess.CLAIMS_PER_CALL
+
+    @property
+    def address(self) -> CallAddress:
+        return CallAddress("assess", self.of)
+
+    @cached_property
+    def singles(self) -> tuple[tuple[Evidence, Document], ...]:
+        part = self.evidence.part
+        if part in ONE_TEXT:
+            return ()
+        documents = self.sample.documents(part) or ()
+        ranks = self.sample.ranks(part)
+        return tuple((Evidence(part=part, document=rank), one) for rank, one in zip(ranks, documents, strict=True))
+
+    def concerns(self, judge: Judge, subject: Claim) -> bool:
+        reads = self.prompt.step == "assess" or reads_prompts(judge)
+        return reads and (not self.own_claims or subject.taken_by == judge.name)
+
+    def ask(
+        self, judge: Judge, subjects: Sequence[Claim], evidence: Evidence, *, attempt: int, replicate: int
+    ) -> Request:
+        return assess.ask(
+            self.prompt,
+            judge,
+            subjects,
+            self.sample.documents(evidence) or (),
+            self.sample.question,
+            alternatives=self.sample.alternatives(evidence.part),
+            attempt=attempt,
+            replicate=replicate,
+        )
+
+    def read(self, completion: Completion, request: Request, subjects: Sequence[Claim]) -> Reading[Verdict]:
+        return assess.read(completion, request, computed=not reads_prompts(request.judge))
 
 
 class _Extracted(NamedTuple):
@@ -39,35 +106,38 @@ async def evaluate(
     extracted: list[_Extracted] = await gather_all([_claims(sample, part, plan, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
+    def judged(of: Part, against: Part) -> Coroutine[Any, Any, Judged]:
+        question = ClaimsQuestion(
+            sample, plan.prompt(of, against), of, Evidence(part=against), own_claims=plan.panel.own_claims
+        )
+        context = JudgingContext(
+            judges=plan.judges,
+            panel=plan.voters.settings(against),
+            executor=executor,
+            same_family=plan.voters.same_family(sample, of, against),
+            on_record=plan.on_record,
+            joint=plan.joint,
+            earlier=known,
+        )
+        return judge(question, extractions[of].claims, context)
+
     pairs = [
         (of, against)
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
         if extractions[of].claims and sample.documents(against)
     ]
-    assessed: list[Assessed] = await gather_all(
-        [assess_all(sample, extractions[of].claims, against, plan, executor, known) for of, against in pairs]
-    )
-    voters = plan.voters
-    assessments = {
-        (of, against): [
-            voters.vote(sample, of, Evidence(part=against), claim.id, row)
-            for claim, row in zip(extractions[of].claims, found.by_claim(extractions[of].claims), strict=True)
-        ]
-        for (of, against), found in zip(pairs, assessed, strict=True)
-    } | scoring.unasked(fed, sample, extractions)
-    cells = tuple(
-        plan.voters.vote(sample, of, evidence, claim_id, verdicts)
-        for (of, _), found in zip(pairs, assessed, strict=True)
-        for (evidence, claim_id), verdicts in found.by_cell().items()
-    )
-    asked: list[_Extracted | Assessed] = [*extracted, *assessed]
+    found: list[Judged] = await gather_all([judged(of, against) for of, against in pairs])
+    unasked = scoring.unasked(fed, sample, extractions)
+    assessments = {pair: list(one.assessments) for pair, one in zip(pairs, found, strict=True)} | unasked
+    cells = tuple(cell for one in found for cell in one.cells)
+    asked: list[_Extracted | Judged] = [*extracted, *found]
     return SampleResult(
         sample=sample,
         extractions=tuple(extractions.values()),
         assessments=tuple(assessment for column in assessments.values() for assessment in column),
         cells=cells,
         scores=scoring.scores(plan.metrics, sample, extractions, assessments, plan.derived, cells),
-        calls=known.calls + tuple(call for found in asked for call in found.calls),
+        calls=known.calls + tuple(call for one in asked for call in one.calls),
     )
 
 
@@ -103,16 +173,13 @@ async def _extract_text(
 ) -> _Extracted:
     if not says_something(text):
         return _Extracted(Extraction(of=part), ())
-    calls: list[Call] = []
-    read: Extraction | Failure = Failure(reason="provider_error", message="not asked")
-    for attempt in range(MAX_ATTEMPTS):
-        request = extract.ask(prompt, taker, part, text, sample.question, attempt=attempt)
-        outcome = await executor.ask(request)
-        read = outcome if isinstance(outcome, Failure) else extract.read(outcome, request, part, sample.question)
-        failure = read if isinstance(read, Failure) else None
-        calls.append(call_record("extract", request, outcome, failure, part))
-        if isinstance(outcome, Failure) or failure is None or failure.reason not in RE_ASKED_REASONS:
-            break
-    if isinstance(read, Failure):
-        read = Extraction(of=part, failed_because=read.reason, message=read.message)
-    return _Extracted(read, tuple(calls))
+    reply = await ask_until_read(
+        lambda attempt: extract.ask(prompt, taker, part, text, sample.question, attempt=attempt),
+        lambda completion, request: extract.read(completion, request, part, sample.question),
+        executor,
+        CallAddress("extract", part),
+    )
+    if isinstance(reply.value, Failure):
+        failed = Extraction(of=part, failed_because=reply.value.reason, message=reply.value.message)
+        return _Extracted(failed, reply.calls)
+    return _Extracted(reply.value, reply.calls)

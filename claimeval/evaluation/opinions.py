@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from claimeval.evaluation.ask import ask_until_read
+from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.judgment import Judged, JudgingContext, judge
 from claimeval.execution import Executor
-from claimeval.execution.concurrently import gather_all
 from claimeval.judging import panel, rate
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
-from claimeval.judging.replies import Rating
+from claimeval.judging.rate import RatingVerdict
+from claimeval.judging.replies import Reading
 from claimeval.types.answer_questions import AnswerQuestion
 from claimeval.types.families import Families
 from claimeval.types.records import ASKED, Assessment, Evidence, Sample, Verdict
-from claimeval.types.requests import Failure, Judge
+from claimeval.types.requests import Completion, Judge, Request
 
 
 class Asked(NamedTuple):
@@ -28,20 +30,49 @@ class Asked(NamedTuple):
     panel: Panel
 
 
-class Opinion(NamedTuple):
-    """What one judge said about one answer."""
+class _Answer(NamedTuple):
+    """The answer of a sample as the subject of a question."""
 
-    verdict: Verdict
-    rating: Rating | None
-    """None where it gave none; the verdict says why."""
-    reply: str | None
-    """Its last words as they came."""
+    id: str = "answer"
+
+
+@dataclass(frozen=True)
+class RatingQuestion:
+    """What a judge is asked about the whole answer of a sample."""
+
+    sample: Sample
+    asked: Asked
+    per_call = 1
+    singles = ()
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.asked.prompt
+
+    @property
+    def address(self) -> CallAddress:
+        return CallAddress(self.prompt.step, "answer")
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(part=self.asked.question.against or ASKED)
+
+    def concerns(self, judge: Judge, subject: _Answer) -> bool:
+        return True
+
+    def ask(
+        self, judge: Judge, subjects: Sequence[_Answer], evidence: Evidence, *, attempt: int, replicate: int
+    ) -> Request:
+        return rate.ask(self.prompt, judge, self.asked.question, self.sample, attempt=attempt, replicate=replicate)
+
+    def read(self, completion: Completion, request: Request, subjects: Sequence[_Answer]) -> Reading[Verdict]:
+        return rate.read(completion, request, self.asked.question, subjects[0].id)
 
 
 class Opinions(NamedTuple):
     """What all judges said about one answer."""
 
-    said: tuple[Opinion, ...]
+    judged: Judged
     asked: Asked
     same_family: frozenset[str]
     """The judges of the family that wrote the answer."""
@@ -49,95 +80,42 @@ class Opinions(NamedTuple):
     @property
     def vote(self) -> Assessment:
         """The panel's label, and its grade where the panel votes for grades."""
-        return self._vote([one.verdict for one in self.said], self.asked.panel)
+        return self.judged.assessments[0]
 
     def vote_on(self, flag: str) -> Assessment:
         """The majority on a flag among those who gave a rating: `not_found` where it is raised, else `supported`."""
         verdicts = [
-            one.verdict.model_copy(
-                update={"label": "not_found" if flag in one.rating.flags else "supported", "grade": None}
-            )
-            if one.rating
-            else one.verdict
-            for one in self.said
+            verdict.model_copy(update={"label": "not_found" if flag in verdict.flags else "supported", "grade": None})
+            if isinstance(verdict, RatingVerdict)
+            else verdict
+            for verdict in self.vote.verdicts
         ]
-        return self._vote(verdicts, self.asked.panel.model_copy(update={"vote": "majority", "grades": None}))
-
-    def _vote(self, verdicts: Sequence[Verdict], settings: Panel) -> Assessment:
-        evidence = Evidence(part=self.asked.question.against or ASKED)
-        return panel.vote("answer", evidence, verdicts, settings, same_family=self.same_family)
+        settings = self.asked.panel.model_copy(update={"vote": "majority", "grades": None})
+        return panel.vote(self.vote.claim_id, self.vote.evidence, verdicts, settings, same_family=self.same_family)
 
     @property
     def details(self) -> list[JsonValue]:
         """What each judge said, for the row of the sample."""
-        return [_details(one, self.asked.question) for one in self.said]
+        return [self._details(verdict) for verdict in self.vote.verdicts]
 
-
-def _details(one: Opinion, question: AnswerQuestion) -> JsonValue:
-    said: dict[str, JsonValue] = {"judge": one.verdict.judge, question.field: one.rating.word if one.rating else None}
-    if one.rating:
-        said |= {flag: flag in one.rating.flags for flag in question.flags}
-    else:
-        said["failed_because"] = one.verdict.unassessed_because
-    return said | {"reason": one.verdict.reason, "reply": one.reply}
+    def _details(self, verdict: Verdict) -> JsonValue:
+        question, replicate = self.asked.question, (verdict.judge, verdict.replicate)
+        calls = [call for call in self.judged.calls if (call.judge, call.replicate) == replicate]
+        said: dict[str, JsonValue] = {"judge": verdict.judge, question.field: None}
+        reason, reply = verdict.reason, calls[-1].reply if calls else None
+        if isinstance(verdict, RatingVerdict) and verdict.grade is not None:
+            said[question.field] = question.scale.word(verdict.grade)
+            said |= {flag: flag in verdict.flags for flag in question.flags}
+        else:
+            said["failed_because"] = verdict.unassessed_because
+            reason = calls[-1].message if calls else None
+        return said | {"reason": reason, "reply": reply}
 
 
 async def opinions(
-    sample: Sample, asked: Asked, judges: Sequence[Judge], families: Families, executor: Executor
+    sample: Sample, asked: Asked, judges: tuple[Judge, ...], families: Families, executor: Executor
 ) -> Opinions:
-    """Asks every judge, as often as the panel says; where the answer's family is excluded, its judges are not asked."""
+    """Ask every judge and vote; where the answer's family is excluded, its judges are not asked."""
     own = families.own(((judge.name, judge.model) for judge in judges), sample.generator)
-    excluded = own if asked.panel.on_same_family == "exclude" else frozenset()
-    said: list[Opinion] = await gather_all(
-        [
-            _excluded(judge, n) if judge.name in excluded else _opinion(sample, asked, judge, n, executor)
-            for judge in judges
-            for n in range(asked.panel.replicates)
-        ]
-    )
-    return Opinions(tuple(said), asked, own)
-
-
-async def _excluded(judge: Judge, replicate: int) -> Opinion:
-    verdict = Verdict(
-        claim_id="answer",
-        judge=judge.name,
-        label="unassessed",
-        unassessed_because="same_family",
-        replicate=replicate,
-    )
-    return Opinion(verdict, None, None)
-
-
-async def _opinion(sample: Sample, asked: Asked, judge: Judge, replicate: int, executor: Executor) -> Opinion:
-    question, prompt = asked.question, asked.prompt
-    heard = await ask_until_read(
-        prompt.step,
-        lambda attempt: rate.ask(prompt, judge, question, sample, attempt=attempt, replicate=replicate),
-        lambda completion, request: rate.read(completion, request, question),
-        executor,
-        part="answer",
-        about=sample.id,
-    )
-    said = heard.said
-    if isinstance(said, Failure):
-        hole = Verdict(
-            claim_id="answer",
-            judge=judge.name,
-            label="unassessed",
-            unassessed_because=said.reason,
-            replicate=replicate,
-            reason=said.message,
-        )
-        return Opinion(hole, None, heard.reply)
-    grade, label = question.scale.grade(said.word), question.scale.label(said.word)
-    assert label is not None, "a reply is read by the words of its scale"
-    verdict = Verdict(
-        claim_id="answer",
-        judge=judge.name,
-        label=label,
-        grade=grade,
-        replicate=replicate,
-        reason=said.reason,
-    )
-    return Opinion(verdict, said, heard.reply)
+    context = JudgingContext(judges, asked.panel, executor, own)
+    return Opinions(await judge(RatingQuestion(sample, asked), [_Answer()], context), asked, own)

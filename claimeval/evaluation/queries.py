@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from claimeval.evaluation.ask import ask_until_read
+from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import check_query, write_query
@@ -67,24 +67,22 @@ class _Checked(NamedTuple):
 
 async def write(document: Document, plan: WritingPlan, executor: Executor) -> Written:
     """The questions about one document, those of no use with the reason."""
-    heard = await ask_until_read(
-        "queries",
+    reply = await ask_until_read(
         lambda attempt: write_query.ask(plan.write_prompt, plan.writer, document, plan.per_document, attempt=attempt),
         write_query.read,
         executor,
-        part="document",
-        about=document.id,
+        CallAddress("queries", "document"),
+        document.id,
     )
-    found = heard.said
-    if isinstance(found, Failure):
-        return Written(document=document.id, failed_because=found.reason, calls=heard.calls)
+    if isinstance(reply.value, Failure):
+        return Written(document=document.id, failed_because=reply.value.reason, calls=reply.calls)
     checked: list[_Checked] = await gather_all(
-        [_check(query, document, plan, executor) for query in found[: plan.per_document]]
+        [_check(query, document, plan, executor) for query in reply.value[: plan.per_document]]
     )
     return Written(
         document=document.id,
         queries=tuple(one.query for one in checked),
-        calls=(*heard.calls, *(call for one in checked for call in one.calls)),
+        calls=(*reply.calls, *(call for one in checked for call in one.calls)),
     )
 
 
@@ -93,21 +91,19 @@ async def _check(written: WrittenQuery, document: Document, plan: WritingPlan, e
     query = Query(id=f"q-{name}", question=written.question, answer=written.answer, passage=written.passage)
     if why := rejected(written, document):
         return _Checked(query.model_copy(update={"rejected": (why,)}), ())
-    heard = await ask_until_read(
-        "screen",
+    reply = await ask_until_read(
         lambda attempt: check_query.ask(
             plan.check_prompt, plan.checker, written.question, written.answer, document, attempt=attempt
         ),
         check_query.read,
         executor,
-        part="document",
-        about=document.id,
+        CallAddress("screen", "document"),
+        document.id,
     )
-    said = heard.said
-    if isinstance(said, Failure):
-        return _Checked(query.model_copy(update={"unchecked_because": said.reason}), heard.calls)
-    not_so = tuple(f"not {name}" for name in said.failed)
-    return _Checked(query.model_copy(update={"rejected": not_so, "reason": said.reason}), heard.calls)
+    if isinstance(reply.value, Failure):
+        return _Checked(query.model_copy(update={"unchecked_because": reply.value.reason}), reply.calls)
+    not_so = tuple(f"not {name}" for name in reply.value.failed)
+    return _Checked(query.model_copy(update={"rejected": not_so, "reason": reply.value.reason}), reply.calls)
 
 
 VERBATIM = 90.0

@@ -6,21 +6,20 @@ Which documents are graded for which question: those that samples retrieved, or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from claimeval.evaluation.assessing import MAX_ATTEMPTS
+from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.judgment import JudgingContext, judge
 from claimeval.execution import Executor
-from claimeval.execution.concurrently import gather_all
 from claimeval.ir import Qrels, Run
 from claimeval.judging import grade as rate
-from claimeval.judging import panel
-from claimeval.judging.call_record import call_record
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError
-from claimeval.types.records import ASKED, Call, Document, Evidence, Reason, Record, Sample, Verdict
-from claimeval.types.requests import Failure, Judge
+from claimeval.types.records import ASKED, Assessment, Call, Document, Evidence, Reason, Record, Sample, Verdict
+from claimeval.types.requests import Completion, Judge, Request
 from claimeval.types.scales import Scale
 
 PER_CALL = 1
@@ -54,77 +53,50 @@ class Graded(Record):
     """A call about several documents stands with the first of them."""
 
 
-class _Asked(NamedTuple):
-    verdicts: tuple[Verdict, ...]
-    calls: tuple[Call, ...]
+@dataclass(frozen=True)
+class RelevanceQuestion:
+    """How relevant documents are to a question."""
+
+    question: str
+    prompt: Prompt
+    scale: Scale
+    per_call: int
+    evidence = Evidence(part=ASKED)
+    address = CallAddress("rate", "documents")
+    singles = ()
+
+    def concerns(self, judge: Judge, subject: Document) -> bool:
+        return True
+
+    def ask(
+        self, judge: Judge, subjects: Sequence[Document], evidence: Evidence, *, attempt: int, replicate: int
+    ) -> Request:
+        return rate.ask(self.prompt, judge, self.question, subjects, self.scale, attempt=attempt, replicate=replicate)
+
+    def read(self, completion: Completion, request: Request, subjects: Sequence[Document]) -> Reading[Verdict]:
+        return rate.read(completion, request, subjects, self.scale)
 
 
 async def grade(item: Candidates, plan: GradingPlan, executor: Executor) -> tuple[Graded, ...]:
     """The grades of some documents, in their order. Pairs without a text are not asked about."""
-    documents = tuple(document for document in item.documents if gradable(item.question, document))
-    asked: list[_Asked] = await gather_all(
-        [
-            _ask_judge(item.question, documents, judge, n, plan, executor)
-            for judge in plan.judges
-            for n in range(plan.panel.replicates)
-            if documents
-        ]
-    )
-    verdicts = [verdict for one in asked for verdict in one.verdicts]
-    calls = [call for one in asked for call in one.calls]
-    return tuple(_graded(item.query, document, verdicts, calls, plan.panel) for document in item.documents)
+    documents = [document for document in item.documents if gradable(item.question, document)]
+    question = RelevanceQuestion(item.question, plan.prompt, plan.scale, plan.per_call)
+    judged = await judge(question, documents, JudgingContext(plan.judges, plan.panel, executor))
+    votes = {vote.claim_id: vote for vote in judged.assessments}
+    return tuple(_graded(item.query, document.id, votes.get(document.id), judged.calls) for document in item.documents)
 
 
-def _graded(
-    query: str, document: Document, verdicts: Sequence[Verdict], calls: Sequence[Call], settings: Panel
-) -> Graded:
-    mine = tuple(verdict for verdict in verdicts if verdict.claim_id == document.id)
-    if not mine:
-        return Graded(query=query, document=document.id, ungraded_because="missing_input")
-    vote = panel.vote(document.id, Evidence(part=ASKED), mine, settings)
+def _graded(query: str, document: str, vote: Assessment | None, calls: Sequence[Call]) -> Graded:
+    if vote is None:
+        return Graded(query=query, document=document, ungraded_because="missing_input")
     return Graded(
         query=query,
-        document=document.id,
+        document=document,
         grade=vote.grade,
         ungraded_because=vote.unassessed_because or ("tie" if vote.grade is None else None),
         agreement=vote.agreement,
-        verdicts=mine,
-        calls=tuple(call for call in calls if call.claim_ids[0] == document.id),
-    )
-
-
-async def _ask_judge(
-    question: str, documents: tuple[Document, ...], judge: Judge, replicate: int, plan: GradingPlan, executor: Executor
-) -> _Asked:
-    """One judge's grades; documents that a reply leaves out, or all after a useless one, are asked about once more."""
-    found: dict[str, Verdict] = {}
-    calls: list[Call] = []
-    missing = documents
-    reasons: dict[str, Reason] = {}
-    for attempt in range(MAX_ATTEMPTS):
-        request = rate.ask(plan.prompt, judge, question, missing, plan.scale, attempt=attempt, replicate=replicate)
-        outcome = await executor.ask(request)
-        if isinstance(outcome, Failure):
-            reading = Reading((), missing, outcome)
-        else:
-            reading = rate.read(outcome, request, missing, plan.scale)
-        ids = [document.id for document in missing]
-        record = call_record(
-            "rate", request, outcome, reading.failure, "documents", claim_ids=ids, message=reading.message
-        )
-        calls.append(record)
-        found |= {verdict.claim_id: verdict for verdict in reading.verdicts}
-        missing = reading.missing
-        reasons = {document.id: reading.reason(document) for document in missing}
-        if not set(reasons.values()) & {"incomplete", "unparsable", "truncated"}:
-            break
-    holes = {document.id: _hole(document, judge, replicate, reasons[document.id]) for document in missing}
-    return _Asked(tuple((found | holes)[document.id] for document in documents), tuple(calls))
-
-
-def _hole(document: Document, judge: Judge, replicate: int, reason: Reason) -> Verdict:
-    return Verdict(
-        claim_id=document.id, judge=judge.name, label="unassessed", unassessed_because=reason, replicate=replicate
+        verdicts=vote.verdicts,
+        calls=tuple(call for call in calls if call.claim_ids[0] == document),
     )
 
 

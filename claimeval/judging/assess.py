@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from claimeval.judging import probabilities, replies
 from claimeval.judging.prompts import Prompt, quoted
-from claimeval.judging.replies import Reading, reply_text, shown
-from claimeval.judging.reply_values import Unparsable
+from claimeval.judging.replies import ParsedVerdict, Reading, shown
+from claimeval.judging.reply_values import Readings
+from claimeval.judging.requests import TEXT, build_request, list_schema, numbered, read_entries, schema_text
 from claimeval.types.records import Claim, Document, Verdict
-from claimeval.types.requests import AssessTask, Completion, Failure, Judge, Request
+from claimeval.types.requests import AssessTask, Completion, Judge, Request
 from claimeval.types.scales import Scale
 
 CLAIMS_PER_CALL = 20
@@ -31,27 +31,9 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 
 @lru_cache(maxsize=16)
 def _schema(prompt: Prompt) -> str:
-    scale = _scale(prompt)
-    cites = {"evidence": {"type": "array", "items": {"type": "string"}}} if prompt.step == "assess" else {}
-    verdict = {
-        "id": {"type": "string"},
-        "reason": {"type": "string"},
-        **cites,
-        "label": {"type": "string", "enum": list(scale.words)},
-    }
-    items = {
-        "type": "object",
-        "properties": verdict,
-        "required": list(verdict),
-        "additionalProperties": False,
-    }
-    schema = {
-        "type": "object",
-        "properties": {"verdicts": {"type": "array", "items": items}},
-        "required": ["verdicts"],
-        "additionalProperties": False,
-    }
-    return json.dumps(schema, separators=(",", ":"))
+    cites = {"evidence": {"type": "array", "items": TEXT}} if prompt.step == "assess" else {}
+    label = {"type": "string", "enum": list(_scale(prompt).words)}
+    return schema_text(list_schema("verdicts", {"id": TEXT, "reason": TEXT, **cites, "label": label}))
 
 
 def claim_line(claim: Claim) -> str:
@@ -84,72 +66,61 @@ def ask(
     `alternatives` says that each document is right by itself, so that one that supports a claim is enough.
     """
     texts = [quoted(claim.text) for claim in claims]
-    messages = prompt.render(
+    return build_request(
+        prompt,
+        judge,
         {
             "question": quoted(question),
-            "documents": [
-                {"id": f"d{i}", "text": quoted(f"{d.title}\n{d.text}" if d.title else d.text)}
-                for i, d in enumerate(documents, 1)
-            ],
+            "documents": numbered("d", documents),
             "claims": [{"id": f"c{i}", "text": text, "line": _bare(text)} for i, text in enumerate(texts, 1)],
             "scale": _scale_shown(prompt),
             "alternatives": int(alternatives),
-        }
-    )
-    return Request(
-        judge=judge,
-        messages=messages,
-        reply_format=prompt.reply,
-        response_schema=_schema(prompt) if prompt.reply == "json" else None,
-        max_tokens=judge.max_tokens * (2 if attempt else 1),
-        replicate=replicate,
+        },
+        _schema(prompt),
         attempt=attempt,
+        replicate=replicate,
         top_logprobs=judge.top_logprobs,
-        prompt=prompt.digest,
         task=AssessTask(
             claims=tuple(claims), documents=tuple(documents), scale=_scale(prompt), alternatives=alternatives
         ),
     )
 
 
-def read(completion: Completion, request: Request, *, computed: bool = False) -> Reading[Claim]:
-    """The verdicts in the reply. `missing` are the claims without one.
+def read(completion: Completion, request: Request, *, computed: bool = False) -> Reading[Verdict]:
+    """The verdicts in the reply, by claim.
 
     `computed` says that the judge computes the probability that it states. What a language model writes there is a word
     like any other; its probability is read off the tokens.
     """
     task = request.task
     assert isinstance(task, AssessTask)
-    text = reply_text(completion, request)
-    if isinstance(text, Failure):
-        return Reading((), task.claims, text)
-    by_id = {f"c{i}": claim for i, claim in enumerate(task.claims, 1)}
-    try:
-        if request.reply_format == "json":
-            found = replies.verdicts_json(text, tuple(by_id), task.scale, shown(request))
-        else:
-            lines = {claim_id: claim_line(claim) for claim_id, claim in by_id.items()}
-            found = replies.verdicts_tags(text, lines, task.scale)
-    except Unparsable as error:
-        return Reading((), task.claims, Failure(reason="unparsable", message=str(error)))
+    lines = {f"c{i}": claim_line(claim) for i, claim in enumerate(task.claims, 1)}
+    claims = {f"c{i}": claim.id for i, claim in enumerate(task.claims, 1)}
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
-    likely = probabilities.supported(completion, request, {short: claim_line(claim) for short, claim in by_id.items()})
     settings = request.judge.id
-    verdicts = [
-        Verdict(
-            claim_id=by_id[short].id,
+
+    def parse(text: str) -> Readings[ParsedVerdict]:
+        if request.reply_format == "json":
+            return replies.verdicts_json(text, tuple(claims), task.scale, shown(request))
+        return replies.verdicts_tags(text, lines, task.scale)
+
+    @cache
+    def likely() -> dict[str, float]:
+        return probabilities.supported(completion, request, lines)
+
+    def verdict(name: str, said: ParsedVerdict) -> Verdict:
+        return Verdict(
+            claim_id=claims[name],
             judge=request.judge.name,
             label=said.label or "unassessed",
             unassessed_because=None if said.label else "unsure",
             grade=said.grade,
             replicate=request.replicate,
-            probability=said.probability if computed else likely.get(short),
+            probability=said.probability if computed else likely().get(name),
             reason=said.reason,
             cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
             prompt=request.prompt_id,
             settings=settings,
         )
-        for short, said in found.by_id.items()
-    ]
-    missing = tuple([claim for short, claim in by_id.items() if short not in found.by_id])
-    return Reading(tuple(verdicts), missing, None, {by_id[short].id: why for short, why in found.unread.items()})
+
+    return read_entries(completion, request, claims, parse, verdict)

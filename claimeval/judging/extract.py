@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Mapping, Sequence
 
 from claimeval.judging import replies
 from claimeval.judging.grounding import ground
 from claimeval.judging.prompts import Prompt, quoted
-from claimeval.judging.replies import reply_text, shown
-from claimeval.judging.reply_values import Unparsable
+from claimeval.judging.replies import ExtractedClaim, shown
+from claimeval.judging.requests import TEXT, build_request, list_schema, read_reply, schema_text
 from claimeval.lexical.citations import without
 from claimeval.lexical.sentences import sentences as split_sentences
 from claimeval.types.records import BETWEEN, Claim, Extraction, Part
 from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Request
 
-_SCHEMA = json.dumps(
-    {
-        "type": "object",
-        "properties": {
-            "claims": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "claim": {"type": "string"},
-                        "sentences": {"type": "array", "items": {"type": "integer"}},
-                        "quote": {"type": "string"},
-                    },
-                    "required": ["claim", "sentences", "quote"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["claims"],
-        "additionalProperties": False,
-    },
-    separators=(",", ":"),
-    sort_keys=True,
-)
+_CLAIM = {"claim": TEXT, "sentences": {"type": "array", "items": {"type": "integer"}}, "quote": TEXT}
+_SCHEMA = schema_text(list_schema("claims", _CLAIM), sort_keys=True)
 
 
 def ask(
@@ -54,22 +31,17 @@ def ask(
 ) -> Request:
     """The request for the claims of `text`, which is the sample's `part`."""
     spans = tuple((span.start, span.end) for span in split_sentences(text))
-    messages = prompt.render(
+    return build_request(
+        prompt,
+        judge,
         {
             "question": quoted(question),
             "part": part,
             "sentences": [{"id": str(i), "text": quoted(text[start:end])} for i, (start, end) in enumerate(spans, 1)],
-        }
-    )
-    return Request(
-        judge=judge,
-        messages=messages,
-        reply_format=prompt.reply,
-        response_schema=_SCHEMA if prompt.reply == "json" else None,
-        max_tokens=judge.max_tokens * (2 if attempt else 1),
-        replicate=replicate,
+        },
+        _SCHEMA,
         attempt=attempt,
-        prompt=prompt.digest,
+        replicate=replicate,
         task=ExtractTask(text=text, sentences=spans),
     )
 
@@ -78,17 +50,14 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     """The claims in the reply, each with its place in the text; repeated ones, citations aside, merged and counted."""
     task = request.task
     assert isinstance(task, ExtractTask)
-    text = reply_text(completion, request)
-    if isinstance(text, Failure):
-        return text
-    try:
-        found = (
-            replies.claims_json(text, shown(request))
-            if request.reply_format == "json"
-            else replies.claims_bullets(text)
-        )
-    except Unparsable as error:
-        return Failure(reason="unparsable", message=str(error))
+
+    def parse(text: str) -> tuple[ExtractedClaim, ...]:
+        as_json = request.reply_format == "json"
+        return replies.claims_json(text, shown(request)) if as_json else replies.claims_bullets(text)
+
+    found = read_reply(completion, request, parse)
+    if isinstance(found, Failure):
+        return found
     claims: dict[str, Claim] = {}
     for said in found:
         where = ground(said.text, said.quote, said.sentences, task.text, task.sentences, question)

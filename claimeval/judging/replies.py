@@ -35,7 +35,7 @@ from claimeval.judging.reply_values import (
     whole_number,
 )
 from claimeval.lexical.citations import without
-from claimeval.types.records import Claim, Document, Label, Reason, Verdict
+from claimeval.types.records import Label
 from claimeval.types.requests import Completion, Failure, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
@@ -300,30 +300,28 @@ def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
     return near[0] if len(near) == 1 else None
 
 
-Item = TypeVar("Item", Claim, Document)
+T = TypeVar("T")
 
 
-class Reading(NamedTuple, Generic[Item]):
-    """What one reply says: verdicts for some of the items, and why the rest have none."""
+class Reading(NamedTuple, Generic[T]):
+    """What one reply says of the subjects it was asked about, by their ids."""
 
-    verdicts: tuple[Verdict, ...]
-    """With the id of the item as `claim_id`."""
-    missing: tuple[Item, ...]
-    failure: Failure | None
+    values: Mapping[str, T] = MappingProxyType({})
+    failure: Failure | None = None
     """Why the reply as a whole was no use."""
     unread: Mapping[str, str] = MappingProxyType({})
-    """By id, what the reply says of items whose verdict could not be read."""
+    """What the reply says of subjects whose value could not be read."""
 
     @property
     def message(self) -> str | None:
         """What could not be read, in words."""
         return "; ".join(f"{name}: {words}" for name, words in self.unread.items()) or None
 
-    def reason(self, item: Item) -> Reason:
-        """Why one of the missing has no verdict."""
+    def lack(self, subject: str) -> Failure:
+        """Why a subject has no value."""
         if self.failure:
-            return self.failure.reason
-        return "unparsable" if item.id in self.unread else "incomplete"
+            return self.failure
+        return Failure(reason="unparsable" if subject in self.unread else "incomplete", message="")
 
 
 def shown(request: Request) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError, PromptError, UsageError
-from claimeval.types.records import Document, Sample
-from claimeval.types.requests import Failure, Judge, Outcome, Request
+from claimeval.types.records import Document, Sample, Verdict
+from claimeval.types.requests import Judge, Outcome, Request
 from claimeval.types.scales import RELEVANCE_SCALES, UMBRELA, Scale
 from tests.scripted import FAILED, completion, judge
 
@@ -31,30 +31,29 @@ def grades(*entries: tuple[str, object]) -> str:
     return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
 
 
-def read(text: str) -> Reading[Document]:
+def read(text: str) -> Reading[Verdict]:
     request = rate.ask(PROMPT, judge(), "Q?", DOCUMENTS, UMBRELA)
     return rate.read(completion(text), request, DOCUMENTS, UMBRELA)
 
 
 def test_grades_are_read_by_id_with_their_reasons() -> None:
     reading = read(grades(("d2", 0), ("d1", 3)))
-    found = {v.claim_id: (v.grade, v.label, v.reason) for v in reading.verdicts}
+    found = {v.claim_id: (v.grade, v.label, v.reason) for v in reading.values.values()}
     assert found == {"b": (0, "not_found", "why"), "a": (3, "supported", "why")}
-    assert not reading.missing
+    assert reading.values.keys() == {"a", "b"}
     assert reading.failure is None
 
 
 @pytest.mark.parametrize("said", [4, -1, 2.5, "2.5", "4", True, None, "relevant"])
 def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
     reading = read(grades(("d1", said), ("d2", 1)))
-    assert [d.id for d in reading.missing] == ["a"]
-    assert [v.claim_id for v in reading.verdicts] == ["b"]
-    assert reading.reason(DOCUMENTS[0]) == "unparsable"
+    assert [v.claim_id for v in reading.values.values()] == ["b"]
+    assert reading.lack("a").reason == "unparsable"
 
 
 @pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
 def test_a_grade_is_read_from_its_spellings(said: object) -> None:
-    assert {v.claim_id: v.grade for v in read(grades(("D1", said), ("2", 1))).verdicts} == {"a": 2, "b": 1}
+    assert {v.claim_id: v.grade for v in read(grades(("D1", said), ("2", 1))).values.values()} == {"a": 2, "b": 1}
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:
@@ -64,8 +63,8 @@ def test_what_is_wrong_with_a_grade_is_said() -> None:
 
 
 def test_two_grades_for_one_document_are_none_unless_they_are_the_same() -> None:
-    assert [d.id for d in read(grades(("d1", 1), ("d1", 2), ("d2", 2))).missing] == ["a"]
-    assert read(grades(("d1", 1), ("d1", 1), ("d2", 2))).missing == ()
+    assert read(grades(("d1", 1), ("d1", 2), ("d2", 2))).values.keys() == {"b"}
+    assert read(grades(("d1", 1), ("d1", 1), ("d2", 2))).values.keys() == {"a", "b"}
 
 
 @pytest.mark.parametrize("text", ["3", "##final score: 3", '{"grades": 3}', grades(("d9", 1))])
@@ -73,7 +72,7 @@ def test_a_reply_in_another_form_is_a_failure_and_no_grade(text: str) -> None:
     reading = read(text)
     assert reading.failure
     assert reading.failure.reason == "unparsable"
-    assert reading.missing == DOCUMENTS
+    assert not reading.values
 
 
 @pytest.mark.parametrize("scale", RELEVANCE_SCALES.values(), ids=RELEVANCE_SCALES)
@@ -95,7 +94,7 @@ def test_a_prompt_for_grades_must_ask_for_json(tmp_path: Path) -> None:
 class Replies:
     """Gives each judge its replies in order."""
 
-    def __init__(self, **replies: Sequence[str | Failure]) -> None:
+    def __init__(self, **replies: Sequence[str | Outcome]) -> None:
         self.requests: list[Request] = []
         self._replies = {name: list(said) for name, said in replies.items()}
 
@@ -126,6 +125,21 @@ def test_a_document_left_out_twice_is_a_hole_and_not_a_zero() -> None:
     first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
     assert (first.grade, first.ungraded_because) == (None, "incomplete")
     assert (second.grade, second.ungraded_because) == (2, None)
+
+
+def test_documents_of_a_truncated_reply_are_asked_about_in_halves() -> None:
+    cut = completion(grades(("d1", 1), ("d2", 2))).model_copy(update={"finish_reason": "length"})
+    executor = Replies(one=[cut, grades(("d1", 1)), grades(("d1", 3))])
+    first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    assert (first.grade, second.grade) == (1, 3)
+    assert [request.attempt for request in executor.requests] == [0, 1, 1]
+
+
+def test_verdicts_on_documents_name_prompt_and_settings_of_the_judge_whether_they_have_a_grade_or_not() -> None:
+    executor = Replies(one=[grades(("d2", 2)), grades()])
+    found = asyncio.run(grade(CANDIDATES, plan("one"), executor))
+    asked = [(verdict.prompt, verdict.settings) for row in found for verdict in row.verdicts]
+    assert asked == [(PROMPT.id, judge("one").id)] * 2
 
 
 def test_a_grade_off_the_scale_is_a_hole_that_says_so() -> None:

@@ -65,7 +65,7 @@ def reply(
 def verdicts(
     tokens: list[tuple[str, Alternatives]], text: str | None = None, asked: Request | None = None
 ) -> list[Verdict]:
-    return list(assess.read(completion(tokens, text), asked or request()).verdicts)
+    return list(assess.read(completion(tokens, text), asked or request()).values.values())
 
 
 def test_probabilities_by_hand() -> None:

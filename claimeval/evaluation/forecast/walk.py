@@ -14,8 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from claimeval.evaluation.assessing import ONE_TEXT
-from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.claims import ONE_TEXT, evaluate
 from claimeval.evaluation.forecast import estimates
 from claimeval.evaluation.forecast.estimates import Counted, Range
 from claimeval.evaluation.forecast.workload import Line, StepWorkload

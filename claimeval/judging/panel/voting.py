@@ -176,6 +176,12 @@ class Voters(NamedTuple):
             return frozenset()
         return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
 
+    def settings(self, against: Part, rates: ErrorRates | None = None) -> Panel:
+        """The settings for claims held against a part; without `rates` of the whole run those of a vote that needs
+        none."""
+        panel = self.panel if rates else self.panel.while_running
+        return panel.about_question if against == ASKED else panel
+
     def vote(
         self,
         sample: Sample,
@@ -187,8 +193,7 @@ class Voters(NamedTuple):
     ) -> Assessment:
         """What the verdicts on one claim come to. Before the whole run is known, a vote that rests on it is by
         majority."""
-        panel = self.panel if rates else self.panel.while_running
-        if evidence.part == ASKED:
-            panel, rates = panel.about_question, None
-        own = self.same_family(sample, of, evidence.part)
-        return vote(claim_id, evidence, verdicts, panel, same_family=own, rates=rates)
+        panel, own = self.settings(evidence.part, rates), self.same_family(sample, of, evidence.part)
+        return vote(
+            claim_id, evidence, verdicts, panel, same_family=own, rates=None if evidence.part == ASKED else rates
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from claimeval.evaluation.assessing import ONE_TEXT
+from claimeval.evaluation.claims import ONE_TEXT
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging import prompts as prompting

@@ -1,0 +1,124 @@
+"""Prompt and judge -> request, and completion -> parsed values: what all questions to judges have in common."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from claimeval.judging.prompts import Prompt, Value, quoted
+from claimeval.judging.replies import Reading, reply_text
+from claimeval.judging.reply_values import Readings, Unparsable
+from claimeval.types.records import Document
+from claimeval.types.requests import AssessTask, Completion, ExtractTask, Failure, Judge, Request
+
+Schema = dict[str, Any]
+Parsed = TypeVar("Parsed")
+T = TypeVar("T")
+
+TEXT: Schema = {"type": "string"}
+YES_OR_NO: Schema = {"type": "boolean"}
+
+
+def object_schema(properties: Mapping[str, Schema]) -> Schema:
+    """Return the JSON schema of an object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def list_schema(name: str, properties: Mapping[str, Schema]) -> Schema:
+    """Return the JSON schema of an object whose only property is a list of objects with these properties."""
+    return object_schema({name: {"type": "array", "items": object_schema(properties)}})
+
+
+def schema_text(schema: Schema, *, sort_keys: bool = False) -> str:
+    """Return the schema as it stands in a request and so in its key."""
+    return json.dumps(schema, separators=(",", ":"), sort_keys=sort_keys)
+
+
+def document_text(document: Document) -> str:
+    """Return title and text of a document as a prompt shows them."""
+    return quoted(f"{document.title}\n{document.text}" if document.title else document.text)
+
+
+def numbered(letter: str, documents: Iterable[Document]) -> list[Value]:
+    """Return documents as a prompt shows them: d1, d2, ... for the letter d."""
+    return [{"id": f"{letter}{i}", "text": document_text(document)} for i, document in enumerate(documents, 1)]
+
+
+def build_request(
+    prompt: Prompt,
+    judge: Judge,
+    variables: Mapping[str, Value],
+    schema: str,
+    *,
+    attempt: int,
+    replicate: int = 0,
+    top_logprobs: int | None = None,
+    task: ExtractTask | AssessTask | None = None,
+) -> Request:
+    """Return the request that asks a judge with a prompt; asked again, it may reply at twice the length.
+
+    Args:
+        prompt: The prompt that is rendered.
+        judge: The judge that is asked.
+        variables: Values of the variables of the prompt's step.
+        schema: JSON schema of the reply, sent with prompts that ask for JSON.
+        attempt: How often the question was put before.
+        replicate: Which sample of the same question this is.
+        top_logprobs: Number of token probabilities to ask for.
+        task: The question in types, for judges that read no prompts.
+    """
+    return Request(
+        judge=judge,
+        messages=prompt.render(variables),
+        reply_format=prompt.reply,
+        response_schema=schema if prompt.reply == "json" else None,
+        max_tokens=judge.max_tokens * (2 if attempt else 1),
+        replicate=replicate,
+        attempt=attempt,
+        top_logprobs=top_logprobs,
+        prompt=prompt.digest,
+        task=task,
+    )
+
+
+def read_reply(completion: Completion, request: Request, parse: Callable[[str], T]) -> T | Failure:
+    """Return what `parse` makes of the judge's words, or why the reply cannot be read."""
+    text = reply_text(completion, request)
+    if isinstance(text, Failure):
+        return text
+    try:
+        return parse(text)
+    except Unparsable as error:
+        return Failure(reason="unparsable", message=str(error))
+
+
+def read_entries(
+    completion: Completion,
+    request: Request,
+    ids: Mapping[str, str],
+    parse: Callable[[str], Readings[Parsed]],
+    value: Callable[[str, Parsed], T],
+) -> Reading[T]:
+    """Return what a reply about several subjects says of each.
+
+    Args:
+        completion: The reply.
+        request: The request it replies to.
+        ids: Id of each subject by its name in the prompt (`c1`, `d1`).
+        parse: Reads the entries of the reply by name; raises Unparsable.
+        value: Makes the value of a subject of its name and entry.
+    """
+    found = read_reply(completion, request, parse)
+    if isinstance(found, Failure):
+        return Reading(failure=found)
+    return Reading(
+        {ids[name]: value(name, entry) for name, entry in found.by_id.items()},
+        None,
+        {ids[name]: why for name, why in found.unread.items()},
+    )
