@@ -47,7 +47,7 @@ def answers(
         str | None,
         typer.Option(
             help="How several ratings become one: `majority` (unless said, for yes and no), `median` (unless said, for "
-            "relevance; of two in the middle the lower), `mean`, `unanimous`, `any`.",
+            "relevance; of two in the middle the lower), `mean`, `unanimous`, `any`, `weighted`.",
             rich_help_panel=p.PANEL,
             show_default=False,
         ),

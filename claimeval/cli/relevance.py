@@ -95,7 +95,7 @@ def relevance(
         str | None,
         typer.Option(
             help="How several grades become one: `median` (unless said; of two in the middle the lower), `majority`, "
-            "`mean`, `unanimous`, `any`.",
+            "`mean`, `unanimous`, `any`, `weighted`.",
             rich_help_panel=p.PANEL,
             show_default=False,
         ),

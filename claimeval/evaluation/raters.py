@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from claimeval.evaluation.baseline import Share
 from claimeval.evaluation.opinions import Asked
@@ -66,7 +66,7 @@ def _members(said: Iterable[tuple[object, int]], asked: Asked) -> Members:
         name: Member(words={word: counts[word] for word in question.scale.words}, holes=dict(holes[name].most_common()))
         for name, counts in words.items()
     }
-    return Members(judges=judges, alpha=_alpha(ratings, asked, list(judges), clusters))
+    return Members(judges=judges, alpha=_alpha(ratings, asked, asked.panel.asked_about_all(list(judges)), clusters))
 
 
 def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
@@ -81,7 +81,7 @@ def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
     return Verdict(claim_id="answer", judge=name, label=label, grade=scale.grade(word))
 
 
-def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: list[str], clusters: list[int]) -> Share | None:
+def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: Sequence[str], clusters: list[int]) -> Share | None:
     if len(judges) < 2:
         return None
     found = krippendorff_alpha(

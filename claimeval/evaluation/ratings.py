@@ -22,7 +22,6 @@ from claimeval.judging import panel, prompts
 from claimeval.judging import prompts as prompting
 from claimeval.judging import rate as rate_answer
 from claimeval.metrics.side import SideRow
-from claimeval.providers import reads_prompts
 from claimeval.providers import specs as lineups
 from claimeval.types.answer_questions import ANSWER_QUESTIONS, ANSWERING, FAITHFUL, AnswerQuestion, answer_question
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -36,8 +35,6 @@ RATED = MappingProxyType(
 """Per question the metric: the mean of what the words count, fully or yes 1, partly 0.5, no 0."""
 NONCOMMITTAL = "noncommittal"
 """1 where an answer evades or declines; asked together with relevance and counted apart from it."""
-VOTES = ("majority", "median", "mean", "unanimous", "any")
-"""The voting rules that ratings can go by."""
 RATING_TOKENS = Range(30, 120)
 """Tokens assumed of a rating with its reason."""
 
@@ -102,37 +99,23 @@ def rating_plan(
             raise unknown_name("question with a prompt", name, ask)
     found = lineups.parse_panel(specs)
     return RatingsJob(
-        language_models(found.judges, "answers are rated"),
+        lineups.language_models(found.judges, "answers are rated"),
         tuple(
             Asked(
                 question,
                 prompting.load("answers", prompts.get(question.name, question.name)),
-                rating_panel(question, found, settings, "median" if len(question.scale.words) > 2 else "majority"),
+                lineups.panel_settings(
+                    found,
+                    settings,
+                    question.scale,
+                    usual="median" if len(question.scale.words) > 2 else "majority",
+                    about_claims=False,
+                ),
             )
             for question in questions
         ),
         Families(lineups.valid_settings({**found.settings, **settings}, {"supported", "not_found"}).families),
     )
-
-
-def language_models(judges: tuple[Judge, ...], what: str) -> tuple[Judge, ...]:
-    """The judges; UsageError where one is not a language model."""
-    if deaf := next((judge for judge in judges if not reads_prompts(judge)), None):
-        raise UsageError(f"judge {deaf.name!r} assesses claims only; {what} by a language model")
-    return judges
-
-
-def rating_panel(
-    question: AnswerQuestion, found: lineups.PanelSpec, given: Mapping[str, Any], usual: str = "majority"
-) -> panel.Panel:
-    """How the opinions on a question are counted: what was given before a panel file before the `usual` vote."""
-    settings = lineups.valid_settings({"vote": usual, **found.settings, **given}, {"supported", "not_found"})
-    if settings.vote not in VOTES:
-        raise UsageError(f"ratings cannot be voted on by {settings.vote!r}; take one of {', '.join(VOTES)}")
-    if settings.escalate or settings.own_claims:
-        raise UsageError("escalation and claims of one's own are for claims; every judge rates every answer")
-    panel.check(settings, [judge.name for judge in found.judges])
-    return settings.model_copy(update={"grades": question.scale})
 
 
 def feeds(question: AnswerQuestion, sample: Sample) -> Reason | None:
@@ -251,12 +234,13 @@ def prospects(samples: Iterable[Sample], plan: RatingsJob) -> Iterator[Prospect]
         for one in plan.asked:
             if feeds(one.question, sample):
                 continue
-            for judge in plan.judges:
+            for number, judge in enumerate(plan.judges):
+                certain = one.panel.escalate is None or number < one.panel.escalate
                 if judge.name in own and one.panel.on_same_family == "exclude":
                     continue
                 for n in range(one.panel.replicates):
                     request = rate_answer.ask(one.prompt, judge, one.question, sample, replicate=n)
-                    yield Prospect(one.question.name, request, RATING_TOKENS)
+                    yield Prospect(one.question.name, request, RATING_TOKENS, certain)
 
 
 METRICS = ("answered", "abstention_accuracy")
@@ -272,9 +256,10 @@ def answerability_plan(
     `settings` are those of `Panel` that were given; they come before those of a panel file.
     """
     found = lineups.parse_panel(specs)
-    asked = rating_panel(ANSWERING, found, settings).model_copy(update={"grades": None})
+    asked = lineups.panel_settings(found, settings, ANSWERING.scale, about_claims=False)
+    asked = asked.model_copy(update={"grades": None})
     return RatingsJob(
-        language_models(found.judges, "answers are sorted"),
+        lineups.language_models(found.judges, "answers are sorted"),
         (Asked(ANSWERING, prompts.load("answering", prompt), asked),),
         Families(asked.families),
     )

@@ -27,11 +27,9 @@ from claimeval.execution.runner import Ending, run_items
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel import check as check_panel
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.side import SideRow
-from claimeval.providers import reads_prompts
 from claimeval.providers import specs as lineups
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
@@ -42,8 +40,6 @@ from claimeval.types.scales import Scale
 GRADES, QRELS, SUMMARY = "grades.jsonl", "qrels.txt", "relevance.json"
 GRADE_TOKENS = Range(40, 120)
 """Tokens assumed of a grade with its reason."""
-VOTES = ("median", "majority", "mean", "unanimous", "any")
-"""The voting rules that grades can go by."""
 
 
 class Counts(Record):
@@ -120,16 +116,9 @@ def grading_plan(
     """Everything that is asked of every pair, checked; UsageError before any call can be made."""
     found = lineups.parse_panel(specs)
     chosen = relevance_scale(scale) if isinstance(scale, str) else scale
-    if deaf := next((judge for judge in found.judges if not reads_prompts(judge)), None):
-        raise UsageError(f"judge {deaf.name!r} assesses claims only; documents are graded by a language model")
-    given = {"vote": "median", **found.settings, **(panel or {})}
-    settings = lineups.valid_settings(given, {"supported", "not_found"}).model_copy(update={"grades": chosen})
-    if settings.vote not in VOTES:
-        raise UsageError(f"grades cannot be voted on by {settings.vote!r}; take one of {', '.join(VOTES)}")
-    if settings.escalate:
-        raise UsageError("escalation is for claims; every judge grades every document")
-    check_panel(settings, [judge.name for judge in found.judges])
-    return GradingPlan(found.judges, prompts.load("rate", prompt), chosen, settings, per_call)
+    judges = lineups.language_models(found.judges, "documents are graded")
+    settings = lineups.panel_settings(found, panel or {}, chosen, usual="median", about_claims=False)
+    return GradingPlan(judges, prompts.load("rate", prompt), chosen, settings, per_call)
 
 
 def prospects(items: Iterable[Candidates], plan: GradingPlan) -> Iterator[Prospect]:
@@ -137,10 +126,11 @@ def prospects(items: Iterable[Candidates], plan: GradingPlan) -> Iterator[Prospe
     for item in items:
         documents = [document for document in item.documents if gradable(item.question, document)]
         output = Range(len(documents) * GRADE_TOKENS.low, len(documents) * GRADE_TOKENS.high)
-        for judge in plan.judges if documents else ():
+        for number, judge in enumerate(plan.judges if documents else ()):
+            certain = plan.panel.escalate is None or number < plan.panel.escalate
             for n in range(plan.panel.replicates):
                 request = rate.ask(plan.prompt, judge, item.question, documents, plan.scale, replicate=n)
-                yield Prospect("rate", request, output)
+                yield Prospect("rate", request, output, certain)
 
 
 def identity(plan: GradingPlan, items: Iterable[Candidates]) -> str:
@@ -307,11 +297,16 @@ class _Tally:
         ballots = {ballot.judge: ballot for ballot in cast_ballots(row.verdicts, self._plan.panel)}
         for name, counter in self._members.items():
             ballot = ballots.get(name)
+            if ballot is None and row.verdicts:
+                continue  # not asked, because the first judges agree
             said = ballot.choice if ballot else None
             counter.add(said if isinstance(said, int) else None, ballot.because if ballot else row.ungraded_because)
         if len(self._members) > 1:
             self._ratings.append(
-                [c if (b := ballots.get(n)) and isinstance(c := b.choice, int) else None for n in self._members]
+                [
+                    c if (b := ballots.get(n)) and isinstance(c := b.choice, int) else None
+                    for n in self._plan.panel.asked_about_all(list(self._members))
+                ]
             )
             self._clusters.append(self._cluster_of[row.query])
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import yaml
 from pydantic import JsonValue, ValidationError
@@ -20,7 +20,7 @@ from pydantic import JsonValue, ValidationError
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
+from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST, Vote
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Label
 from claimeval.types.requests import Judge
@@ -186,16 +186,45 @@ def _member(member: object, path: Path, role: str) -> str | Judge:
     raise UsageError(f"the panel file {str(path)!r}, {role}: {member!r} is neither a judge nor its settings")
 
 
-def panel_settings(line_up: PanelSpec, said: Mapping[str, Any], scale: Scale, *, with_labels: bool = False) -> Panel:
-    """How the panel is asked and counted: what was `said` before what its file says before the defaults.
+def panel_settings(
+    line_up: PanelSpec,
+    said: Mapping[str, Any],
+    scale: Scale,
+    *,
+    usual: Vote = "majority",
+    with_labels: bool = False,
+    about_claims: bool = True,
+) -> Panel:
+    """Return how the panel is asked and counted: what was `said` before what its file says before the defaults.
 
-    UsageError where a setting is wrong or does not fit the judges. `scale` is that of the assessment prompt;
-    `with_labels` says that human labels are at hand.
+    Args:
+        line_up: The judges, with the settings of their panel file.
+        said: Settings that were given.
+        scale: The scale of the question.
+        usual: The vote if none is named.
+        with_labels: Whether human labels are at hand, from which weights can be learned.
+        about_claims: Whether claims are judged. Documents and answers are voted on one by one, so a vote that learns
+            from the whole run has nothing to learn from.
+
+    Raises:
+        UsageError: A setting is wrong, or does not fit the judges or what is judged.
     """
-    found = valid_settings({**line_up.settings, **said}, scale.labels)
+    found = valid_settings({"vote": usual, **line_up.settings, **said}, scale.labels)
     found = found.model_copy(update={"grades": scale.grades})
     panel.check(found, [judge.name for judge in line_up.judges], with_labels=with_labels)
+    if not about_claims and found.needs_whole_run:
+        others = ", ".join(vote for vote in get_args(Vote) if vote != found.vote)
+        raise UsageError(f"the vote {found.vote!r} learns from a whole run of claims; take one of {others}")
+    if not about_claims and found.own_claims:
+        raise UsageError("own_claims is for claims; every judge rates the same answers and documents")
     return found
+
+
+def language_models(judges: tuple[Judge, ...], what: str) -> tuple[Judge, ...]:
+    """Return the judges; UsageError if one is not a language model."""
+    if local := next((judge for judge in judges if not providers.reads_prompts(judge)), None):
+        raise UsageError(f"judge {local.name!r} assesses claims only; {what} by a language model")
+    return judges
 
 
 def valid_settings(given: Mapping[str, Any], labels: set[Label]) -> Panel:

@@ -12,7 +12,7 @@ import pytest
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, GradingPlan, grade
-from claimeval.evaluation.relevance_run import grading_plan
+from claimeval.evaluation.relevance_run import grading_plan, prospects
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -142,6 +142,23 @@ def test_verdicts_on_documents_name_prompt_and_settings_of_the_judge_whether_the
     assert asked == [(PROMPT.id, judge("one").id)] * 2
 
 
+def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> None:
+    executor = Replies(
+        one=[grades(("d1", 1), ("d2", 2))], two=[grades(("d1", 1), ("d2", 0))], three=[grades(("d1", 2))]
+    )
+    made = plan("one", "two", "three", escalate=2)
+    first, second = asyncio.run(grade(CANDIDATES, made, executor))
+    assert (first.grade, [verdict.judge for verdict in first.verdicts]) == (1, ["one", "two"])
+    assert (second.grade, [verdict.judge for verdict in second.verdicts]) == (2, ["one", "two", "three"])
+    assert [one.certain for one in prospects([CANDIDATES], made)] == [True, True, False]
+
+
+def test_grades_are_voted_on_with_weights() -> None:
+    executor = Replies(one=[grades(("d1", 3), ("d2", 3))], two=[grades(("d1", 0), ("d2", 3))])
+    made = plan("one", "two", vote="weighted", weights={"one": 0.5, "two": 2.0})
+    assert [row.grade for row in asyncio.run(grade(CANDIDATES, made, executor))] == [0, 3]
+
+
 def test_a_grade_off_the_scale_is_a_hole_that_says_so() -> None:
     executor = Replies(one=[grades(("d1", 7), ("d2", 2)), grades(("d1", 7))])
     first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
@@ -214,7 +231,7 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
     ("judges", "panel", "message"),
     [
         (["local:lexical"], {}, "assesses claims only"),
-        (["openai:m@http://127.0.0.1:1/v1"], {"vote": "dawid_skene"}, "cannot be voted on by 'dawid_skene'"),
+        (["openai:m@http://127.0.0.1:1/v1"], {"vote": "dawid_skene"}, "'dawid_skene' learns from a whole run"),
         ([], {}, "no judge named"),
     ],
 )

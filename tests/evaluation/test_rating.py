@@ -211,6 +211,18 @@ def test_replicates_are_asked_one_by_one_and_are_one_vote() -> None:
     assert sorted(request.replicate for request in requests) == [0, 1, 2]
 
 
+def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where_the_first_differ() -> None:
+    made = plan("faithful", judges=("a", "b"), vote="weighted", weights={"a": 0.5, "b": 2.0})
+    row, _ = rated(made, (says("yes"),), (says("no"),))
+    assert row.scores == {"rated_faithfulness": 0.0}
+    made = plan("faithful", judges=("a", "b", "c"), escalate=2)
+    row, requests = rated(made, (says("yes"),), (says("yes"),), ())
+    assert (row.scores, len(requests)) == ({"rated_faithfulness": 1.0}, 2)
+    row, requests = rated(made, (says("yes"),), (says("no"),), (says("no"),))
+    assert (row.scores, len(requests)) == ({"rated_faithfulness": 0.0}, 3)
+    assert [one.certain for one in prospects([SAMPLE], made)] == [True, True, False]
+
+
 def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() -> None:
     bare = SAMPLE.model_copy(update={"reference_answers": ()})
     assert askable([SAMPLE], None) == ALL
@@ -219,7 +231,7 @@ def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() 
         askable([bare], ["faithful", "correct"])
     with pytest.raises(UsageError, match="no sample has an answer"):
         askable([SAMPLE.model_copy(update={"answer": None})], None)
-    with pytest.raises(DataError, match="more than one sample"):
+    with pytest.raises(DataError, match="Duplicate sample id"):
         askable([SAMPLE, SAMPLE], None)
     with pytest.raises(DataError, match="no samples"):
         askable([], None)
@@ -231,7 +243,7 @@ def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() 
         (["local:lexical"], ALL, {}, "answers are rated by a language model"),
         (["openai:m"], ("faithfull",), {}, "Did you mean 'faithful'"),
         (["openai:m"], (), {}, "name what to ask"),
-        (["openai:m"], ALL, {"vote": "dawid_skene"}, "cannot be voted on by 'dawid_skene'"),
+        (["openai:m"], ALL, {"vote": "dawid_skene"}, "'dawid_skene' learns from a whole run"),
         (["openai:m"], ALL, {"quorum": 2}, "can never be met"),
     ],
 )
