@@ -134,7 +134,7 @@ def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
         [*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask=["correct"]
     ).scores.to_pandas()
     assert list(table.index) == ["good", "bad", "none"]
-    assert table.loc["none", "answer_correct_because"] == "missing_input"
+    assert table.loc["none", "rated_correctness_because"] == "missing_input"
     assert table.loc["good", "rated_correctness"] == 1.0
 
 
