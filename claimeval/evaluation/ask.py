@@ -23,7 +23,9 @@ class Subject(Protocol):
     """What a judge is asked about: a claim, a document, an answer."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """By which a reply and a verdict name it."""
+        ...
 
 
 class CallAddress(NamedTuple):
@@ -45,7 +47,7 @@ class Replies(NamedTuple, Generic[T]):
     calls: tuple[Call, ...]
 
 
-class Reply(NamedTuple, Generic[T]):
+class SingleReply(NamedTuple, Generic[T]):
     """What a judge replied about one thing."""
 
     value: T | Failure
@@ -114,7 +116,7 @@ async def ask_until_read(
     executor: Executor,
     address: CallAddress,
     subject: str = "",
-) -> Reply[T]:
+) -> SingleReply[T]:
     """Ask for one thing with attempt 0, 1, ... until the reply can be read, at most `MAX_ATTEMPTS` times.
 
     Args:
@@ -130,4 +132,4 @@ async def ask_until_read(
         return Reading(failure=value) if isinstance(value, Failure) else Reading({subject: value})
 
     replies = await ask_about((_Only(subject),), lambda _, attempt: ask(attempt), read_one, executor, address)
-    return Reply(replies.values[subject], replies.calls)
+    return SingleReply(replies.values[subject], replies.calls)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from claimeval.evaluation.ask import CallAddress, ask_until_read
-from claimeval.evaluation.judgment import EarlierVerdicts, Judged, JudgingContext, judge
+from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, judge
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
@@ -55,10 +55,12 @@ class ClaimsQuestion:
 
     @property
     def address(self) -> CallAddress:
+        """Step and part that calls are recorded under."""
         return CallAddress("assess", self.of)
 
     @cached_property
     def singles(self) -> tuple[tuple[Evidence, Document], ...]:
+        """The single documents of the evidence; none if it is read as a whole."""
         part = self.evidence.part
         if part in ONE_TEXT:
             return ()
@@ -67,12 +69,14 @@ class ClaimsQuestion:
         return tuple((Evidence(part=part, document=rank), one) for rank, one in zip(ranks, documents, strict=True))
 
     def concerns(self, judge: Judge, subject: Claim) -> bool:
+        """Whether the judge reads such a prompt and, with claims of its own, took this claim."""
         reads = self.prompt.step == "assess" or reads_prompts(judge)
         return reads and (not self.own_claims or subject.taken_by == judge.name)
 
     def ask(
         self, judge: Judge, subjects: Sequence[Claim], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
+        """Return the request for verdicts on the claims."""
         return assess.ask(
             self.prompt,
             judge,
@@ -85,6 +89,7 @@ class ClaimsQuestion:
         )
 
     def read(self, completion: Completion, request: Request, subjects: Sequence[Claim]) -> Reading[Verdict]:
+        """Read the verdicts on the claims."""
         return assess.read(completion, request, computed=not reads_prompts(request.judge))
 
 
@@ -106,7 +111,7 @@ async def evaluate(
     extracted: list[_Extracted] = await gather_all([_claims(sample, part, plan, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
-    def judged(of: Part, against: Part) -> Coroutine[Any, Any, Judged]:
+    def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
         question = ClaimsQuestion(
             sample, plan.prompt(of, against), of, Evidence(part=against), own_claims=plan.panel.own_claims
         )
@@ -126,11 +131,11 @@ async def evaluate(
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
         if extractions[of].claims and sample.documents(against)
     ]
-    found: list[Judged] = await gather_all([judged(of, against) for of, against in pairs])
+    found: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
     unasked = scoring.unasked(fed, sample, extractions)
     assessments = {pair: list(one.assessments) for pair, one in zip(pairs, found, strict=True)} | unasked
     cells = tuple(cell for one in found for cell in one.cells)
-    asked: list[_Extracted | Judged] = [*extracted, *found]
+    asked: list[_Extracted | JudgedSubjects] = [*extracted, *found]
     return SampleResult(
         sample=sample,
         extractions=tuple(extractions.values()),

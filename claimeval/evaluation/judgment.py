@@ -28,7 +28,9 @@ class Question(Protocol[S_contra]):
     """What every judge is asked about subjects of one kind, held against one body of evidence."""
 
     @property
-    def prompt(self) -> Prompt: ...
+    def prompt(self) -> Prompt:
+        """What judges are asked with."""
+        ...
 
     @property
     def address(self) -> CallAddress:
@@ -109,7 +111,7 @@ class JudgingContext(NamedTuple):
         return self.same_family if self.panel.on_same_family == "exclude" else frozenset()
 
 
-class Judged(NamedTuple):
+class JudgedSubjects(NamedTuple):
     """What all judges replied about the subjects of one question, and what the panel makes of it."""
 
     assessments: tuple[Assessment, ...]
@@ -152,7 +154,7 @@ def _joined(*parts: _Verdicts) -> _Verdicts:
     return _Verdicts(verdicts, cells, calls)
 
 
-async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> Judged:
+async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
     """Ask all judges about the subjects and vote; those after `escalate` are asked only where the first ones differ."""
     judges, settings = context.judges, context.panel
     found = await _ask_judges(question, subjects, judges[: settings.escalate], context)
@@ -165,7 +167,7 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     def vote(subject: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> Assessment:
         return panel.vote(subject, evidence, verdicts, settings, same_family=context.same_family)
 
-    return Judged(
+    return JudgedSubjects(
         tuple([vote(subject.id, question.evidence, rows.get(subject.id, ())) for subject in subjects]),
         tuple([vote(subject, evidence, row) for (evidence, subject), row in found.by_cell().items()]),
         found.calls,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import Judged, JudgingContext, judge
+from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, judge
 from claimeval.execution import Executor
 from claimeval.judging import panel, rate
 from claimeval.judging.panel import Panel
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     panel: Panel
 
 
-class _Answer(NamedTuple):
+class _WholeAnswer(NamedTuple):
     """The answer of a sample as the subject of a question."""
 
     id: str = "answer"
@@ -47,32 +47,38 @@ class RatingQuestion:
 
     @property
     def prompt(self) -> Prompt:
+        """What judges are asked with."""
         return self.asked.prompt
 
     @property
     def address(self) -> CallAddress:
+        """Step and part that calls are recorded under."""
         return CallAddress(self.prompt.step, "answer")
 
     @property
     def evidence(self) -> Evidence:
+        """What the answer is held against besides its question."""
         return Evidence(part=self.asked.question.against or ASKED)
 
-    def concerns(self, judge: Judge, subject: _Answer) -> bool:
+    def concerns(self, judge: Judge, subject: _WholeAnswer) -> bool:
+        """Every judge is asked."""
         return True
 
     def ask(
-        self, judge: Judge, subjects: Sequence[_Answer], evidence: Evidence, *, attempt: int, replicate: int
+        self, judge: Judge, subjects: Sequence[_WholeAnswer], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
+        """Return the request for verdicts on the answer."""
         return rate.ask(self.prompt, judge, self.asked.question, self.sample, attempt=attempt, replicate=replicate)
 
-    def read(self, completion: Completion, request: Request, subjects: Sequence[_Answer]) -> Reading[Verdict]:
+    def read(self, completion: Completion, request: Request, subjects: Sequence[_WholeAnswer]) -> Reading[Verdict]:
+        """Read the verdicts on the answer."""
         return rate.read(completion, request, self.asked.question, subjects[0].id)
 
 
 class Opinions(NamedTuple):
     """What all judges said about one answer."""
 
-    judged: Judged
+    judged: JudgedSubjects
     asked: Asked
     same_family: frozenset[str]
     """The judges of the family that wrote the answer."""
@@ -118,4 +124,4 @@ async def opinions(
     """Ask every judge and vote; where the answer's family is excluded, its judges are not asked."""
     own = families.own(((judge.name, judge.model) for judge in judges), sample.generator)
     context = JudgingContext(judges, asked.panel, executor, own)
-    return Opinions(await judge(RatingQuestion(sample, asked), [_Answer()], context), asked, own)
+    return Opinions(await judge(RatingQuestion(sample, asked), [_WholeAnswer()], context), asked, own)

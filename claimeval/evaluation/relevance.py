@@ -66,14 +66,17 @@ class RelevanceQuestion:
     singles = ()
 
     def concerns(self, judge: Judge, subject: Document) -> bool:
+        """Every judge is asked."""
         return True
 
     def ask(
         self, judge: Judge, subjects: Sequence[Document], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
+        """Return the request for verdicts on the documents."""
         return rate.ask(self.prompt, judge, self.question, subjects, self.scale, attempt=attempt, replicate=replicate)
 
     def read(self, completion: Completion, request: Request, subjects: Sequence[Document]) -> Reading[Verdict]:
+        """Read the verdicts on the documents."""
         return rate.read(completion, request, subjects, self.scale)
 
 
