@@ -25,17 +25,18 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
-from claimeval.execution.batch.executor import Batched, Batching, Purse
+from claimeval.execution.batch.executor import Batched, Purse
 from claimeval.execution.batch.results import BatchResultReader
 from claimeval.execution.batch.rounds import as_far_as_it_goes
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import Budget
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
+from claimeval.execution.runner import workers_for
 from claimeval.store.store import Store
 from claimeval.types.chat_format import write_chat
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.requests import Judge, Message, Request
 from tests.execution.batch_kills import killed, online
 from tests.instants import Instant
@@ -83,14 +84,15 @@ def requests(count: int, endpoint: str) -> Iterator[Request]:
 
 async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
     """Writes the requests to files, as a pass over samples would; where there is a server, brings the replies too."""
+    options = RunOptions(batch=True, timeout=60.0)
     judge = next(requests(1, endpoint)).judge
     with Store(folder) as store:
         purse = Purse(Budget([judge]), None, "")
-        async with Batched({"judge": judge}, Batching(), store, OfflineExecutor(), purse, Progress(), 60.0) as batched:
+        async with Batched({"judge": judge}, options, store, OfflineExecutor(), purse, Progress()) as batched:
             asking = map_in_order(
                 requests(count, endpoint),
                 lambda request: as_far_as_it_goes(batched.ask(request)),
-                Limits().samples_in_work,
+                workers_for(options),
             )
             async with aclosing(asking) as replies:
                 async for reply in replies:

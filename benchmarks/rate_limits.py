@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks.runs import plan_at, samples, table
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.evaluation.run import carry_out
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from tests.loopback import Latency, Options, serve
 from tests.loopback import Limits as ServerLimits
 
@@ -51,10 +51,8 @@ async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float) -> None:
         samples(10_000),
         plan,
         notes=(),
-        cache=folder / "store",
-        limits=Limits(),
+        options=RunOptions(cache=folder / "store"),
         progress=Progress(),
-        offline=False,
         on_result=ignore,
     )
     try:

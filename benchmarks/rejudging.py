@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from claimeval.types.options import PanelOptions
+
 JUDGES = ("one", "two", "three")
 CLAIMS = 4
 """Claims a sample."""
@@ -94,7 +96,7 @@ def revote(vote: str) -> Callable[[Path], None]:
         from claimeval.runs.rejudge.sources import open_source
 
         prepared = prepare(open_source(folder / "run"), RejudgeOptions(panel={"vote": vote}))
-        count_again(folder / vote, prepared, None, overwrite=True)
+        count_again(folder / vote, prepared, PanelOptions(), overwrite=True)
 
     return step
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from claimeval.evaluation.manifest import manifest
 from claimeval.evaluation.plan import ClaimsJob, make_plan
 from claimeval.evaluation.run import carry_out
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.directory import RunWriter
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample
 from claimeval.types.requests import Judge
 
@@ -42,7 +43,7 @@ def plan_at(url: str) -> ClaimsJob:
     return make_plan([judge], None, select_metrics(METRICS), "atomic", "three_way")
 
 
-def run(plan: ClaimsJob, count: int, folder: Path, *, offline: bool = False, **limits: float) -> Progress:
+def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
     """A run with everything that belongs to it: store, results, summary."""
     progress = Progress(count)
     writer = RunWriter(folder / "run", manifest(plan, (), None), overwrite=True)
@@ -51,10 +52,8 @@ def run(plan: ClaimsJob, count: int, folder: Path, *, offline: bool = False, **l
             samples(count),
             plan,
             notes=(),
-            cache=folder / "store",
-            limits=Limits.model_validate(limits),
+            options=RunOptions(cache=folder / "store", **options),
             progress=progress,
-            offline=offline,
             on_result=writer.add,
         )
     )

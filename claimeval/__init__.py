@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claimeval.api.claims import arejudge, ascore, compare, rejudge, score
-    from claimeval.api.options import How
     from claimeval.api.ratings import (
         Grading,
         Ratings,
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
     from claimeval.evaluation.baseline import RatingComparison
     from claimeval.evaluation.manifest import Manifest
     from claimeval.evaluation.summary.run import Summary
-    from claimeval.judging.panel import Panel
     from claimeval.metrics.rows import METRICS, Metric
     from claimeval.metrics.scoring import MetricSummary
     from claimeval.metrics.side import SideMetric, SideRow, SideSummary
     from claimeval.runs.report import Report
     from claimeval.runs.track import track
     from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
+    from claimeval.types.options import PanelOptions, RunOptions
     from claimeval.types.records import (
         Assessment,
         Call,
@@ -62,7 +61,6 @@ _HOMES = {
         "rejudge",
         "score",
     ),
-    "api.options": ("How",),
     "api.ratings": (
         "Grading",
         "Ratings",
@@ -86,7 +84,6 @@ _HOMES = {
     "evaluation.baseline": ("RatingComparison",),
     "evaluation.manifest": ("Manifest",),
     "evaluation.summary.run": ("Summary",),
-    "judging.panel": ("Panel",),
     "metrics.rows": (
         "METRICS",
         "Metric",
@@ -106,6 +103,10 @@ _HOMES = {
         "StoppedEarly",
         "StoreError",
         "UsageError",
+    ),
+    "types.options": (
+        "PanelOptions",
+        "RunOptions",
     ),
     "types.records": (
         "Assessment",
@@ -132,16 +133,16 @@ __all__ = [
     "Document",
     "Extraction",
     "Grading",
-    "How",
     "Judge",
     "Manifest",
     "Metric",
     "MetricSummary",
-    "Panel",
+    "PanelOptions",
     "PromptError",
     "RatingComparison",
     "Ratings",
     "Report",
+    "RunOptions",
     "Sample",
     "SampleResult",
     "Score",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from claimeval.evaluation.plan import make_plan
 from claimeval.evaluation.run import Outline, carry_out, identity
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.metrics.derived import select_metrics
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Judge
 
@@ -53,27 +52,23 @@ def run(
     metrics: Sequence[str] = ("faithfulness",),
     extract_prompt: str = "atomic",
     assess_prompt: str = "three_way",
-    offline: bool = False,
-    batching: Batching | None = None,
-    **limits: float,
+    **options: Any,
 ) -> Run:
-    """Carries the evaluation out; what fails fails quickly unless `limits` say otherwise."""
+    """Carries the evaluation out; what fails fails quickly unless `options` say otherwise."""
     results: list[SampleResult] = []
     progress = Progress(len(samples))
-    settled = Limits.model_validate({"attempts": 2, "timeout": 5.0, "backoff": 0.0} | limits)
+    quick: dict[str, Any] = {"attempts": 2, "timeout": 5.0, "backoff": 0.0}
+    settled = RunOptions(**quick | options, cache=cache)
     plan = make_plan(judges, extractor, select_metrics(metrics), extract_prompt, assess_prompt)
     outline = asyncio.run(
         carry_out(
             samples,
             plan,
             notes=(),
-            cache=cache,
-            limits=settled,
+            options=settled,
             progress=progress,
-            offline=offline,
             on_result=results.append,
             run=identity(plan, samples),
-            batching=batching,
         )
     )
     return Run(results, outline, progress)

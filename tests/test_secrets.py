@@ -19,6 +19,7 @@ import pytest
 import claimeval as ce
 from claimeval import providers
 from claimeval.types.errors import ClaimevalError
+from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion
 from tests import claim_judge
 from tests.canary import CANARY, files_with_a_key, holds_a_key
@@ -123,7 +124,7 @@ def test_no_error_of_the_front_door_shows_the_key_even_with_its_locals(server: T
     for kind in ("key_echo", "key_in_redirect", "status_401", "unknown_model"):
         server.server.faults = Faults(rates={kind: 1.0})
         with pytest.raises(ClaimevalError) as raised:
-            ce.score([SAMPLE], judges=[judge_at(server, "openai")], cache=tmp_path / "store")
+            ce.score([SAMPLE], judges=[judge_at(server, "openai")], options=RunOptions(cache=tmp_path / "store"))
         found = traceback.TracebackException.from_exception(raised.value, capture_locals=True)
         told.append("".join(found.format()))
     assert not [text for text in told if holds_a_key(text)]

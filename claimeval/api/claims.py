@@ -13,36 +13,33 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.evaluation.manifest import manifest
-from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, make_plan
+from claimeval.evaluation.plan import check_families, choose_metrics, make_plan, settings_given
 from claimeval.evaluation.plan import notes as notes_of
 from claimeval.evaluation.run import carry_out, identity
-from claimeval.evaluation.summary.run import Summary, Tallies
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import set_limits
-from claimeval.execution.progress import Progress
+from claimeval.evaluation.summary.run import Tallies
 from claimeval.execution.runner import Ending
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel.voting import Voters
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.runs.compare import compare as compare_folders
 from claimeval.runs.overview import Comparison
 from claimeval.runs.rejudge.prepare import PreparedRejudge, RejudgeOptions, prepare
 from claimeval.runs.rejudge.sources import of_report, open_source
-from claimeval.runs.report import NO_SETTINGS, PanelSettings, Report
-from claimeval.runs.revote import rates_of, revote
-from claimeval.store.store import default_folder
+from claimeval.runs.report import Report
+from claimeval.runs.revote import rates_of, revote, with_weights
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.families import Families
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 from claimeval.types.requests import Judge
-
-if TYPE_CHECKING:
-    pass
 
 P = ParamSpec("P")
 
@@ -97,102 +94,93 @@ async def ascore(
     extract_prompt: str = "atomic",
     assess_prompt: str | None = None,
     references: References | None = None,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    cluster: str | None = None,
-    concurrency: int | None = None,
-    rpm: int | None = None,
-    tpm: int | None = None,
-    timeout: float = 300.0,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    batch: bool = False,
-    batch_retries: Literal["batch", "online"] = "batch",
-    detach: bool = False,
-    online: Sequence[str] = (),
-    cache: str | Path | None = None,
-    offline: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    extract_per_judge: bool | None = None,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
 ) -> Report:
-    """Takes answers apart into claims, has judges assess them, and adds the verdicts up.
+    """Judge answers claim by claim. `score` is the same for code that is not asynchronous.
 
-    `judges` are `provider:model`, `openai:model@URL` or YAML files; there is no default. Several are a panel: `vote`
-    (`majority` unless said) and `tie` (`abstain`) say how their verdicts become a label, `panel` holds further
-    settings of `Panel`, such as `{"replicates": 3, "per_document": True}`. `extractor` takes the claims from the
-    texts, by default the first judge. `metrics` are names (`faithfulness`, `f1`, `nuggets`, ...),
-    `name=claims_of:against` or `Metric`; by default the four about answers, as far as the samples can feed them.
-    `references` says whether one of several gold answers is enough (`any`, unless the samples say otherwise) or they
-    are right only `together`. `assess_prompt` is by default `three_way`, or `partial` if a metric counts partial
-    support (`nuggets`). `concurrency` is calls in flight per model, `rpm` and `tpm` are requests and tokens a minute;
-    left out, they follow what the provider bears. `timeout` is seconds for an attempt. `max_calls` and `max_cost` (US
-    dollars) are caps for this question over these samples, earlier interrupted runs included; StoppedEarly when one is
-    reached, and a higher cap goes on from there. `batch` asks through the provider's batch files (half the price,
-    within 24 hours), except the judges named in `online`; with `detach` it raises StoppedEarly once they are
-    submitted, and the same call goes on from there. `cache` is the folder of the reply store (`$CLAIMEVAL_CACHE`);
-    with `offline` only stored replies are used. UsageError, before any call, for what the caller can mend. `score` is
-    this for code that is not asynchronous; it works inside a running event loop too.
+    Args:
+        samples: A file, samples or mappings, or a pandas table of these.
+        judges: `provider:model`, `openai:model@URL`, YAML files or `Judge`; several are a panel. There is no default.
+        extractor: Who takes the claims from the texts; the first judge unless given.
+        metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or `Metric`; by default the
+            four about answers, as far as the samples can feed them.
+        extract_prompt: The name or path of the prompt for taking claims.
+        assess_prompt: The name or path of the prompt for assessing them; by default `three_way`, or `partial` if a
+            metric counts partial support (`nuggets`).
+        references: Whether one of several gold answers is enough (`any`, unless the samples say otherwise) or they are
+            right only `together`.
+        per_document: Assess claims against each document alone too; None leaves it to the panel file.
+        shuffle_contexts: In how many other orders of the documents claims are assessed too.
+        extract_per_judge: Every judge takes its own claims and assesses those alone.
+        panel: How the verdicts of several judges are counted.
+        options: How the judges are asked, and what may be spent.
+
+    Returns:
+        Every sample's claims, verdicts and scores, and their summary.
+
+    Raises:
+        UsageError: Before any call, for what the caller can fix.
+        StoppedEarly: A cap is reached, batches are detached, or nobody is left to ask; the same call goes on.
     """
     material = as_samples(samples, parse_references(references))
     asked = select_metrics(metrics) if metrics else None
     found = survey(material, asked.rows if asked else SUPPORT)
-    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     plan = make_plan(
-        judges, extractor, choose_metrics(asked, found), extract_prompt, assess_prompt, said, cluster=cluster
+        judges,
+        extractor,
+        choose_metrics(asked, found),
+        extract_prompt,
+        assess_prompt,
+        settings_given(
+            panel, per_document=per_document, shuffle_contexts=shuffle_contexts, extract_per_judge=extract_per_judge
+        ),
+        with_labels=panel.labels is not None,
+        cluster=options.cluster,
     )
     check_families(plan, found.generators)
-    check_cluster(cluster, material)
-    notes = notes_of(plan)
-    limits = set_limits(
-        concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
-    )
+    check_cluster(options.cluster, material)
+    record = manifest(plan, notes_of(plan), str(samples) if isinstance(samples, (str, Path)) else None)
     results: list[SampleResult] = []
     outline = await carry_out(
         material,
         plan,
-        notes=notes,
-        cache=Path(cache) if cache else default_folder(),
-        limits=limits,
-        progress=Progress(len(material), progress),
-        offline=offline,
+        notes=record.notes,
+        options=options,
+        progress=Progress(len(material), options.progress),
         on_result=results.append,
-        run=identity(plan, material) if limits.capped else "",
-        batching=Batching(batch_retries, detach, online=tuple(online)) if batch else None,
+        run=identity(plan, material) if options.capped else "",
     )
     ended(outline.ending)
-    summary = outline.summary
-    if plan.panel.needs_whole_run:
-        results, summary = voted_again(results, plan, notes)
-    return Report(
-        tuple(results),
-        summary,
-        manifest(plan, notes, str(samples) if isinstance(samples, (str, Path)) else None),
-    )
+    return voted_again(Report(tuple(results), outline.summary, record), plan.families, panel)
 
 
 score = front_door(ascore)
 
 
-def settings_given(panel: PanelSettings) -> dict[str, Any]:
-    """The settings of a panel that were given, by name."""
-    return panel.model_dump(exclude_unset=True) if isinstance(panel, Panel) else dict(panel)
-
-
-def given(**settings: object) -> dict[str, Any]:
-    """Those of the settings that are not None."""
-    return {name: value for name, value in settings.items() if value is not None}
-
-
-def voted_again(
-    results: Sequence[SampleResult], plan: ClaimsJob, notes: tuple[str, ...]
-) -> tuple[list[SampleResult], Summary]:
-    """The results with the votes that needed all of them, and what they add up to."""
-    rates = rates_of(results, plan.voters)
-    tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived, plan.cluster)
-    revoted = [revote(result, plan.voters, plan.metrics, rates, plan.derived) for result in results]
-    for result in revoted:
+def voted_again(report: Report, families: Families, panel: PanelOptions) -> Report:
+    """Return the report with the votes that need all of it, and with the weights learned from the panel's labels."""
+    if not report.manifest.panel.needs_whole_run:
+        return report
+    labels = read_labels(Path(panel.labels)) if panel.labels is not None else None
+    record = with_weights(report.manifest, report.results, labels)
+    voters = Voters(record.judges, record.panel, families)
+    rates = rates_of(report.results, voters)
+    tallies = Tallies.of(record)
+    results = tuple(revote(result, voters, record.metrics, rates, record.derived) for result in report.results)
+    for result in results:
         tallies.add(result)
-    return revoted, tallies.summary(rates=rates)
+    return Report(results, tallies.summary(rates=rates), record)
+
+
+def without_labels(panel: PanelOptions) -> dict[str, Any]:
+    """Return the settings of a panel that were given; UsageError for labels, which only votes on claims learn from."""
+    if panel.labels is not None:
+        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
+    return panel.given
 
 
 def ended(ending: Ending) -> None:
@@ -239,29 +227,40 @@ async def arejudge(
     metrics: Sequence[str | Metric] | None = None,
     extract_prompt: str | None = None,
     assess_prompt: str | None = None,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    cluster: str | None = None,
-    concurrency: int | None = None,
-    timeout: float = 300.0,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    cache: str | Path | None = None,
-    offline: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    extract_per_judge: bool | None = None,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
 ) -> Report:
-    """Judges the answers and claims of a run again: other judges, prompts, metrics or votes.
+    """Judge the answers and claims of a run again: other judges, prompts, metrics or votes.
 
-    `run` is a report, a run directory, a result file of RAGChecker, ragas or deepeval, or a file of samples. `judges`
-    are judges to ask or names of judges of the run, by default all of the run; with `keep_verdicts` the run's judges
-    stay beside the new ones. Claims are taken from the run unless another `extractor` or `extract_prompt` is named;
-    verdicts too, where judge and prompt are the same. With nothing but `vote`, `tie`, `panel` or fewer `metrics` the
-    votes are counted anew without a call. `summary.calls` says how many questions were asked and how many were answered
-    by the run. `cluster` is the run's own unless said. The rest is as for `score`.
+    Claims are taken from the run unless another `extractor` or `extract_prompt` is named; verdicts too, where judge and
+    prompt are the same. With nothing but another `panel` or fewer `metrics` the votes are counted anew without a call.
+    `summary.calls` says how many questions were asked and how many were answered by the run.
+
+    Args:
+        run: A report, a run directory, a result file of RAGChecker, ragas or deepeval, or a file of samples.
+        judges: Judges to ask or names of judges of the run; by default all of the run.
+        keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
+        extractor: Who takes claims from texts that have none.
+        metrics: As for `score`; None for those of the run.
+        extract_prompt: Take the claims anew, with this prompt.
+        assess_prompt: The prompt for assessing; None for the run's.
+        per_document: As for `score`; None for as in the run, like the two that follow.
+        shuffle_contexts: As for `score`.
+        extract_per_judge: As for `score`.
+        panel: How verdicts are counted; None in a field is as in the run.
+        options: How the judges are asked; `cluster` None is as in the run.
+
+    Returns:
+        The run with the new verdicts and votes.
+
+    Raises:
+        UsageError: Before any call, for what the caller can fix.
+        StoppedEarly: As for `score`.
     """
     source = of_report(run) if isinstance(run, Report) else open_source(Path(run))
-    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
     prepared = prepare(
         source,
         RejudgeOptions(
@@ -271,27 +270,25 @@ async def arejudge(
             metrics=metrics,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
-            panel=said,
-            offline=offline,
-            cluster=cluster,
+            panel=settings_given(
+                panel, per_document=per_document, shuffle_contexts=shuffle_contexts, extract_per_judge=extract_per_judge
+            ),
+            with_labels=panel.labels is not None,
+            offline=options.offline,
+            cluster=options.cluster,
         ),
     )
     plan, record = prepared.plan, prepared.manifest
     results: list[SampleResult] = []
     if prepared.asks:
-        limits = set_limits(
-            concurrency=concurrency, rpm=None, tpm=None, timeout=timeout, max_calls=max_calls, max_cost=max_cost
-        )
         outline = await carry_out(
             prepared.results,
             plan,
             notes=record.notes,
-            cache=Path(cache) if cache else default_folder(),
-            limits=limits,
-            progress=Progress(prepared.samples, progress),
-            offline=offline,
+            options=options,
+            progress=Progress(prepared.samples, options.progress),
             on_result=results.append,
-            run=identity(plan, (r.sample for r in source.results())) if limits.capped else "",
+            run=identity(plan, (r.sample for r in source.results())) if options.capped else "",
         )
         ended(outline.ending)
         summary = outline.summary
@@ -301,9 +298,7 @@ async def arejudge(
         for result in results:
             tallies.add(result)
         summary = tallies.summary()
-    if plan.panel.needs_whole_run:
-        results, summary = voted_again(results, plan, record.notes)
-    return Report(tuple(results), summary, record)
+    return voted_again(Report(tuple(results), summary, record), plan.families, panel)
 
 
 rejudge = front_door(arejudge)

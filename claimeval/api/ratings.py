@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple
 
-from claimeval.api.claims import ended, front_door, given, settings_given
-from claimeval.api.options import How, means
+from claimeval.api.claims import ended, front_door, without_labels
 from claimeval.api.reports import Given, SideReport, judged, material, reported
 from claimeval.evaluation import matching, relevance, relevance_run, retrieval
 from claimeval.evaluation.baseline import RatingComparison, compare_ratings
@@ -27,8 +26,9 @@ from claimeval.evaluation.relevance import PER_CALL, Graded
 from claimeval.evaluation.relevance_run import RelevanceSummary, grade_all, grading_plan
 from claimeval.evaluation.summary.records import SameFamily
 from claimeval.metrics.side import SideRow, SideSummary
-from claimeval.runs.report import NO_SETTINGS, PanelSettings
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
 
@@ -61,23 +61,20 @@ async def arate_answers(
     judges: Sequence[str | Judge],
     ask: Sequence[str] | None = None,
     prompts: Mapping[str, str] = _NO_PROMPTS,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
 ) -> Ratings:
     """Has judges rate whole answers: `relevance`, `faithful`, `correct`; by default those that the samples can feed.
 
-    `judges`, `vote`, `tie` and `panel` are those of `score`; unless said, yes and no go by majority and relevance by
+    `judges`, `panel` and `options` are those of `score`; unless said, yes and no go by majority and relevance by
     the median. `prompts` are names or paths by question. With a report or a run directory in place of the samples the
-    yes and no are held against its claims. `how` are further options of `score`, see `How`.
+    yes and no are held against its claims.
     """
     given_samples, results = material(samples)
-    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
-    plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=said)
+    plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=without_labels(panel))
     family = kin(given_samples, plan)
     units = dict.fromkeys(plan.metrics, "share")
-    scores = await judged(given_samples, rating_work(plan), "answers", units, plan.settings, how)
+    scores = await judged(given_samples, rating_work(plan), "answers", units, plan.settings, options)
     held = compare_ratings(results, scores.rows) if results else ()
     return Ratings(scores, held, members(scores.rows, plan), family)
 
@@ -90,21 +87,16 @@ async def asort_answers(
     *,
     judges: Sequence[str | Judge],
     prompt: str = "plain",
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
 ) -> SideReport:
-    """Has judges tell refusals from answers: `answered`, and `abstention_accuracy` against `is_answerable`.
-
-    `how` are further options of `score`, see `How`.
-    """
-    plan = answerability_plan(judges, prompt, {**settings_given(panel), **given(vote=vote, tie=tie)})
+    """Has judges tell refusals from answers: `answered`, and `abstention_accuracy` against `is_answerable`."""
+    plan = answerability_plan(judges, prompt, without_labels(panel))
     given_samples = material(samples).samples
     kin(given_samples, plan)
     units = dict.fromkeys(METRICS, "share")
     work = answerability_work(plan)
-    return await judged(given_samples, work, "answerability", units, plan.settings, how)
+    return await judged(given_samples, work, "answerability", units, plan.settings, options)
 
 
 sort_answers = front_door(asort_answers)
@@ -129,28 +121,24 @@ async def agrade_relevance(
     scale: str | Scale = "umbrela",
     prompt: str = "steps",
     per_call: int = PER_CALL,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
 ) -> Grading:
     """Has judges grade how relevant the contexts of each sample are to its question.
 
     `scale` is `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`; `per_call` the documents in
-    one call. Several grades become one by the median unless `vote` says otherwise. `how` are further options of
-    `score`, see `How`.
+    one call. Several grades become one by the median unless `panel.vote` says otherwise.
     """
-    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
-    plan = grading_plan(judges, scale, prompt, per_call=per_call, panel=said)
+    plan = grading_plan(judges, scale, prompt, per_call=per_call, panel=without_labels(panel))
     asked = material(samples).samples
     items = list(relevance.of_samples(asked, per_call))
     unit = "pairs" if per_call == 1 else "groups"
-    carried = means(how, relevance.survey(items).items, unit)
+    progress = Progress(relevance.survey(items).items, options.progress, unit=unit)
     grades: list[Graded] = []
-    outcome = await grade_all(items, plan, grades.extend, source="samples", **carried)
+    outcome = await grade_all(items, plan, grades.extend, source="samples", options=options, progress=progress)
     ended(outcome.ending)
     rows = relevance_run.rows(asked, outcome.qrels, outcome.holes, plan.scale)
-    units, cluster = relevance_run.units(plan.scale), how.get("cluster")
+    units, cluster = relevance_run.units(plan.scale), options.cluster
     scores = reported(rows, asked, "relevance", units, outcome.summary.settings, cluster)
     return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
 
@@ -167,10 +155,8 @@ async def ascore_retrieval(
     judges: Sequence[str | Judge] = (),
     prompt: str = "same_content",
     per_call: int = PER_CALL,
-    vote: str | None = None,
-    tie: str | None = None,
-    panel: PanelSettings = NO_SETTINGS,
-    **how: Unpack[How],
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
 ) -> SideReport:
     """Rank metrics of what each sample retrieved, against its reference contexts.
 
@@ -185,13 +171,12 @@ async def ascore_retrieval(
             raise UsageError(f"match={match!r} asks nobody; leave judges out, or say match='judge'")
         rows = retrieval.score(shown, asked, match, fold=fold)
         settings = {"match": match, **({"fold": fold} if fold else {})}
-        return reported(rows, shown, "retrieval", units, settings, how.get("cluster"))
+        return reported(rows, shown, "retrieval", units, settings, options.cluster)
     if fold:
         raise UsageError("contexts are folded by their ids, as with match='ids'; leave fold out")
-    said = {**settings_given(panel), **given(vote=vote, tie=tie)}
-    plan = matching.matching_plan(judges, prompt, per_call=per_call, panel=said)
+    plan = matching.matching_plan(judges, prompt, per_call=per_call, panel=without_labels(panel))
     work = matching.matching_work(plan, asked)
-    return await judged(shown, work, "retrieval", units, matching.settings(plan), how)
+    return await judged(shown, work, "retrieval", units, matching.settings(plan), options)
 
 
 score_retrieval = front_door(ascore_retrieval)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.api.claims import Samples, as_samples, ended
-from claimeval.api.options import How, means
 from claimeval.evaluation.run import Work, score_each
 from claimeval.metrics.side import SideRow, SideSummary, Sums, clustered
 from claimeval.runs import scores
@@ -15,6 +14,8 @@ from claimeval.runs.directory import RESULTS, read_results
 from claimeval.runs.report import Report
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ async def judged(
     kind: str,
     units: Mapping[str, str],
     settings: Mapping[str, str],
-    how: How,
+    options: RunOptions,
 ) -> SideReport:
     """The scores that a work gives the samples; raises where it stopped early."""
-    check_cluster(how.get("cluster"), samples)
-    rows, ending = await score_each(samples, work, **means(how, len(samples)))
+    check_cluster(options.cluster, samples)
+    rows, ending = await score_each(samples, work, options=options, progress=Progress(len(samples), options.progress))
     ended(ending)
-    return reported(rows, samples, kind, units, settings, how.get("cluster"))
+    return reported(rows, samples, kind, units, settings, options.cluster)
 
 
 def reported(

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 from claimeval.api.claims import ended, front_door
-from claimeval.api.options import How, means
 from claimeval.data.corpora import read_corpus
 from claimeval.data.reading import read_samples
 from claimeval.data.rows import read_rows
 from claimeval.data.sampling import AT_LEAST, NEAR, as_line
 from claimeval.data.sampling import draw as draw_rows
 from claimeval.evaluation.queries_run import DATA, MadeSet, draw, run, writing_plan
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample
 from claimeval.types.requests import Judge
 
@@ -39,13 +40,13 @@ async def awrite_queries(
     write_prompt: str = "plain",
     check_prompt: str = "plain",
     overwrite: bool = False,
-    **how: Unpack[How],
+    options: RunOptions = RunOptions(),
 ) -> WrittenSet:
     """Has a judge write questions about `n` documents drawn from a corpus, and sorts out the useless ones.
 
     `out` is the folder that gets the test set, its qrels and all that was rejected; one with other settings in it is
     only replaced with `overwrite`. `checker` looks a second time; the
-    writer unless said. `how` are further options of `score`, see `How`.
+    writer unless said.
     """
     plan = writing_plan(judge, checker, write_prompt=write_prompt, check_prompt=check_prompt, per_document=per_document)
     if isinstance(corpus, (str, Path)):
@@ -60,7 +61,8 @@ async def awrite_queries(
         corpus=name,
         seed=seed,
         overwrite=overwrite,
-        **means(how, len(documents), "documents"),
+        options=options,
+        progress=Progress(len(documents), options.progress, unit="documents"),
     )
     ended(outcome.ending)
     kept = tuple(read_samples(Path(out) / DATA)) if outcome.summary.kept else ()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import JsonValue
 
 from claimeval.cli.answer_tables import print_baselines, print_family, print_members
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
-from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.evaluation.baseline import compare_ratings
 from claimeval.evaluation.raters import kin, members
@@ -19,16 +17,17 @@ from claimeval.evaluation.ratings import askable, prospects, rating_plan, rating
 from claimeval.runs import scores
 from claimeval.runs.directory import RESULTS, read_results
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
 
 
 def rate_and_tell(
     data: Path,
     judges: Sequence[str],
     ask: Sequence[str] | None,
-    way: Way,
+    options: RunOptions,
     *,
     prompts: Sequence[str],
-    panel: Mapping[str, Any],
+    panel: PanelOptions,
     out: Path | None,
     only_plan: bool,
     limit: int | None,
@@ -40,14 +39,14 @@ def rate_and_tell(
     """Rates all answers; scores are written when every sample has its turn."""
     named = _named(prompts)
     if ask is not None:
-        rating_plan(judges, ask, prompts=named, settings=panel)
+        rating_plan(judges, ask, prompts=named, settings=panel.given)
     place = Place(data, "answers", out=out, fields=fields, limit=limit, cluster=cluster)
-    plan = rating_plan(judges, askable(place.samples(), ask), prompts=named, settings=panel)
+    plan = rating_plan(judges, askable(place.samples(), ask), prompts=named, settings=panel.given)
     if only_plan:
-        quote_and_tell(prospects(place.samples(), plan), way.cache, as_json=as_json)
+        quote_and_tell(prospects(place.samples(), plan), options, as_json=as_json)
         return
     family = kin(place.samples(), plan)
-    rows = judged_rows(place, rating_work(plan), way)
+    rows = judged_rows(place, rating_work(plan), options)
     units = dict.fromkeys(plan.metrics, "share")
     summary = scores.write(place.folder, "answers", rows, units, plan.settings, place.cluster)
     run = place.folder if (place.folder / RESULTS).exists() else None

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from claimeval.cli.answer_tables import print_family
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
-from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.evaluation.raters import kin
 from claimeval.evaluation.ratings import METRICS, answerability_plan, answerability_work, outcomes, prospects
 from claimeval.runs import scores
+from claimeval.types.options import PanelOptions, RunOptions
 
 
 def sort_and_tell(
     data: Path,
     judges: tuple[str, ...],
     prompt: str,
-    panel: Mapping[str, Any],
-    way: Way,
+    panel: PanelOptions,
+    options: RunOptions,
     *,
     out: Path | None,
     only_plan: bool,
@@ -32,13 +30,13 @@ def sort_and_tell(
     as_json: bool,
 ) -> None:
     """Sorts all answers; scores are written when every sample has its turn."""
-    plan = answerability_plan(judges, prompt, panel)
+    plan = answerability_plan(judges, prompt, panel.given)
     place = Place(data, "answerability", out=out, fields=fields, limit=limit, cluster=cluster)
     if only_plan:
-        quote_and_tell(prospects(place.samples(), plan), way.cache, as_json=as_json)
+        quote_and_tell(prospects(place.samples(), plan), options, as_json=as_json)
         return
     family = kin(place.samples(), plan)
-    rows = judged_rows(place, answerability_work(plan), way)
+    rows = judged_rows(place, answerability_work(plan), options)
     units = dict.fromkeys(METRICS, "share")
     summary = scores.write(place.folder, "answerability", rows, units, plan.settings, place.cluster)
     tell(summary, place.folder, dict(outcomes(place.samples(), rows)), as_json=as_json)

@@ -46,8 +46,8 @@ def print_family(found: Sequence[SameFamily], plan: RatingsJob) -> None:
     """Judges that rated answers of their own family, and what was done about it."""
     settings = plan.asked[0].panel
     deed = "were not asked about these"
-    if settings.on_same_family != "exclude":
-        deed = "have no vote on these" if settings.leave_own_family_out else "may favour these"
+    if settings.on_same_family != "skip":
+        deed = "have no vote on these" if settings.on_same_family == "no-vote" else "may favour these"
     console = Console(highlight=False, emoji=False)
     for one in found:
         console.print(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 
-@takes(way=asking, counting=p.counting, kinship=p.kinship)
+@takes(options=asking, rating=p.rating)
 def answerability(
     data: o.DataOrRun,
     judge: o.Judges,
@@ -26,11 +27,10 @@ def answerability(
         ),
     ] = None,
     *,
-    counting: dict[str, Any],
-    kinship: dict[str, Any],
+    rating: PanelOptions,
     out: o.Out = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    way: Way,
+    options: RunOptions,
     limit: o.Limit = None,
     field: o.Field = None,
     cluster: o.Cluster = None,
@@ -53,8 +53,8 @@ def answerability(
         data,
         tuple(judge),
         prompt,
-        p.given(vote=vote) | counting | kinship,
-        way,
+        p.voting(rating, vote),
+        options,
         out=out,
         only_plan=plan,
         limit=limit,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 Raters = Annotated[
     list[str],
@@ -22,7 +23,7 @@ Raters = Annotated[
 ]
 
 
-@takes(way=asking, counting=p.counting, kinship=p.kinship)
+@takes(options=asking, rating=p.rating)
 def answers(
     data: o.DataOrRun,
     judge: Raters,
@@ -53,11 +54,10 @@ def answers(
         ),
     ] = None,
     *,
-    counting: dict[str, Any],
-    kinship: dict[str, Any],
+    rating: PanelOptions,
     out: o.Out = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    way: Way,
+    options: RunOptions,
     limit: o.Limit = None,
     field: o.Field = None,
     cluster: o.Cluster = None,
@@ -83,9 +83,9 @@ def answers(
         data,
         judge,
         tuple(name.strip() for name in ask.split(",")) if ask is not None else None,
-        way,
+        options,
         prompts=tuple(prompt or ()),
-        panel=p.given(vote=vote) | counting | kinship,
+        panel=p.voting(rating, vote),
         out=out,
         only_plan=plan,
         limit=limit,

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
-
-from claimeval.types.errors import UsageError
-
-if TYPE_CHECKING:
-    from claimeval.execution.batch.executor import Batching
 
 Batch = Annotated[
     bool,
@@ -37,18 +32,6 @@ Online = Annotated[
     list[str] | None,
     typer.Option("--online", help="With --batch: ask this judge online all the same. Repeat.", show_default=False),
 ]
-
-
-def said(batch: bool, retries: Literal["batch", "online"], detach: bool, online: list[str] | None) -> Batching | None:
-    """The options together; None without --batch. UsageError for an option that has no meaning without it."""
-    from claimeval.execution.batch.executor import Batching
-
-    batching = Batching(retries, detach, tuple(online or ()))
-    if batch:
-        return batching
-    if batching != Batching():
-        raise UsageError("--batch-retries, --detach and --online say how --batch asks; add --batch")
-    return None
 
 
 def remind(cache: Path) -> None:

@@ -18,7 +18,7 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
 from claimeval.execution.batch.records import Batch
-from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError
 
@@ -63,7 +63,7 @@ def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, f
 
 def _with_desk(folder: Path | None, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
     """What comes of the work; an error of a provider is the end of the command."""
-    where = folder or default_folder()
+    where = cache_folder(folder)
     if not (where / MARKER).exists():
         raise UsageError(f"there is no store of replies in {where}; a run makes one. --cache names another folder")
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from claimeval.judging import prompts
 from claimeval.store import transfer
 from claimeval.store.stats import PromptUsage, StoreStats, collect_stats, verify
-from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 
 MENDED = "run `claimeval cache verify --repair` to drop them; their questions will be asked again"
@@ -98,7 +98,7 @@ def _export(store: Store, file: Path) -> transfer.Exported:
 
 def import_and_tell(file: Path, folder: Path | None, *, as_json: bool) -> None:
     """Adds a file to the store; exits with 1 on conflicts."""
-    with _reading(file) as lines, Store(folder or default_folder()) as store:
+    with _reading(file) as lines, Store(cache_folder(folder)) as store:
         done = transfer.read(lines, "standard input" if str(file) == "-" else str(file), store)
     if as_json:
         _print_json({"file": str(file), **done._asdict()})
@@ -122,7 +122,7 @@ def _reading(file: Path) -> BinaryIO | nullcontext[BinaryIO]:
 
 def _open(folder: Path | None) -> Store:
     """The store in a folder that has one already."""
-    where = folder or default_folder()
+    where = cache_folder(folder)
     if not (where / MARKER).exists():
         raise UsageError(f"there is no store of replies in {where}; a run makes one. --cache names another folder")
     return Store(where)

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from claimeval.cli import options as o
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import RunOptions
 
 
-@takes(way=asking)
+@takes(options=asking)
 def experiment(
     file: Annotated[Path, typer.Argument(help="The experiment: a YAML file with data, judges and a grid or arms.")],
     out: Annotated[
@@ -20,7 +21,7 @@ def experiment(
         typer.Option("--out", "-o", help="The folder. Default: `experiments/FILE`.", show_default=False),
     ] = None,
     *,
-    way: Way,
+    options: RunOptions,
     select: Annotated[
         bool,
         typer.Option(
@@ -40,4 +41,4 @@ def experiment(
     """
     from claimeval.cli.experimenting import experiment_and_tell
 
-    experiment_and_tell(file, out, way, select=select, as_json=json)
+    experiment_and_tell(file, out, options, select=select, as_json=json)

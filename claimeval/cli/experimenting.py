@@ -14,12 +14,10 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from claimeval.cli.endings import ending_code
-from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
 from claimeval.evaluation.plan import choose_metrics
-from claimeval.execution.progress import Progress
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.design import Arm, read
@@ -27,15 +25,16 @@ from claimeval.runs.experiments.results import ArmResult, ExperimentResult, flip
 from claimeval.runs.experiments.running import prepare, run
 from claimeval.runs.experiments.selection import select as choose_arm
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
-from claimeval.store.store import default_folder
 from claimeval.types.clusters import counted
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 
 
 def experiment_and_tell(
     file: Path,
     out: Path | None,
-    way: Way,
+    options: RunOptions,
     *,
     select: bool,
     as_json: bool,
@@ -46,7 +45,6 @@ def experiment_and_tell(
         raise UsageError(f"--select needs human labels: give {file} the key `labels`")
     prepared = prepare(design, choose_metrics)
     folder = out or Path("experiments") / file.stem
-    store = way.cache or default_folder()
     with ProgressLine(sys.stderr) as line:
 
         def show(arm: Arm) -> Callable[[Progress], None]:
@@ -56,16 +54,13 @@ def experiment_and_tell(
             run(
                 prepared,
                 folder,
-                cache=store,
-                limits=way.limits,
-                offline=way.offline,
+                options=options,
                 show=show,
-                batching=way.batching,
             )
         )
     if code := ending_code(carried.last.ending):
         raise typer.Exit(code)
-    table = tabulate(design, prepared.metrics, folder, store, carried.calls)
+    table = tabulate(design, prepared.metrics, folder, options, carried.calls)
     if select:
         table = table.model_copy(update={"selection": choose_arm(design, folder)})
     others = [arm for arm in design.arms if arm.name != design.baseline]

@@ -19,14 +19,15 @@ from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.evaluation.forecast.walk import Forecast, forecast
 from claimeval.evaluation.plan import ClaimsJob, choose_metrics, make_plan, without_partial_support
-from claimeval.execution.batch.executor import Batching
+from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.providers import reads_prompts
 from claimeval.providers.specs import short_names
 from claimeval.runs.experiments.design import read as read_design
 from claimeval.runs.experiments.running import prepare
-from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.store.store import MARKER, Store, cache_folder
+from claimeval.types.options import RunOptions
 from claimeval.types.records import Sample
 
 NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
@@ -41,12 +42,10 @@ def forecast_and_tell(
     prompts: tuple[str, str | None],
     panel: Mapping[str, Any],
     with_labels: bool,
-    cache: Path | None,
-    prices: Path | None,
+    options: RunOptions,
     limit: int | None,
     fields: tuple[str, ...],
     references: str | None,
-    batching: Batching | None,
     as_json: bool,
 ) -> None:
     """Finds out what a run would ask and prints it; makes no call and writes nothing."""
@@ -58,32 +57,30 @@ def forecast_and_tell(
     asked = select_metrics(metrics) if metrics else None
     chosen = choose_metrics(asked, survey(samples(), asked.rows if asked else SUPPORT))
     plan = make_plan(judges, extractor, chosen, *prompts, panel, with_labels=with_labels)
-    folder = cache or default_folder()
+    folder = cache_folder(options.cache)
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
-        found = asyncio.run(forecast(samples(), plan, store, prices, batched=_batched(batching, plan)))
+        found = asyncio.run(forecast(samples(), plan, store, options.prices, batched=_batched(options, plan)))
     if as_json:
         print(json.dumps(_content(found), indent=1, ensure_ascii=False, default=str))
     else:
-        _tell(Console(highlight=False, emoji=False), data, plan, found, _batched(batching, plan))
+        _tell(Console(highlight=False, emoji=False), data, plan, found, _batched(options, plan))
 
 
-def _batched(batching: Batching | None, plan: ClaimsJob) -> Collection[str]:
+def _batched(options: RunOptions, plan: ClaimsJob) -> Collection[str]:
     """The judges that are asked in batches."""
-    return batching.judges((*plan.judges, plan.extractor)) if batching else ()
+    return batch_judges((*plan.judges, plan.extractor), options) if options.batch else ()
 
 
-def forecast_experiment_and_tell(
-    file: Path, *, cache: Path | None, prices: Path | None, batching: Batching | None, as_json: bool
-) -> None:
+def forecast_experiment_and_tell(file: Path, options: RunOptions, *, as_json: bool) -> None:
     """Finds out what the arms of an experiment would ask, one after the other, and prints it."""
     prepared = prepare(read_design(file), choose_metrics)
-    folder = cache or default_folder()
+    folder = cache_folder(options.cache)
     asked: set[int] = set()
     found: dict[str, Forecast] = {}
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
         for arm, plan in zip(prepared.design.arms, prepared.plans, strict=True):
-            batched = _batched(batching and batching.of((*plan.judges, plan.extractor)), plan)
-            found[arm.name] = asyncio.run(forecast(prepared.samples(), plan, store, prices, asked, batched))
+            batched = _batched(options_for((*plan.judges, plan.extractor), options), plan)
+            found[arm.name] = asyncio.run(forecast(prepared.samples(), plan, store, options.prices, asked, batched))
     calls = _sum([ahead.calls for ahead in found.values()])
     cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())
     unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
 from rich.console import Console
@@ -28,17 +28,14 @@ from claimeval.evaluation.relevance import Candidates
 from claimeval.evaluation.relevance_run import GRADES, QRELS, grading_plan, prospects, run
 from claimeval.evaluation.run import Reiterable
 from claimeval.evaluation.validity import Refused, Validity, check_grades, on_scale, share_pairs, validity
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.ir.tables import labels as labels_of
 from claimeval.runs import scores
 from claimeval.runs.directory import RESULTS
-from claimeval.runs.report import NO_SETTINGS
 from claimeval.statistics.formatting import percent
-from claimeval.store.store import default_folder
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.scales import Scale
 
 
@@ -55,18 +52,14 @@ class Settings(NamedTuple):
     measures: str = "ndcg@10,P@10"
     prompt: str = "steps"
     per_call: int = 1
-    panel: Mapping[str, Any] = NO_SETTINGS
+    panel: PanelOptions = PanelOptions()
     out: Path | None = None
     overwrite: bool = False
     only_plan: bool = False
-    cache: Path | None = None
-    limits: Limits = Limits()
-    batching: Batching | None = None
+    options: RunOptions = RunOptions()
     limit: int | None = None
     fields: tuple[str, ...] = ()
-    cluster: str | None = None
     max_missing: float = 0.01
-    offline: bool = False
     json: bool = False
 
 
@@ -75,7 +68,7 @@ def grade_and_tell(settings: Settings) -> None:
     if settings.data is None:
         raise UsageError("name the samples or queries, as in `claimeval relevance answers.jsonl --judge ...`")
     plan = grading_plan(
-        settings.judges, settings.scale, settings.prompt, per_call=settings.per_call, panel=settings.panel
+        settings.judges, settings.scale, settings.prompt, per_call=settings.per_call, panel=settings.panel.given
     )
     ir.parse(settings.measures)
     human = read_qrels(settings.qrels) if settings.qrels else None
@@ -90,7 +83,7 @@ def grade_and_tell(settings: Settings) -> None:
         if not share_pairs(((item.query, document.id) for item in items for document in item.documents), human):
             raise DataError(f"people graded none of these pairs in {settings.qrels}; are the ids the same?")
     if settings.only_plan:
-        quote_and_tell(prospects(items, plan), settings.cache, as_json=settings.json)
+        quote_and_tell(prospects(items, plan), settings.options, as_json=settings.json)
         return
     folder = _folder(settings, settings.data, place)
     with ProgressLine(sys.stderr) as line:
@@ -100,11 +93,8 @@ def grade_and_tell(settings: Settings) -> None:
                 plan,
                 folder,
                 source=str(settings.data),
-                cache=settings.cache or default_folder(),
-                limits=settings.limits,
+                options=settings.options,
                 progress=Progress(found.items, line.show, unit="pairs" if plan.per_call == 1 else "groups"),
-                offline=settings.offline,
-                batching=settings.batching,
                 overwrite=settings.overwrite,
             )
         )

@@ -60,7 +60,7 @@ def import_replies(
         file,
         mapping,
         out,
-        said=p.given(vote=vote) | p.counting(tie, quorum) | p.kinship(families=families),
+        panel=p.panel(vote=vote, tie=tie, quorum=quorum, families=families),
         overwrite=overwrite,
         cluster=cluster,
         as_json=json,

@@ -6,7 +6,6 @@ import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +16,7 @@ from claimeval.cli.table import print_run
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.foreign.field_maps import read_mapping
 from claimeval.runs.import_replies import UNREAD, JudgeReading, import_judged, open_file
+from claimeval.types.options import PanelOptions
 
 SHOWN = 10
 """Texts that could not be read that are printed; the file lists all."""
@@ -28,14 +28,14 @@ def import_and_tell(
     mapping: Path | None,
     out: Path,
     *,
-    said: Mapping[str, Any],
+    panel: PanelOptions,
     overwrite: bool,
     cluster: str | None = None,
     as_json: bool,
 ) -> None:
     """Imports a file and prints what came of it."""
     judged = open_file(file, read_mapping(mapping) if mapping else None)
-    found = import_judged(judged, str(file), out, said, overwrite=overwrite, cluster=cluster)
+    found = import_judged(judged, str(file), out, panel, overwrite=overwrite, cluster=cluster)
     if as_json:
         readings = {judge: reading.model_dump() for judge, reading in found.readings.items()}
         content = {"run": str(out), "readings": readings, "labels": found.labels}

@@ -9,16 +9,15 @@ import typer
 
 from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
-from claimeval.cli.judging_options import Way
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.evaluation.run import Reiterable, Work, lost, score_each
-from claimeval.execution.progress import Progress
 from claimeval.metrics.side import SideRow
 from claimeval.statistics.formatting import percent
-from claimeval.store.store import default_folder
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 
 
-def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:
+def judged_rows(place: Place, work: Work, options: RunOptions) -> list[SideRow]:
     """A row a sample; ends the command with its code where the work did not reach the last one."""
     total = sum(1 for _ in place.samples())
     with ProgressLine(sys.stderr) as line:
@@ -26,11 +25,8 @@ def judged_rows(place: Place, work: Work, way: Way) -> list[SideRow]:
             score_each(
                 Reiterable(place.samples),
                 work,
-                cache=way.cache or default_folder(),
-                limits=way.limits,
+                options=options,
                 progress=Progress(total, line.show),
-                offline=way.offline,
-                batching=way.batching,
             )
         )
     if code := ending_code(ending):

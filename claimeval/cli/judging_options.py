@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
 from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
-
-if TYPE_CHECKING:
-    from claimeval.execution.batch.executor import Batching
-    from claimeval.execution.limits import Limits
-
-
-class Way(NamedTuple):
-    """How judges are asked."""
-
-    cache: Path | None
-    limits: Limits
-    batching: Batching | None
-    offline: bool
+from claimeval.types.options import RunOptions
 
 
 def asking(
@@ -36,11 +21,20 @@ def asking(
     detach: b.Detach = False,
     online: b.Online = None,
     offline: o.Offline = False,
-) -> Way:
-    """The options together; UsageError for some that do not fit each other. `prices` hold for the whole process."""
-    from claimeval.execution.limits import set_limits
-
-    limits = set_limits(
-        concurrency=concurrency, rpm=rpm, tpm=tpm, timeout=timeout, max_calls=max_calls, max_cost=max_cost
+) -> RunOptions:
+    """Return the options together."""
+    return RunOptions(
+        cache=cache,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        prices=prices,
+        batch=batch,
+        batch_retries=batch_retries,
+        detach=detach,
+        online=tuple(online or ()),
+        offline=offline,
     )
-    return Way(cache, limits, b.said(batch, batch_retries, detach, online), offline)

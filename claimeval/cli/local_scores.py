@@ -16,7 +16,7 @@ from claimeval.metrics.side import SideRow
 from claimeval.providers.local import perplexity, reward
 from claimeval.providers.local.devices import describe
 from claimeval.runs import scores
-from claimeval.store.store import Store, default_folder
+from claimeval.store.store import Store, cache_folder
 from claimeval.types.errors import UsageError
 
 
@@ -50,7 +50,7 @@ def relevance_and_tell(
             sum(len(sample.contexts or ()) for sample in place.samples() if sample.question.strip()),
             "texts",
         )
-        store = stack.enter_context(Store(cache or default_folder()))
+        store = stack.enter_context(Store(cache_folder(cache)))
         found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)
         units = dict.fromkeys(perplexity.METRICS, "share")
         summary = scores.write(
@@ -89,7 +89,7 @@ def reward_and_tell(
     counts = {"answers_cut": 0}
     with ExitStack() as stack:
         counter = _Counter(stack, scorer, sum(bool(sample.answer) for sample in place.samples()), "answers")
-        store = stack.enter_context(Store(cache or default_folder()))
+        store = stack.enter_context(Store(cache_folder(cache)))
         found = reward.measure(place.samples(), scorer, store, on_scored=counter.add)
         summary = scores.write(
             place.folder,

@@ -12,8 +12,8 @@ Command = Callable[..., None]
 def takes(**groups: Callable[..., Any]) -> Callable[[Command], Command]:
     """Puts the options of each group in the place of the command's parameter of that name.
 
-    A group is a function whose parameters are options; the command gets what it returns. `@takes(way=asking)` gives a
-    command with the parameter `way` all options of `asking`.
+    A group is a function whose parameters are options; the command gets what it returns. `@takes(options=asking)`
+    gives a command with the parameter `options` all options of `asking`.
     """
 
     def decorate(command: Command) -> Command:

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-
-def _go_before_others(prices: Path | None) -> Path | None:
-    """Give this price file precedence over `$CLAIMEVAL_PRICES` for the rest of the process."""
-    from claimeval.providers.prices import VARIABLE
-
-    if prices:
-        others = os.environ.get(VARIABLE)
-        os.environ[VARIABLE] = f"{prices}{os.pathsep}{others}" if others else str(prices)
-    return prices
-
 
 Data = Annotated[
     Path,
@@ -138,7 +126,6 @@ MaxCost = Annotated[
 Prices = Annotated[
     Path | None,
     typer.Option(
-        callback=_go_before_others,
         help="YAML file of prices in US dollars per million tokens, a line a model: "
         "`openai:gpt-5-mini: {input: 0.25, output: 2.00}`, or with `@URL` after the name for one server alone. "
         "Takes precedence over the file in `$CLAIMEVAL_PRICES` and the table in the package.",

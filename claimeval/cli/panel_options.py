@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from claimeval.types.options import PanelOptions
 
 PANEL = "Panel"
 """The group under which `--help` lists these options."""
@@ -93,17 +96,9 @@ OnSameFamily = Annotated[
     str | None,
     typer.Option(
         help="What to do with judges of the model family that wrote the answer (the samples' `generator`): `warn` "
-        "(unless said), `exclude` (not asked about it), `error` (refuse to begin).",
+        "(unless said), `skip` (not asked about it), `no-vote` (asked, and not counted), `error` (refuse to begin).",
         rich_help_panel=PANEL,
         show_default=False,
-    ),
-]
-LeaveOwnFamilyOut = Annotated[
-    bool,
-    typer.Option(
-        "--leave-own-family-out",
-        help="Ask judges about answers of their own family and keep what they say, but do not count it.",
-        rich_help_panel=PANEL,
     ),
 ]
 Families = Annotated[
@@ -124,21 +119,25 @@ Labels = Annotated[
 ]
 
 
-def counting(tie: Tie = None, quorum: Quorum = None, replicates: Replicates = None) -> dict[str, Any]:
+def counting(tie: Tie = None, quorum: Quorum = None, replicates: Replicates = None) -> PanelOptions:
     """How several opinions on one thing become one."""
-    return given(tie=tie, quorum=quorum, replicates=replicates)
+    return PanelOptions(tie=tie, quorum=quorum, replicates=replicates)
 
 
-def kinship(
-    on_same_family: OnSameFamily = None, leave_own_family_out: LeaveOwnFamilyOut = False, families: Families = None
-) -> dict[str, Any]:
-    """What becomes of judges of the family that wrote the answer."""
-    from claimeval.types.families import read_families
-
-    return given(
-        on_same_family=on_same_family,
-        leave_own_family_out=leave_own_family_out or None,
-        families=read_families(families) if families else None,
+def rating(
+    tie: Tie = None,
+    quorum: Quorum = None,
+    replicates: Replicates = None,
+    on_same_family: OnSameFamily = None,
+    families: Families = None,
+) -> PanelOptions:
+    """The same, and what becomes of judges of the family that wrote the answer."""
+    return PanelOptions(
+        tie=tie,
+        quorum=quorum,
+        replicates=replicates,
+        on_same_family=on_same_family,  # type: ignore[arg-type]  # the record checks it
+        families=families,
     )
 
 
@@ -148,20 +147,23 @@ def panel(
     quorum: Quorum = None,
     replicates: Replicates = None,
     escalate: Escalate = None,
-    per_document: PerDocument = None,
-    shuffle_contexts: ShuffleContexts = None,
     on_same_family: OnSameFamily = None,
-    leave_own_family_out: LeaveOwnFamilyOut = False,
     families: Families = None,
-) -> dict[str, Any]:
-    """How a panel is asked about claims and counted: the settings of `Panel` that the options give."""
-    return {
-        **given(vote=vote, escalate=escalate, per_document=per_document, shuffles=shuffle_contexts),
-        **counting(tie, quorum, replicates),
-        **kinship(on_same_family, leave_own_family_out, families),
-    }
+    labels: Labels = None,
+) -> PanelOptions:
+    """How a panel is asked about claims and counted."""
+    return PanelOptions(
+        vote=vote,  # type: ignore[arg-type]  # the record checks it
+        tie=tie,
+        quorum=quorum,
+        replicates=replicates,
+        escalate=escalate,
+        labels=labels,
+        on_same_family=on_same_family,  # type: ignore[arg-type]
+        families=families,
+    )
 
 
-def given(**settings: object) -> dict[str, Any]:
-    """Those of the settings that an option gives."""
-    return {name: value for name, value in settings.items() if value is not None}
+def voting(counting: PanelOptions, vote: str | None) -> PanelOptions:
+    """Return the options with a vote rule whose help is the command's."""
+    return replace(counting, vote=vote)  # type: ignore[arg-type]  # the record checks it

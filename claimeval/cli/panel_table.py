@@ -103,9 +103,9 @@ def _rules(panel: Panel, judges: int) -> str:
         parts.append(f"{panel.replicates} repeats a judge")
     if panel.escalate:
         parts.append(f"the first {panel.escalate} are asked first")
-    if panel.leave_own_family_out:
+    if panel.on_same_family == "no-vote":
         parts.append("own family left out")
-    if panel.on_same_family == "exclude":
+    if panel.on_same_family == "skip":
         parts.append("own family not asked")
     return ", ".join(parts)
 

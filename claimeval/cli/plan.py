@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from claimeval.cli import batch_options as b
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 
 @takes(panel=p.panel)
@@ -23,9 +24,10 @@ def plan(
     assess_prompt: o.AssessPrompt = None,
     references: o.References = None,
     *,
-    panel: dict[str, Any],
+    panel: PanelOptions,
+    per_document: p.PerDocument = None,
+    shuffle_contexts: p.ShuffleContexts = None,
     own_claims: p.OwnClaims = False,
-    labels: p.Labels = None,
     cache: o.Cache = None,
     prices: o.Prices = None,
     limit: o.Limit = None,
@@ -60,11 +62,12 @@ def plan(
     Example: `claimeval plan answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness`
     """
     from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
+    from claimeval.evaluation.plan import settings_given
     from claimeval.types.errors import UsageError
 
-    batching = b.said(batch, "batch", False, online)
+    options = RunOptions(cache=cache, prices=prices, batch=batch, online=tuple(online or ()))
     if data.suffix in (".yaml", ".yml"):
-        forecast_experiment_and_tell(data, cache=cache, prices=prices, batching=batching, as_json=json)
+        forecast_experiment_and_tell(data, options, as_json=json)
         return
     if not judge:
         raise UsageError("plan needs a --judge, or the YAML file of an experiment in place of the data")
@@ -75,12 +78,15 @@ def plan(
         extractor=extractor,
         prompts=(extract_prompt, assess_prompt),
         references=references,
-        with_labels=labels is not None,
-        panel=panel | p.given(own_claims=own_claims or None),
-        cache=cache,
-        prices=prices,
+        with_labels=panel.labels is not None,
+        panel=settings_given(
+            panel,
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            extract_per_judge=own_claims or None,
+        ),
+        options=options,
         limit=limit,
         fields=tuple(field or ()),
-        batching=batching,
         as_json=json,
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
 
-from claimeval.execution.progress import Progress
+from claimeval.types.progress import Progress
 
 QUIET = 2.0
 """Seconds during which nothing is shown, so that a quick run prints no progress at all."""

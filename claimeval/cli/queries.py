@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from claimeval.cli import options as o
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import RunOptions
 
 Plan = Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")]
 
 
-@takes(way=asking)
+@takes(options=asking)
 def queries(
     corpus: Annotated[Path, typer.Argument(help="Documents: .jsonl with id and text, .tsv, or a BEIR folder.")],
     judge: Annotated[
@@ -39,7 +40,7 @@ def queries(
     ] = False,
     plan: Plan = False,
     *,
-    way: Way,
+    options: RunOptions,
     json: o.Json = False,
 ) -> None:
     """Have a judge write questions that documents answer, sort out the useless ones, and keep the rest as a test set.
@@ -61,10 +62,7 @@ def queries(
         seed=seed,
         out=out,
         only_plan=plan,
-        cache=way.cache,
-        limits=way.limits,
-        batching=way.batching,
-        offline=way.offline,
+        options=options,
         overwrite=overwrite,
         as_json=json,
     )

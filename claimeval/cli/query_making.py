@@ -16,10 +16,8 @@ from claimeval.cli.quoting import quote_and_tell
 from claimeval.data.corpora import read_corpus
 from claimeval.evaluation.queries import WritingPlan
 from claimeval.evaluation.queries_run import DATA, QRELS, draw, prospects, run
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
-from claimeval.store.store import default_folder
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 
 
 def make_and_tell(
@@ -30,17 +28,14 @@ def make_and_tell(
     seed: int,
     out: Path | None,
     only_plan: bool,
-    cache: Path | None,
-    limits: Limits,
-    batching: Batching | None,
-    offline: bool,
+    options: RunOptions,
     overwrite: bool,
     as_json: bool,
 ) -> None:
     """Makes the test set and prints what was kept; exits with the code."""
     documents = draw(read_corpus(corpus), count, seed)
     if only_plan:
-        quote_and_tell(prospects(documents, plan), cache, as_json=as_json)
+        quote_and_tell(prospects(documents, plan), options, as_json=as_json)
         return
     folder = out or Path("runs") / f"{corpus.stem}-queries"
     with ProgressLine(sys.stderr) as line:
@@ -51,11 +46,8 @@ def make_and_tell(
                 folder,
                 corpus=corpus.name,
                 seed=seed,
-                cache=cache or default_folder(),
-                limits=limits,
+                options=options,
                 progress=Progress(len(documents), line.show, unit="documents"),
-                offline=offline,
-                batching=batching,
                 overwrite=overwrite,
             )
         )

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import nullcontext
-from pathlib import Path
 
 from claimeval.evaluation.forecast.quotes import Prospect, quote
-from claimeval.store.store import MARKER, Store, default_folder
+from claimeval.store.store import MARKER, Store, cache_folder
+from claimeval.types.options import RunOptions
 
 
-def quote_and_tell(prospects: Iterable[Prospect], cache: Path | None, *, as_json: bool) -> None:
+def quote_and_tell(prospects: Iterable[Prospect], options: RunOptions, *, as_json: bool) -> None:
     """Prints what is to be asked and paid; makes no call and writes nothing."""
-    folder = cache or default_folder()
+    folder = cache_folder(options.cache)
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
-        found = quote(prospects, store)
+        found = quote(prospects, store, options.prices)
     if as_json:
         print(json.dumps([one.model_dump() for one in found], indent=1))
         return

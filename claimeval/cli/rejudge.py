@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 Sources = Annotated[
     list[Path],
@@ -61,7 +62,7 @@ Out = Annotated[
 ]
 
 
-@takes(panel=p.panel, way=asking)
+@takes(panel=p.panel, options=asking)
 def rejudge(
     sources: Sources,
     out: Out,
@@ -72,10 +73,11 @@ def rejudge(
     extract_prompt: ExtractPrompt = None,
     assess_prompt: AssessPrompt = None,
     *,
-    panel: dict[str, Any],
-    labels: p.Labels = None,
+    panel: PanelOptions,
+    per_document: p.PerDocument = None,
+    shuffle_contexts: p.ShuffleContexts = None,
     overwrite: o.Overwrite = False,
-    way: Way,
+    options: RunOptions,
     field: o.Field = None,
     cluster: o.Cluster = None,
     fail_under: o.FailUnder = None,
@@ -98,6 +100,7 @@ def rejudge(
     """
     from claimeval.cli.rejudging import rejudge_and_tell
     from claimeval.cli.running import Settings
+    from claimeval.evaluation.plan import settings_given
     from claimeval.runs.rejudge.prepare import RejudgeOptions
 
     rejudge_and_tell(
@@ -110,24 +113,21 @@ def rejudge(
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
             cluster=cluster,
-            panel=panel,
-            with_labels=labels is not None,
-            offline=way.offline,
+            panel=settings_given(panel, per_document=per_document, shuffle_contexts=shuffle_contexts),
+            with_labels=panel.labels is not None,
+            offline=options.offline,
         ),
         Settings(
             data=sources[0],
             judges=(),
-            labels=labels,
+            panel=panel,
             out=out,
             overwrite=overwrite,
-            cache=way.cache,
-            limits=way.limits,
-            batching=way.batching,
+            options=options,
             fields=tuple(field or ()),
             fail_under=tuple(fail_under or ()),
             fail_over=tuple(fail_over or ()),
             max_missing=max_missing,
-            offline=way.offline,
             json=json,
         ),
     )

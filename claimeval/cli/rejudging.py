@@ -21,6 +21,7 @@ from claimeval.runs.rejudge.prepare import PreparedRejudge, RejudgeOptions, prep
 from claimeval.runs.rejudge.sources import open_source
 from claimeval.runs.revote import settle
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions
 
 
 def rejudge_and_tell(sources: tuple[Path, ...], wanted: RejudgeOptions, settings: Settings) -> None:
@@ -45,13 +46,13 @@ def _one(path: Path, folder: Path, wanted: RejudgeOptions, settings: Settings, t
     calls = cached = 0
     if prepared.asks:
         plan = prepared.plan
-        run = identity(plan, (result.sample for result in source.results())) if settings.limits.capped else ""
+        run = identity(plan, (result.sample for result in source.results())) if settings.options.capped else ""
         outline, progress = carry_out_into(
             folder, prepared.manifest, plan, prepared.results, prepared.samples, settings, run
         )
         calls, cached = progress.calls, progress.cached
     else:
-        outline = count_again(folder, prepared, settings.labels, overwrite=settings.overwrite)
+        outline = count_again(folder, prepared, settings.panel, overwrite=settings.overwrite)
     report = forms.write(folder, "html") if outline.summary.complete else None
     saved = prepared.results.saved
     made = {
@@ -72,7 +73,7 @@ def _one(path: Path, folder: Path, wanted: RejudgeOptions, settings: Settings, t
     return exit_code(outline, gates, settings.max_missing)
 
 
-def count_again(folder: Path, prepared: PreparedRejudge, labels: Path | None, *, overwrite: bool) -> Outline:
+def count_again(folder: Path, prepared: PreparedRejudge, panel: PanelOptions, *, overwrite: bool) -> Outline:
     """Counts the votes of a source about which nobody is asked anything, and writes the run directory."""
     record = prepared.manifest
     writer = RunWriter(folder, record, overwrite=overwrite)
@@ -82,7 +83,7 @@ def count_again(folder: Path, prepared: PreparedRejudge, labels: Path | None, *,
         tallies.add(result)
     summary = tallies.summary()
     if record.panel.needs_whole_run:
-        given = read_labels(labels) if labels else None
+        given = read_labels(Path(panel.labels)) if panel.labels else None
         summary = settle(writer, record, prepared.plan.families, given, complete=True).summary
     writer.finish(summary)
     return Outline(summary=summary, interrupted=False, stopped={}, over_budget=None)

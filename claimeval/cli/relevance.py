@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 Graders = Annotated[
     list[str] | None,
@@ -24,7 +26,7 @@ Graders = Annotated[
 ]
 
 
-@takes(way=asking, counting=p.counting)
+@takes(options=asking, counting=p.counting)
 def relevance(
     data: Annotated[
         Path | None,
@@ -101,7 +103,7 @@ def relevance(
         ),
     ] = None,
     *,
-    counting: dict[str, Any],
+    counting: PanelOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -115,7 +117,7 @@ def relevance(
         bool, typer.Option("--overwrite", help="Replace grades of other settings in the same --out.")
     ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    way: Way,
+    options: RunOptions,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N samples or queries.", show_default=False)
     ] = None,
@@ -156,18 +158,14 @@ def relevance(
         measures=measures,
         prompt=prompt,
         per_call=per_call,
-        panel=p.given(vote=vote) | counting,
+        panel=p.voting(counting, vote),
         out=out,
         overwrite=overwrite,
         only_plan=plan,
-        cache=way.cache,
-        limits=way.limits,
-        batching=way.batching,
+        options=replace(options, cluster=cluster),
         limit=limit,
-        cluster=cluster,
         fields=tuple(field or ()),
         max_missing=max_missing,
-        offline=way.offline,
         json=json,
     )
     if assessors and not grades:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 JUDGED = "With --match judge"
 """The group under which `--help` lists what only goes with judges."""
 
 
-@takes(way=asking, counting=p.counting)
+@takes(options=asking, counting=p.counting)
 def retrieval(
     data: o.DataOrRun,
     measures: Annotated[
@@ -60,9 +61,9 @@ def retrieval(
         ),
     ] = None,
     *,
-    counting: dict[str, Any],
+    counting: PanelOptions,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be asked and paid; make no call.")] = False,
-    way: Way,
+    options: RunOptions,
     max_missing: Annotated[
         float, typer.Option(min=0, max=1, help="Exit with 1 when a larger share of values was lost to failures.")
     ] = 0.01,
@@ -104,8 +105,8 @@ def retrieval(
         raise UsageError("contexts are folded by their ids, as in --match ids; leave --fold or --match judge out")
     match_by_judges(
         data,
-        Judged(tuple(judge or ()), prompt, per_call, p.given(vote=vote) | counting),
-        way,
+        Judged(tuple(judge or ()), prompt, per_call, p.voting(counting, vote)),
+        options,
         measures,
         only_plan=plan,
         max_missing=max_missing,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
-from claimeval.cli.judging_options import Way
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.evaluation import matching
 from claimeval.evaluation import retrieval as retrieved
 from claimeval.evaluation.relevance_run import prospects
 from claimeval.runs import scores
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
 
 
 class Judged(NamedTuple):
@@ -23,7 +22,7 @@ class Judged(NamedTuple):
     judges: tuple[str, ...]
     prompt: str
     per_call: int
-    panel: Mapping[str, Any]
+    panel: PanelOptions
 
 
 def score_and_tell(
@@ -52,7 +51,7 @@ def score_and_tell(
 def match_by_judges(
     data: Path,
     judged: Judged,
-    way: Way,
+    options: RunOptions,
     measures: str,
     *,
     only_plan: bool,
@@ -65,15 +64,15 @@ def match_by_judges(
 ) -> None:
     """Matches by texts and, where these leave it open, by judges."""
     asked = retrieved.asked(measures)
-    plan = matching.matching_plan(judged.judges, judged.prompt, per_call=judged.per_call, panel=judged.panel)
+    plan = matching.matching_plan(judged.judges, judged.prompt, per_call=judged.per_call, panel=judged.panel.given)
     place = Place(data, "retrieval", out=out, fields=fields, limit=limit, cluster=cluster)
     if not any(sample.reference_contexts for sample in place.samples()):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     if only_plan:
         items = matching.every_candidate(place.samples(), plan.per_call)
-        quote_and_tell(prospects(items, plan), way.cache, as_json=as_json)
+        quote_and_tell(prospects(items, plan), options, as_json=as_json)
         return
-    rows = judged_rows(place, matching.matching_work(plan, asked), way)
+    rows = judged_rows(place, matching.matching_work(plan, asked), options)
     summary = scores.write(
         place.folder, "retrieval", rows, retrieved.units(asked), matching.settings(plan), place.cluster
     )

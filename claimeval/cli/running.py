@@ -7,9 +7,9 @@ import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
 
@@ -22,22 +22,28 @@ from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
 from claimeval.evaluation.manifest import Manifest, manifest
-from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, incomplete, make_plan, notes
+from claimeval.evaluation.plan import (
+    ClaimsJob,
+    check_families,
+    choose_metrics,
+    incomplete,
+    make_plan,
+    notes,
+    settings_given,
+)
 from claimeval.evaluation.run import Outline, Reiterable, carry_out, identity
 from claimeval.evaluation.summary.run import Summary
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, canonical_name
 from claimeval.report import forms
 from claimeval.runs.directory import RunWriter
-from claimeval.runs.report import NO_SETTINGS
 from claimeval.runs.revote import settle
 from claimeval.statistics.formatting import decimal, percent
-from claimeval.store.store import default_folder
+from claimeval.store.store import cache_folder
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
 
 
@@ -51,20 +57,18 @@ class Settings(NamedTuple):
     extract_prompt: str = "atomic"
     assess_prompt: str | None = None
     references: str | None = None
-    panel: Mapping[str, Any] = NO_SETTINGS
-    labels: Path | None = None
+    panel: PanelOptions = PanelOptions()
+    per_document: bool | None = None
+    shuffle_contexts: int | None = None
+    extract_per_judge: bool | None = None
     out: Path | None = None
     overwrite: bool = False
-    cache: Path | None = None
-    limits: Limits = Limits()
-    batching: Batching | None = None
+    options: RunOptions = RunOptions()
     limit: int | None = None
     fields: tuple[str, ...] = ()
-    cluster: str | None = None
     fail_under: tuple[str, ...] = ()
     fail_over: tuple[str, ...] = ()
     max_missing: float = 0.01
-    offline: bool = False
     json: bool = False
 
 
@@ -92,7 +96,7 @@ def run_and_tell(settings: Settings) -> None:
     asked = select_metrics(settings.metrics) if settings.metrics else None
     found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
-    check_cluster(settings.cluster, samples)
+    check_cluster(settings.options.cluster, samples)
     for lack, names in incomplete(found, metrics.rows).items():
         say(f"{lack}: counted as missing_input in {', '.join(names)}")
     plan = make_plan(
@@ -101,15 +105,20 @@ def run_and_tell(settings: Settings) -> None:
         metrics,
         settings.extract_prompt,
         settings.assess_prompt,
-        settings.panel,
-        with_labels=settings.labels is not None,
-        cluster=settings.cluster,
+        settings_given(
+            settings.panel,
+            per_document=settings.per_document,
+            shuffle_contexts=settings.shuffle_contexts,
+            extract_per_judge=settings.extract_per_judge,
+        ),
+        with_labels=settings.panel.labels is not None,
+        cluster=settings.options.cluster,
     )
     gates = gates_of(settings, plan)
     check_families(plan, found.generators)
     record = manifest(plan, notes(plan), str(settings.data), limit=settings.limit)
     folder = settings.out or default_out(record)
-    run = identity(plan, samples) if settings.limits.capped else ""
+    run = identity(plan, samples) if settings.options.capped else ""
     outline, progress = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
     if outline.paused and not settings.json:
         raise typer.Exit(ending_code(outline.ending))
@@ -137,14 +146,14 @@ def carry_out_into(
     run: str = "",
 ) -> tuple[Outline, Progress]:
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
-    if not settings.offline:
+    options = settings.options
+    if not options.offline:
         for judge in plan.judges:
             if judge.name not in plan.on_record and (place := providers.describe_device(judge)):
                 say(f"{judge.name} on {place}")
     writer = RunWriter(folder, record, overwrite=settings.overwrite)
-    cache = settings.cache or default_folder()
-    if not settings.batching and not settings.offline and any(map(providers.reads_prompts, plan.asked)):
-        remind(cache)
+    if not options.batch and not options.offline and any(map(providers.reads_prompts, plan.asked)):
+        remind(cache_folder(options.cache))
     with ProgressLine(sys.stderr) as line:
         progress = Progress(total, line.show)
         outline = asyncio.run(
@@ -152,17 +161,14 @@ def carry_out_into(
                 samples,
                 plan,
                 notes=record.notes,
-                cache=cache,
-                limits=settings.limits,
+                options=options,
                 progress=progress,
-                offline=settings.offline,
                 on_result=writer.add,
                 run=run,
-                batching=settings.batching,
             )
         )
     if plan.panel.needs_whole_run:
-        labels = read_labels(settings.labels) if settings.labels else None
+        labels = read_labels(Path(settings.panel.labels)) if settings.panel.labels else None
         settled = settle(writer, record, plan.families, labels, complete=outline.summary.complete)
         outline = outline._replace(summary=settled.summary)
     writer.finish(outline.summary)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from claimeval.cli import options as o
 from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import Way, asking
+from claimeval.cli.judging_options import asking
 from claimeval.cli.option_groups import takes
+from claimeval.types.options import PanelOptions, RunOptions
 
 
-@takes(panel=p.panel, way=asking)
+@takes(panel=p.panel, options=asking)
 def score(
     data: o.Data,
     judge: o.Judges,
@@ -20,12 +21,13 @@ def score(
     assess_prompt: o.AssessPrompt = None,
     references: o.References = None,
     *,
-    panel: dict[str, Any],
+    panel: PanelOptions,
+    per_document: p.PerDocument = None,
+    shuffle_contexts: p.ShuffleContexts = None,
     own_claims: p.OwnClaims = False,
-    labels: p.Labels = None,
     out: o.Out = None,
     overwrite: o.Overwrite = False,
-    way: Way,
+    options: RunOptions,
     limit: o.Limit = None,
     field: o.Field = None,
     cluster: o.Cluster = None,
@@ -51,20 +53,18 @@ def score(
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
             references=references,
-            labels=labels,
-            panel=panel | p.given(own_claims=own_claims or None),
+            panel=panel,
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            extract_per_judge=own_claims or None,
             out=out,
             overwrite=overwrite,
-            cache=way.cache,
-            limits=way.limits,
-            batching=way.batching,
+            options=replace(options, cluster=cluster),
             limit=limit,
             fields=tuple(field or ()),
-            cluster=cluster,
             fail_under=tuple(fail_under or ()),
             fail_over=tuple(fail_over or ()),
             max_missing=max_missing,
-            offline=way.offline,
             json=json,
         )
     )

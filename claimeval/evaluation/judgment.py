@@ -108,7 +108,7 @@ class JudgingContext(NamedTuple):
     @property
     def excluded(self) -> frozenset[str]:
         """The judges that are not asked because of their family."""
-        return self.same_family if self.panel.on_same_family == "exclude" else frozenset()
+        return self.same_family if self.panel.on_same_family == "skip" else frozenset()
 
 
 class JudgedSubjects(NamedTuple):

@@ -17,6 +17,7 @@ from claimeval.providers import reads_prompts, specs
 from claimeval.providers import specs as judging
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
+from claimeval.types.options import PanelOptions
 from claimeval.types.records import Part
 from claimeval.types.requests import Judge
 
@@ -148,6 +149,18 @@ def make_plan(
     )
 
 
+def settings_given(
+    panel: PanelOptions,
+    *,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    extract_per_judge: bool | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a panel that a caller gave, by the names of `Panel`; None is not given."""
+    question = {"per_document": per_document, "shuffles": shuffle_contexts, "own_claims": extract_per_judge}
+    return panel.given | {name: value for name, value in question.items() if value is not None}
+
+
 def usual_assess_prompt(metrics: MetricSelection | None) -> str:
     """The assess prompt if none is named: `partial` if a metric counts partial support, `three_way` otherwise, and
     also if a metric needs contradicted told from not found, which `partial` does not."""
@@ -195,5 +208,5 @@ def check_families(plan: ClaimsJob, generators: Iterable[str]) -> None:
             if plan.families.same(one.model, generator):
                 raise UsageError(
                     f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
-                    f"{role}, or say what to do with --on-same-family warn or exclude"
+                    f"{role}, or say what to do with --on-same-family warn or skip"
                 )

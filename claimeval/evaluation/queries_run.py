@@ -19,15 +19,14 @@ from claimeval.evaluation.forecast.estimates import Range
 from claimeval.evaluation.forecast.quotes import Prospect
 from claimeval.evaluation.queries import Query, WritingPlan, Written, write
 from claimeval.evaluation.relevance import check_name
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.execution.runner import Ending, run_items
 from claimeval.judging import check_query, write_query
 from claimeval.judging import prompts as prompting
 from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import reads_prompts, specs
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Record
 from claimeval.types.requests import Judge
 
@@ -124,11 +123,8 @@ async def run(
     *,
     corpus: str,
     seed: int,
-    cache: Path,
-    limits: Limits,
+    options: RunOptions,
     progress: Progress,
-    offline: bool = False,
-    batching: Batching | None = None,
     overwrite: bool = False,
 ) -> Outcome:
     """Writes `written.jsonl` (all that was said), `queries.json` and, when complete, `queries.jsonl` and `qrels.txt`.
@@ -174,14 +170,11 @@ async def run(
             documents,
             lambda document, executor: write(document, plan, executor),
             judges=(plan.writer,) if plan.writer == plan.checker else (plan.writer, plan.checker),
-            cache=cache,
-            limits=limits,
+            options=options,
             progress=progress,
-            offline=offline,
             on_result=take,
             hopeless=lambda stopped: plan.writer.name in stopped or plan.checker.name in stopped,
-            run=_identity(plan, documents) if limits.capped else "",
-            batching=batching,
+            run=_identity(plan, documents) if options.capped else "",
         )
     part.replace(folder / WRITTEN)
     summary = MadeSet(

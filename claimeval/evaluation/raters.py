@@ -102,6 +102,6 @@ def kin(samples: Iterable[Sample], plan: RatingsJob) -> tuple[SameFamily, ...]:
     if found and any(one.panel.on_same_family == "error" for one in plan.asked):
         raise UsageError(
             f"judge {found[0].name!r} is of the family {found[0].family!r}, which wrote answers here; take another "
-            "judge, or say what to do with --on-same-family warn or exclude"
+            "judge, or say what to do with --on-same-family warn or skip"
         )
     return found

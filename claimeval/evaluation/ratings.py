@@ -236,7 +236,7 @@ def prospects(samples: Iterable[Sample], plan: RatingsJob) -> Iterator[Prospect]
                 continue
             for number, judge in enumerate(plan.judges):
                 certain = one.panel.escalate is None or number < one.panel.escalate
-                if judge.name in own and one.panel.on_same_family == "exclude":
+                if judge.name in own and one.panel.on_same_family == "skip":
                     continue
                 for n in range(one.panel.replicates):
                     request = rate_answer.ask(one.prompt, judge, one.question, sample, replicate=n)

@@ -20,9 +20,6 @@ from claimeval.data.grades import relevance_scale
 from claimeval.evaluation.forecast.estimates import Range
 from claimeval.evaluation.forecast.quotes import Prospect
 from claimeval.evaluation.relevance import PER_CALL, Candidates, Graded, GradingPlan, gradable, grade
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.execution.runner import Ending, run_items
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
@@ -33,6 +30,8 @@ from claimeval.metrics.side import SideRow
 from claimeval.providers import specs as lineups
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Reason, Record, Sample
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
@@ -149,11 +148,8 @@ async def grade_all(
     on_rows: Callable[[Sequence[Graded]], None],
     *,
     source: str,
-    cache: Path,
-    limits: Limits,
+    options: RunOptions,
     progress: Progress,
-    offline: bool = False,
-    batching: Batching | None = None,
 ) -> Outcome:
     """Grades all items; `on_rows` gets the grades item by item, in order. Goes on from the stored replies."""
     tally = _Tally(plan, {item.query: cluster_of_question(item.question, item.query) for item in items})
@@ -167,14 +163,11 @@ async def grade_all(
         items,
         lambda item, executor: grade(item, plan, executor),
         judges=plan.judges,
-        cache=cache,
-        limits=limits,
+        options=options,
         progress=progress,
-        offline=offline,
         on_result=take,
         hopeless=lambda stopped: all(judge.name in stopped for judge in plan.judges),
-        run=identity(plan, items) if limits.capped else "",
-        batching=batching,
+        run=identity(plan, items) if options.capped else "",
     )
     summary = RelevanceSummary(
         complete=ending.complete,
@@ -198,11 +191,8 @@ async def run(
     folder: Path,
     *,
     source: str,
-    cache: Path,
-    limits: Limits,
+    options: RunOptions,
     progress: Progress,
-    offline: bool = False,
-    batching: Batching | None = None,
     overwrite: bool = False,
 ) -> Outcome:
     """Grades all items and writes `grades.jsonl` and `relevance.json` to a folder.
@@ -227,11 +217,8 @@ async def run(
             plan,
             write,
             source=source,
-            cache=cache,
-            limits=limits,
+            options=options,
             progress=progress,
-            offline=offline,
-            batching=batching,
         )
     part.replace(folder / GRADES)
     if outcome.ending.complete and outcome.qrels:

@@ -8,18 +8,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from claimeval.evaluation.claims import evaluate
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.execution import Executor
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.execution.runner import Ending, run_items
 from claimeval.metrics.side import SideRow
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, REASONS, Sample, SampleResult
 from claimeval.types.requests import Judge
 
@@ -75,20 +73,17 @@ async def carry_out(
     plan: ClaimsJob,
     *,
     notes: tuple[str, ...],
-    cache: Path,
-    limits: Limits,
+    options: RunOptions,
     progress: Progress,
-    offline: bool,
     on_result: Callable[[SampleResult], None],
     run: str = "",
-    batching: Batching | None = None,
 ) -> Outline:
     """Evaluates every sample; `on_result` gets the results one by one, in the order of the samples.
 
     An earlier result stands for its sample: what it has is not asked for again.
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when no judge or no extractor is
     left; replies that are under way then are waited for and kept. `run` is the `identity` that the caps are for. With
-    `batching` the samples are gone over several times, and must be the same each time.
+    `options.batch` the samples are gone over several times, and must be the same each time.
     """
     tallies = Tallies(plan.metrics, notes, plan.judges, plan.extractor, plan.panel, plan.derived, plan.cluster)
 
@@ -105,14 +100,11 @@ async def carry_out(
         samples,
         work,
         judges=plan.asked,
-        cache=cache,
-        limits=limits,
+        options=options,
         progress=progress,
-        offline=offline,
         on_result=take,
         hopeless=lambda stopped: _hopeless(stopped, plan),
         run=run,
-        batching=batching,
     )
     return Outline(
         summary=tallies.summary(complete=ending.complete),
@@ -147,11 +139,8 @@ async def score_each(
     samples: Iterable[Sample],
     work: Work,
     *,
-    cache: Path,
-    limits: Limits,
+    options: RunOptions,
     progress: Progress,
-    offline: bool = False,
-    batching: Batching | None = None,
 ) -> tuple[list[SideRow], Ending]:
     """The rows of all samples in order. Stops early as `claimeval score` does, and goes on from the stored replies."""
     rows: list[SideRow] = []
@@ -159,14 +148,11 @@ async def score_each(
         samples,
         work.score,
         judges=work.judges,
-        cache=cache,
-        limits=limits,
+        options=options,
         progress=progress,
-        offline=offline,
         on_result=rows.append,
         hopeless=lambda stopped: all(judge.name in stopped for judge in work.judges),
-        run=_identity(work, samples) if limits.capped else "",
-        batching=batching,
+        run=_identity(work, samples) if options.capped else "",
     )
     return rows, ending
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 
 from claimeval.execution.ledger import Ledger
 from claimeval.providers import provider
@@ -12,10 +13,10 @@ from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
 
-def check_prices(judges: Iterable[Judge]) -> None:
+def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> None:
     """UsageError unless every judge's price is known: a cap on money could not be kept."""
     for judge in judges:
-        if price(judge.model, judge.endpoint) is None:
+        if price(judge.model, judge.endpoint, prices) is None:
             raise UsageError(
                 f"a cap on the cost needs the price of {judge.model} at {judge.endpoint}, and nobody stated one. Give "
                 f"a YAML file with a line such as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per "
@@ -36,9 +37,9 @@ def cost(completion: Completion, price: Price) -> float | None:
 class Budget:
     """The spending of this process: held against the ledger's caps where there are any, and added up for show."""
 
-    def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None) -> None:
+    def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None, prices: str | Path | None = None) -> None:
         judges = tuple(judges)
-        self._prices = {judge.name: price(judge.model, judge.endpoint) for judge in judges}
+        self._prices = {judge.name: price(judge.model, judge.endpoint, prices) for judge in judges}
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
         self._ledger = ledger
         self._under_way = 0

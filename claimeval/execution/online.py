@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from claimeval.execution.budget import Budget
-from claimeval.execution.limits import Limits
 from claimeval.execution.pace import MAX_WAIT, PATIENCE, Clock, Pace, Sleep, Turn
-from claimeval.execution.progress import Progress, time_of_day
 from claimeval.providers import Backend, provider
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress, time_of_day
 from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Online:
         self,
         judges: Sequence[Judge],
         keep: Keep,
-        limits: Limits,
+        options: RunOptions,
         progress: Progress,
         budget: Budget,
         *,
@@ -47,13 +47,13 @@ class Online:
     ) -> None:
         self._judges = {judge.name: judge for judge in judges}
         self._keep = keep
-        self._limits = limits
+        self._options = options
         self._progress = progress
         self._budget = budget
         self._sleep = sleep
         self._backends: dict[str, Backend] = {}
         paces = {
-            (judge.model, judge.endpoint): Pace(limits, partial(progress.waits_for, judge.name), clock, sleep)
+            (judge.model, judge.endpoint): Pace(options, partial(progress.waits_for, judge.name), clock, sleep)
             for judge in judges
         }
         self._paces = {judge.name: paces[judge.model, judge.endpoint] for judge in judges}
@@ -141,7 +141,7 @@ class Online:
         def enough(state: RetryCallState) -> bool:
             nonlocal counted
             counted += not _error(state).rate_limited
-            return counted >= self._limits.attempts
+            return counted >= self._options.attempts
 
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(worth_it),
@@ -156,7 +156,7 @@ class Online:
         """Twice as long for each attempt before, with jitter; a refusal makes all calls wait, in the pace."""
         if error.rate_limited:
             return 0.0
-        seconds = min(self._limits.backoff * 2.0**before, LONGEST_BACKOFF)
+        seconds = min(self._options.backoff * 2.0**before, LONGEST_BACKOFF)
         seconds = max(error.retry_after or 0.0, seconds * self._random.uniform(0.75, 1.25))
         what = error.message if error.status is None else f"status {error.status}"
         self._progress.waits_for(judge, f"{what[:60]}, again at {time_of_day(seconds)}")
@@ -205,12 +205,12 @@ class Online:
 
         waits = provider(request.judge.model).costs  # a model on this machine is slow, but never silent
         try:
-            async with asyncio.timeout(self._limits.timeout if waits else None):
+            async with asyncio.timeout(self._options.timeout if waits else None):
                 return await self._backends[request.judge.name].complete(request, keep)
         except TimeoutError:
             if received:
                 return received[0]
-            message = f"no whole reply within {self._limits.timeout:g} s"
+            message = f"no whole reply within {self._options.timeout:g} s"
             raise CallError("timeout", message, possibly_paid=True) from None
 
 

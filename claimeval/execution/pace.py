@@ -15,8 +15,8 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from claimeval.execution.limits import MOST_IN_FLIGHT, Limits
-from claimeval.execution.progress import time_of_day
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import time_of_day
 from claimeval.types.requests import Allowance, CallError, Completion, Request
 
 Clock = Callable[[], float]
@@ -25,6 +25,8 @@ Sleep = Callable[[float], Awaitable[None]]
 Waits = Callable[[str | None], None]
 """Is told what is being waited for, and None when it is over."""
 
+MOST_IN_FLIGHT = 100
+"""Calls in flight per model that are not passed without being asked to."""
 MAX_WAIT = 120.0
 """Seconds; a provider that asks for a longer pause is treated as out of reach."""
 LONGEST_PAUSE = 60.0
@@ -51,11 +53,11 @@ class Turn:
 class Pace:
     """The pace of one model at one endpoint. First come, first served."""
 
-    def __init__(self, limits: Limits, waits: Waits, clock: Clock, sleep: Sleep) -> None:
-        self._slots = ConcurrencyLimit(limits.concurrency)
-        self._requests = RateWindow(limits.rpm)
-        self._tokens = RateWindow(limits.tpm)
-        self._fixed = (limits.rpm is not None, limits.tpm is not None)
+    def __init__(self, options: RunOptions, waits: Waits, clock: Clock, sleep: Sleep) -> None:
+        self._slots = ConcurrencyLimit(options.concurrency)
+        self._requests = RateWindow(options.rpm)
+        self._tokens = RateWindow(options.tpm)
+        self._fixed = (options.rpm is not None, options.tpm is not None)
         self._waits = waits
         self._clock = clock
         self._sleep = sleep

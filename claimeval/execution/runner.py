@@ -9,22 +9,22 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from claimeval.execution import Executor, ledger
-from claimeval.execution.batch.executor import Batched, Batching, Purse
+from claimeval.execution.batch.executor import Batched, Purse, batch_judges
 from claimeval.execution.batch.rounds import as_far_as_it_goes, in_rounds
 from claimeval.execution.budget import Budget, check_prices
 from claimeval.execution.cached import CachedExecutor, OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.interrupts import Interrupt
 from claimeval.execution.ledger import Ledger
-from claimeval.execution.limits import Limits
 from claimeval.execution.online import Online
-from claimeval.execution.progress import Progress
+from claimeval.execution.pace import MOST_IN_FLIGHT
 from claimeval.store.replies import pack
-from claimeval.store.store import Store
+from claimeval.store.store import Store, cache_folder
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Outcome, Request
 
 SYNC_EVERY = 1.0
@@ -52,29 +52,33 @@ class Ending(NamedTuple):
     """What is under way in batches, in words, when the work did not wait for it."""
 
 
+def workers_for(options: RunOptions) -> int:
+    """Return how many items are in work: twice the calls that may be in flight, so that a slow item leaves no slot
+    empty."""
+    return 2 * (options.concurrency or MOST_IN_FLIGHT)
+
+
 async def run_items(
     items: Iterable[T],
     work: Callable[[T, Executor], Awaitable[R]],
     *,
     judges: Sequence[Judge],
-    cache: Path,
-    limits: Limits,
+    options: RunOptions,
     progress: Progress,
-    offline: bool,
     on_result: Callable[[R], None],
     hopeless: Callable[[Mapping[str, str]], bool],
     run: str = "",
-    batching: Batching | None = None,
 ) -> Ending:
     """Run the job on every item and pass each result to `on_result`, in item order.
 
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when the judges that are stopped
     leave it `hopeless`; replies that are under way then are waited for and kept. `run` is what the caps are for. With
-    `batching` the items are gone over several times, and must be the same each time.
+    `options.batch` the items are gone over several times, and must be the same each time.
     """
-    assert not (batching and isinstance(items, Iterator)), "items that can be gone over again"
-    if limits.max_cost is not None and not offline:
-        check_prices(judges)
+    assert not (options.batch and isinstance(items, Iterator)), "items that can be gone over again"
+    cache = cache_folder(options.cache)
+    if options.max_cost is not None and not options.offline:
+        check_prices(judges, options.prices)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(Store(cache))
 
@@ -82,27 +86,26 @@ async def run_items(
             store.put(request.key, pack(request, completion))
 
         online: Online | None = None
-        budget, row = Budget(judges), None
-        if not offline:
-            if limits.capped:
-                row = stack.enter_context(Ledger(cache / ledger.FILE, run, limits.max_calls, limits.max_cost))
-                budget = Budget(judges, row)
-            online = await stack.enter_async_context(Online(judges, keep, limits, progress, budget))
+        budget, row = Budget(judges, prices=options.prices), None
+        if not options.offline:
+            if options.capped:
+                row = stack.enter_context(Ledger(cache / ledger.FILE, run, options.max_calls, options.max_cost))
+                budget = Budget(judges, row, options.prices)
+            online = await stack.enter_async_context(Online(judges, keep, options, progress, budget))
             syncing = asyncio.create_task(_sync(store, progress))
             stack.callback(syncing.cancel)
         cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor()))
         executor: Executor = _Counted(cached, progress)
         batched: Batched | None = None
-        if batching and online:
-            batched = Batched(
-                batching.judges(judges), batching, store, cached, Purse(budget, row, run), progress, limits.timeout
-            )
+        if options.batch and online:
+            purse = Purse(budget, row, run)
+            batched = Batched(batch_judges(judges, options), options, store, cached, purse, progress)
             executor = await stack.enter_async_context(batched)
 
         def stopped() -> dict[str, str]:
             return (online.stopped if online else {}) | (batched.stopped if batched else {})
 
-        workers = limits.samples_in_work
+        workers = workers_for(options)
 
         def go_over(first: int, way: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
             return map_in_order(islice(items, first, None), way, workers, WINDOW * workers)

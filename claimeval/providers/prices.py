@@ -57,7 +57,7 @@ class _PriceRow(Record):
     source: str | None = None
 
 
-def price(model: str, endpoint: str | None, file: Path | None = None) -> Price | None:
+def price(model: str, endpoint: str | None, file: str | Path | None = None) -> Price | None:
     """The price of `provider:name` at an endpoint; None where nobody stated one.
 
     The first of these that names the model: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files
@@ -71,7 +71,7 @@ def price(model: str, endpoint: str | None, file: Path | None = None) -> Price |
     return FREE if model.startswith("local:") else None
 
 
-def batch_price(model: str, endpoint: str, file: Path | None = None) -> Price | None:
+def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Price | None:
     """The price of `provider:name` in a batch; None where nobody stated one.
 
     Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else what is stated in
@@ -85,7 +85,7 @@ def batch_price(model: str, endpoint: str, file: Path | None = None) -> Price | 
     return Price(row.input * share, row.output * share, None, row.as_of)
 
 
-def _row(model: str, endpoint: str | None, file: Path | None) -> _PriceRow | None:
+def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:
     place = _place(endpoint) if endpoint else None
     for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
         row = rows.get((model, place)) or rows.get((model, None))
@@ -117,9 +117,9 @@ def _place(endpoint: str) -> str:
     return endpoint.rstrip("/").removesuffix("/v1")
 
 
-def _files(file: Path | None) -> list[Path]:
+def _files(file: str | Path | None) -> list[Path]:
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
-    return ([file] if file else []) + [Path(name) for name in named if name]
+    return ([Path(file)] if file else []) + [Path(name) for name in named if name]
 
 
 @lru_cache(maxsize=16)

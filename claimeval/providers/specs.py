@@ -20,8 +20,9 @@ from pydantic import JsonValue, ValidationError
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST, Vote
+from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.options import Vote
 from claimeval.types.records import Label
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TextIO
+from typing import NamedTuple, Self, TextIO
 
 from claimeval.data.foreign.field_maps import FieldMap
 from claimeval.data.foreign.readers import READERS, recognised
@@ -31,6 +31,7 @@ from claimeval.runs.revote import revote, settle
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
+from claimeval.types.options import PanelOptions
 from claimeval.types.records import Record
 
 LABELS, UNREAD = "labels.jsonl", "unread.jsonl"
@@ -89,16 +90,16 @@ def import_judged(
     judged: RecordedResults,
     data: str,
     folder: Path,
-    said: Mapping[str, Any] | None = None,
+    options: PanelOptions = PanelOptions(),
     *,
     overwrite: bool = False,
     cluster: str | None = None,
 ) -> ImportedRun:
-    """Writes the run directory; `said` are settings of the panel that were given. Needs memory for a sample at a time.
+    """Writes the run directory; `options` say how verdicts are counted. Needs memory for a sample at a time.
 
     A weighted vote without weights takes them from the human labels in the file.
     """
-    panel = _panel(judged, said or {})
+    panel = _panel(judged, options)
     families = Families(panel.families)
     voters = Voters(judged.judges, panel, families)
     record = Manifest(
@@ -135,8 +136,8 @@ def import_judged(
     return ImportedRun(summary, record, found, labels, judged.repeated)
 
 
-def _panel(judged: RecordedResults, said: Mapping[str, Any]) -> Panel:
-    settings = valid_settings({**said, **judged.asked}, set(judged.labels))
+def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:
+    settings = valid_settings({**options.given, **judged.asked}, set(judged.labels))
     panel = settings.model_copy(update={"grades": judged.grades})
     panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
     return panel

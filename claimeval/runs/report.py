@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary
-from claimeval.judging.panel import Panel
 from claimeval.runs.directory import RunWriter, load_manifest, load_summary, read_results
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, SampleResult
 
 if TYPE_CHECKING:
     import pandas
-
-
-PanelSettings = Panel | Mapping[str, Any]
-"""Settings of `Panel`, all of them or some by name."""
-
-
-NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Report(NamedTuple):

@@ -40,13 +40,11 @@ def settle(
 
     Weights of a weighted vote come from `labels` where the manifest has none.
     """
-    panel = record.panel
-    if panel.vote == "weighted" and not panel.weights:
-        names = [judge.name for judge in record.judges]
-        panel = panel.model_copy(update={"weights": weights(join(writer.added(), names, panel, labels), panel)})
-        record = record.model_copy(update={"panel": panel})
+    weighted = with_weights(record, writer.added(), labels)
+    if weighted != record:
+        record = weighted
         writer.amend(record)
-    voters = Voters(record.judges, panel, families)
+    voters = Voters(record.judges, record.panel, families)
     rates = rates_of(writer.added(), voters)
     tallies = Tallies.of(record)
 
@@ -57,6 +55,16 @@ def settle(
 
     writer.revise(voted)
     return Settled(tallies.summary(complete=complete, rates=rates), record)
+
+
+def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iterable[HumanLabel] | None) -> Manifest:
+    """Return the manifest with weights learned from the labels, where its vote is weighted and has none."""
+    panel = record.panel
+    if panel.vote != "weighted" or panel.weights:
+        return record
+    names = [judge.name for judge in record.judges]
+    learned = weights(join(results, names, panel, labels), panel)
+    return record.model_copy(update={"panel": panel.model_copy(update={"weights": learned})})
 
 
 def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | None:
@@ -71,7 +79,7 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
             if a.evidence.part == ASKED or a.unasked:
                 continue
             own = voters.same_family(result.sample, part[a.claim_id], a.evidence.part)
-            left_out = own if voters.panel.leave_own_family_out else frozenset()
+            left_out = own if voters.panel.on_same_family == "no-vote" else frozenset()
             ballots = cast_ballots([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
             patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
     return estimate_error_rates(patterns)

@@ -48,9 +48,9 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-def default_folder() -> Path:
-    """`$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else `~/.cache/claimeval`."""
-    if given := os.environ.get("CLAIMEVAL_CACHE"):
+def cache_folder(cache: str | Path | None = None) -> Path:
+    """Return `cache`, else `$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else `~/.cache/claimeval`."""
+    if given := cache or os.environ.get("CLAIMEVAL_CACHE"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
 

@@ -13,6 +13,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.runs.directory import read_results
+from claimeval.types.options import RunOptions
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.loopback import Options, ThreadHandle
@@ -158,7 +159,7 @@ def test_pandas_gets_a_row_a_sample(openai_judge: ThreadHandle) -> None:
 def test_offline_uses_stored_replies_only(openai_judge: ThreadHandle) -> None:
     ce.score(SAMPLES[:1], judges=[spec(openai_judge)], metrics=["faithfulness"])
     sent = len(openai_judge.exchanges())
-    report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"], offline=True)
+    report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"], options=RunOptions(offline=True))
     assert len(openai_judge.exchanges()) == sent
     assert values(report, "faithfulness") == [1.0, None, None]
     assert report.results[1].score("faithfulness").undefined_because == "not_in_cache"
@@ -260,7 +261,7 @@ def test_metrics_that_no_sample_can_feed_are_refused(openai_judge: ThreadHandle)
 def test_a_rejected_key_stops_the_run_with_the_providers_words(start_server: StartServer) -> None:
     server = start_server(Options(key="sk-the-right-key-000"), judge=claim_judge.answer)
     with pytest.raises(ce.StoppedEarly, match="status 401"):
-        ce.score(SAMPLES, judges=[spec(server)], metrics=["faithfulness"], concurrency=1)
+        ce.score(SAMPLES, judges=[spec(server)], metrics=["faithfulness"], options=RunOptions(concurrency=1))
     assert len(server.exchanges()) == 1
 
 

@@ -13,6 +13,7 @@ import pytest
 import claimeval as ce
 from claimeval import ir
 from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.options import PanelOptions, RunOptions
 from tests.claim_judge import answer
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
@@ -63,7 +64,10 @@ def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path:
     (baseline,) = ratings.baselines
     assert (baseline.agreement.value, baseline.apart) == (1.0, ())
     ratings.scores.save(tmp_path / "run")
-    assert ce.rate_answers(tmp_path / "run", judges=judge(server), offline=True).summary == ratings.summary
+    assert (
+        ce.rate_answers(tmp_path / "run", judges=judge(server), options=RunOptions(offline=True)).summary
+        == ratings.summary
+    )
     assert (tmp_path / "run" / "scores" / "answers.json").exists()
 
 
@@ -112,20 +116,19 @@ def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
 
 def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
     with pytest.raises(StoppedEarly, match="Budget reached"):
-        ce.grade_relevance(SAMPLES, judges=judge(server), max_calls=2, concurrency=1)
-    assert ce.grade_relevance(SAMPLES, judges=judge(server), max_calls=4, concurrency=1).summary.complete
+        ce.grade_relevance(SAMPLES, judges=judge(server), options=RunOptions(max_calls=2, concurrency=1))
+    options = RunOptions(max_calls=4, concurrency=1)
+    assert ce.grade_relevance(SAMPLES, judges=judge(server), options=options).summary.complete
     assert len(server.exchanges()) == 4
 
 
 def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None:
-    with pytest.raises(UsageError, match="Did you mean 'max_calls'"):
-        ce.rate_answers(SAMPLES, judges=judge(server), max_cals=3)  # type: ignore[call-arg]  # the mistake
+    with pytest.raises(UsageError, match="labels of claims only"):
+        ce.rate_answers(SAMPLES, judges=judge(server), panel=PanelOptions(labels="labels.csv"))
     with pytest.raises(UsageError, match="asks nobody"):
         ce.score_retrieval(SAMPLES, judges=judge(server))
     with pytest.raises(UsageError, match="no judge named"):
         ce.rate_answers(SAMPLES, judges=[])
-    with pytest.raises(UsageError, match="concurrency"):
-        ce.sort_answers(SAMPLES, judges=judge(server), concurrency=0)
     assert not server.exchanges()
 
 

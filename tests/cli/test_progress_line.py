@@ -8,7 +8,7 @@ import pytest
 
 from claimeval.cli import progress_line
 from claimeval.cli.progress_line import ProgressLine, describe
-from claimeval.execution.progress import Progress
+from claimeval.types.progress import Progress
 from claimeval.types.requests import CallError, Completion, Usage
 
 REPLY = Completion(body=b"", text="", usage=Usage(prompt_tokens=900, completion_tokens=100))
@@ -28,7 +28,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("claimeval.execution.progress.time.monotonic", clock.monotonic)
+    monkeypatch.setattr("claimeval.types.progress.time.monotonic", clock.monotonic)
     return clock
 
 

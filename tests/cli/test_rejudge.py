@@ -70,7 +70,7 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
     assert "is of the family of 'openai:gpt-4o'" in refused.stderr
     left_out = claimeval(
         *("score", data, "-j", own, "-j", spec(server, "house-1"), "-m", "faithfulness"),
-        *("--extractor", spec(server, "house-1"), "--on-same-family", "exclude", "--out", "b"),
+        *("--extractor", spec(server, "house-1"), "--on-same-family", "skip", "--out", "b"),
     )
     assert left_out.returncode == 0, left_out.stderr
     assert set(asked) == {"house-1"}

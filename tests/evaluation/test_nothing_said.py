@@ -18,6 +18,7 @@ from claimeval.evaluation.forecast.walk import forecast
 from claimeval.evaluation.plan import make_plan
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.derived import select_metrics
+from claimeval.types.options import PanelOptions, Vote
 from claimeval.types.records import Document, Sample
 from tests import claim_judge
 from tests.conftest import StartServer
@@ -160,7 +161,7 @@ def test_blank_contexts_are_the_same_as_none(server: Server) -> None:
 def test_a_blank_context_is_not_shown_and_the_others_keep_their_ranks(server: Server) -> None:
     contexts = ["Mars has moons.", " ", "Phobos is one."]
     sample = row(contexts=contexts, context_ids=["x", "y", "z"])
-    found = scored(server, sample, "faithfulness", panel={"per_document": True}).results[0]
+    found = scored(server, sample, "faithfulness", per_document=True).results[0]
     assert {cell.evidence.document for cell in found.cells} == {1, 3}
     assert [document.id for document in found.sample.documents("contexts") or ()] == ["x", "z"]
     assert found.sample.ranks("contexts") == (1, 3)
@@ -169,7 +170,7 @@ def test_a_blank_context_is_not_shown_and_the_others_keep_their_ranks(server: Se
 
 def test_a_blank_context_is_none_of_the_contexts_that_precision_counts(server: Server) -> None:
     sample = row(contexts=["a MOON", "", "b"], reference_answers=["It has two FROM_MOON."])
-    found = scored(server, sample, "context_precision_claims", panel={"per_document": True})
+    found = scored(server, sample, "context_precision_claims", per_document=True)
     assert found.summary["context_precision_claims"].mean == 0.5  # of two contexts the first has the gold claim
 
 
@@ -276,22 +277,22 @@ def test_each_judge_of_a_panel_has_the_same_0_and_none_is_said_to_agree(server: 
 
 def test_a_judge_with_claims_of_its_own_has_0_on_these_alone(server: Server) -> None:
     judges = [f"openai:judge-{n}@{server.url}" for n in (1, 2)]
-    found = ce.score([row(contexts=[])], judges=judges, metrics=["faithfulness"], panel={"own_claims": True})
+    found = ce.score([row(contexts=[])], judges=judges, metrics=["faithfulness"], extract_per_judge=True)
     assert [(m.mean, m.judged) for m in found.summary["faithfulness"].members.values()] == [(0.0, 1), (0.0, 1)]
 
 
 def test_a_vote_over_the_run_again_keeps_what_nobody_was_asked(server: Server) -> None:
-    found = scored(server, row(contexts=[]), "faithfulness", vote="dawid_skene")
+    found = scored(server, row(contexts=[]), "faithfulness", panel=PanelOptions(vote="dawid_skene"))
     assert found.summary["faithfulness"].mean == 0.0
 
 
 @pytest.mark.parametrize("vote", ["majority", "unanimous"])
-def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vote: str) -> None:
+def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vote: Vote) -> None:
     silent = row(answer="", contexts=[], reference_answers=GOLD)
     first = ce.score([silent], judges=[f"openai:judge-1@{server.url}"], metrics=["coverage", "context_recall"])
     first.save(tmp_path / "a")
     sent = len(server.prompts)
-    again = ce.rejudge(tmp_path / "a", judges=[f"openai:judge-2@{server.url}"], vote=vote)
+    again = ce.rejudge(tmp_path / "a", judges=[f"openai:judge-2@{server.url}"], panel=PanelOptions(vote=vote))
     assert [score.value for score in again.results[0].scores] == [0.0, 0.0]
     assert len(server.prompts) == sent
 
@@ -367,9 +368,7 @@ def test_an_imported_row_without_documents_has_the_numbers_of_the_same_sample_sc
     imported = import_judged(open_file(path), str(path), tmp_path / "run").summary
     sample = {name: CHECKED[name] for name in ("query_id", "query", "gt_answer", "response", "retrieved_context")}
     names = ["ragchecker", "faithfulness", "context_recall", "contradiction_rate"]
-    found = ce.score(
-        [sample], judges=[f"openai:judge-1@{server.url}"], metrics=names, panel={"per_document": True}
-    ).summary
+    found = ce.score([sample], judges=[f"openai:judge-1@{server.url}"], metrics=names, per_document=True).summary
     ours = {name: (m.mean, m.n, m.missing) for name, m in found.metrics.items()}
     assert ours == {name: (m.mean, m.n, m.missing) for name, m in imported.metrics.items()}
     # of two answer claims one is right, none is in a context

@@ -18,15 +18,15 @@ from claimeval.execution.batch import polling
 from claimeval.judging.panel import Panel
 from claimeval.metrics.derived import select_metrics
 from claimeval.store.store import Store
-from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Document, Evidence, Sample, other_order
 from claimeval.types.requests import AssessTask, Request
 from tests import claim_judge, scripted
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
-from tests.scripted import Scripted
+from tests.scripted import Scripted, claims_reply, verdicts_reply
 from tests.shared_data import shared_data
 
 TOWER = {
@@ -44,7 +44,7 @@ ALONE = {
     "reference_answers": ["x."],
 }
 BARE = {"id": "bare", "question": "?", "answer": "It is.", "contexts": [], "reference_answers": ["It is."]}
-SINGLY = {"per_document": True}
+SINGLY: dict[str, Any] = {"per_document": True}
 CONTEXTS = Evidence(part="contexts")
 
 
@@ -84,7 +84,7 @@ def assessed(asked: list[str]) -> int:
 
 
 def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHandle, asked: list[str]) -> None:
-    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     assert [labels(report, single(rank)) for rank in (1, 2, 3)] == ["snnnc", "nsnnc", "nnnnc"]
     assert labels(report, CONTEXTS) == "sssnc"
     assert assessed(asked) == 3 + 1
@@ -97,14 +97,14 @@ def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHand
 
 
 def test_one_document_is_asked_about_once_and_none_not_at_all(server: ThreadHandle, asked: list[str]) -> None:
-    report = ce.score([ALONE, BARE], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
+    report = ce.score([ALONE, BARE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     assert assessed(asked) == 1
     assert [result.cells for result in report.results] == [(), ()]
     assert report.results[1].score("faithfulness").value == 0  # nothing was retrieved, and that is known
 
 
 def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
-    report = ce.score([TOWER, ALONE, BARE], judges=[spec(server)], panel=SINGLY)
+    report = ce.score([TOWER, ALONE, BARE], judges=[spec(server)], **SINGLY)
     sent = len(server.exchanges())
     found = {name: summary.mean for name, summary in report.summary.metrics.items()}
     # tower: p = s n n n c, q = s n; the first context is relevant
@@ -143,13 +143,13 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
         judges=[spec(server), spec(other, "sceptic"), spec(server, "third")],
         extractor=spec(server),
         metrics=["faithfulness"],
-        panel=SINGLY,
+        **SINGLY,
     )
     assert labels(report, CONTEXTS) == "sssnc"
     by_judge = [[v.label[0] for v in a.verdicts] for a in report.results[0].assessments]
     assert by_judge[0] == ["s", "n", "s"]
     assert all(len(cell.verdicts) == 3 for cell in report.results[0].cells)
-    again = ce.rejudge(report, vote="unanimous")
+    again = ce.rejudge(report, panel=PanelOptions(vote="unanimous"))
     assert labels(again, single(1)) == "unnnc"  # one sceptic is enough to leave the first claim without a label
     assert len(other.exchanges()) == 3 + 1
 
@@ -157,35 +157,40 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
 def test_a_run_without_single_documents_is_asked_only_about_these(server: ThreadHandle, asked: list[str]) -> None:
     plain = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "correctness"])
     sent = assessed(asked)
-    report = ce.rejudge(plain, panel=SINGLY)
+    report = ce.rejudge(plain, **SINGLY)
     assert assessed(asked) == sent + 3 + 1
     assert report.results[0].score("faithfulness_per_document").value == 2 / 5
-    back = ce.rejudge(report, panel={"per_document": False})
+    back = ce.rejudge(report, per_document=False)
     assert assessed(asked) == sent + 3 + 1  # the store has it
     assert [s.metric for s in back.results[0].scores] == ["faithfulness", "correctness", "contradiction_rate"]
 
 
 def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: ThreadHandle) -> None:
     plain = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"])
-    singly = ce.rejudge(plain, panel=SINGLY)
-    for run, panel in ((plain, SINGLY), (singly, {"per_document": False}), (plain, {"shuffles": 1})):
+    singly = ce.rejudge(plain, **SINGLY)
+    changes: list[tuple[ce.Report, dict[str, Any]]] = [
+        (plain, SINGLY),
+        (singly, {"per_document": False}),
+        (plain, {"shuffle_contexts": 1}),
+    ]
+    for run, asked in changes:
         with pytest.raises(UsageError, match="in another way"):
-            ce.rejudge(run, panel=panel, offline=True)
+            ce.rejudge(run, **asked, options=RunOptions(offline=True))
         with pytest.raises(UsageError, match="in another way"):
-            ce.rejudge(run, judges=[spec(server, "other")], keep_verdicts=True, panel=panel)
+            ce.rejudge(run, judges=[spec(server, "other")], keep_verdicts=True, **asked)
 
 
 def test_a_prompt_of_two_labels_drops_what_it_cannot_feed(server: ThreadHandle) -> None:
-    report = ce.score([TOWER], judges=[spec(server)], panel=SINGLY)
+    report = ce.score([TOWER], judges=[spec(server)], **SINGLY)
     again = ce.rejudge(report, assess_prompt="binary")
     gone = set(report.manifest.derived) - set(again.manifest.derived)
     assert gone == {"contradiction_rate", "context_conflict_rate"}
 
 
 def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> None:
-    first = ce.score([TOWER, ALONE], judges=[spec(server)], panel=SINGLY)
+    first = ce.score([TOWER, ALONE], judges=[spec(server)], **SINGLY)
     sent = len(server.exchanges())
-    assert ce.score([TOWER, ALONE], judges=[spec(server)], panel=SINGLY) == first
+    assert ce.score([TOWER, ALONE], judges=[spec(server)], **SINGLY) == first
     assert len(server.exchanges()) == sent
     first.save(tmp_path / "run")
     assert ce.Report.load(tmp_path / "run").results == first.results
@@ -194,10 +199,10 @@ def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> Non
 def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "SOONEST", 0.01)
     server = start_server(judge=claim_judge.answer)
-    online = ce.score([TOWER, ALONE], judges=[spec(server)], metrics=["faithfulness"], panel=SINGLY)
+    online = ce.score([TOWER, ALONE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     sent = len(server.exchanges())
     other = spec(server, "other")
-    came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], panel=SINGLY, batch=True)
+    came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], **SINGLY, options=RunOptions(batch=True))
     labelled = [[a.label for a in (*r.assessments, *r.cells)] for r in came.results]
     assert labelled == [[a.label for a in (*r.assessments, *r.cells)] for r in online.results]
     lines = server.batch_lines()
@@ -207,7 +212,7 @@ def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, mon
 
 def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHandle) -> None:
     data = shared_data("sec10q") / "rag_mini.jsonl"
-    report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", panel=SINGLY)
+    report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", **SINGLY)
     for result in report.results:
         documents = len(result.sample.contexts or ())
         cells = [a for a in result.cells if a.claim_id.startswith("reference")]
@@ -225,7 +230,7 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
     again = ce.rejudge(report, judges=["local:lexical"])
     assert (
         again.summary["faithfulness"].mean
-        == ce.score(data, judges=["local:lexical"], panel=SINGLY).summary["faithfulness"].mean
+        == ce.score(data, judges=["local:lexical"], **SINGLY).summary["faithfulness"].mean
     )
 
 
@@ -298,7 +303,7 @@ def first_only(body: Body) -> Reply:
 def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer) -> None:
     server = start_server(judge=first_only)
     sample = {**TOWER, "id": "orders", "answer": "FROM_alpha it is high.", "contexts": ["alpha", "beta"]}
-    report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], panel={"shuffles": 1})
+    report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=1)
     assert (labels(report, CONTEXTS), labels(report, Evidence(part="contexts", order=1))) == ("s", "n")
     orders = report.summary.orders
     assert orders is not None
@@ -315,9 +320,7 @@ def test_what_single_documents_leave_open_is_counted_with_its_reason(start_serve
         return Reply("", refusal="no") if alone else said
 
     server = start_server(judge=refuses_beta)
-    report = ce.score(
-        [TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_per_document"], panel=SINGLY
-    )
+    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_per_document"], **SINGLY)
     whole, single = report.summary["faithfulness"], report.summary["faithfulness_per_document"]
     assert (whole.unassessed, whole.judged, whole.failure_rate) == ({}, 5, 0.0)
     assert (single.supported, single.judged, single.claims) == (1, 1, 5)
@@ -326,12 +329,12 @@ def test_what_single_documents_leave_open_is_counted_with_its_reason(start_serve
 
 def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -> None:
     two = {**TOWER, "id": "two", "contexts": ["alpha", "beta"]}
-    report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], panel={"shuffles": 3})
+    report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=3)
     assert assessed(asked) == (1 + 1) + (1 + 3)
     orders = report.summary.orders
     assert orders is not None
     assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
-    fewer = ce.rejudge(report, panel={"shuffles": 1})
+    fewer = ce.rejudge(report, shuffle_contexts=1)
     assert {cell.evidence for result in fewer.results for cell in result.cells} == {Evidence(part="contexts", order=1)}
 
 
@@ -404,13 +407,13 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     ("arguments", "words"),
     [
         ({"metrics": ["context_precision_claims"]}, "add --per-document"),
-        ({"panel": {"per_document": True, "shuffles": 2}}, "order of documents matters"),
+        ({"per_document": True, "shuffle_contexts": 2}, "order of documents matters"),
         ({"metrics": ["by_topic"], "assess_prompt": "binary"}, "three_way"),
         (
             {
                 "metrics": ["on_topic"],
                 "judges": ["openai:m@http://127.0.0.1:9", "local:lexical"],
-                "panel": {"own_claims": True},
+                "extract_per_judge": True,
             },
             "claims of its own",
         ),
@@ -423,8 +426,7 @@ def test_what_does_not_go_together_is_said(arguments: dict[str, Any], words: str
 
 def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:
     one, two = (
-        ce.score([ALONE], judges=[spec(server)], metrics=["faithfulness"], panel=panel).manifest
-        for panel in ({}, SINGLY)
+        ce.score([ALONE], judges=[spec(server)], metrics=["faithfulness"], **asked).manifest for asked in ({}, SINGLY)
     )
     assert one.differs(two) == "panel"
 
@@ -452,9 +454,11 @@ def test_the_plan_foretells_the_calls(start_server: StartServer, tmp_path: Path)
             return asyncio.run(forecast(samples, plan, store)).calls
 
     assert ahead()[0] == 3 + 3 + 1 + 3  # extractions; three documents and one; the references
-    ce.score(file, judges=[spec(server)], metrics=["correctness"], cache=cache)
+    ce.score(file, judges=[spec(server)], metrics=["correctness"], options=RunOptions(cache=cache))
     assert ahead() == (3 + 1, 3 + 1 + 1)  # and perhaps all documents together
     sent = len(server.exchanges())
-    ce.score(file, judges=[spec(server)], metrics=["faithfulness", "correctness"], panel=SINGLY, cache=cache)
+    ce.score(
+        file, judges=[spec(server)], metrics=["faithfulness", "correctness"], **SINGLY, options=RunOptions(cache=cache)
+    )
     assert len(server.exchanges()) == sent + 5
     assert ahead() == (0, 0)

@@ -195,12 +195,12 @@ def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call
 
 
 def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> None:
-    made = plan("faithful", judges=("own", "other"), on_same_family="exclude")
+    made = plan("faithful", judges=("own", "other"), on_same_family="skip")
     row, requests = rated(made, (), (says("no"),))
     assert row.scores == {"rated_faithfulness": 0.0}
     assert [request.judge.name for request in requests] == ["other"]
     assert sum(1 for _ in prospects([SAMPLE], made)) == 1
-    made = plan("faithful", judges=("own", "other"), leave_own_family_out=True)
+    made = plan("faithful", judges=("own", "other"), on_same_family="no-vote")
     row, requests = rated(made, (says("yes"),), (says("no"),))
     assert (row.scores, len(requests)) == ({"rated_faithfulness": 0.0}, 2)
 

@@ -7,16 +7,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from claimeval.execution.batch import executor
 from claimeval.types.records import Sample
 from tests.conftest import StartServer
 from tests.loopback import Batching, BatchLine, Handle, Name, ThreadHandle
 from tests.sample_runs import SAMPLE, Run, run
 
 PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
-BATCH = executor.Batching()
 
 
 def samples(count: int) -> list[Sample]:
@@ -68,11 +66,10 @@ def go(
     judges: Sequence[str],
     cache: Path,
     count: int = 4,
-    batching: executor.Batching | None = BATCH,
-    **limits: float,
+    **options: Any,
 ) -> Came:
     """Carries the evaluation out."""
-    done = run(judges, cache, samples(count), batching=batching, **limits)  # type: ignore[arg-type]  # all are limits
+    done = run(judges, cache, samples(count), **{"batch": True} | options)
     exchanges = server.exchanges()
     empty = hashlib.sha256(b"").hexdigest()
     return Came(

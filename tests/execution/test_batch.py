@@ -13,16 +13,12 @@ import pytest
 import yaml
 
 import claimeval as ce
-from claimeval import testing
 from claimeval.evaluation.claims import evaluate
 from claimeval.evaluation.plan import make_plan
 from claimeval.evaluation.run import carry_out
 from claimeval.execution.batch import polling, rounds
-from claimeval.execution.batch.executor import Batching
 from claimeval.execution.batch.request_file import RequestFile
 from claimeval.execution.batch.state import BatchState
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.metrics.derived import select_metrics
 from claimeval.providers import mistral_batch, openai_batch
 from claimeval.providers.batches import FileLimits
@@ -30,6 +26,8 @@ from claimeval.runs.directory import to_line
 from claimeval.store.locks import KeyLocks
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge, Outcome, Request
 from tests import claim_judge, scripted
@@ -58,7 +56,7 @@ def lines(results: list[SampleResult]) -> list[bytes]:
 
 def test_results_are_those_of_the_online_run_to_the_byte(server: ThreadHandle, tmp_path: Path) -> None:
     judges = [spec(server, provider) for provider in PROVIDERS]
-    online = go(server, judges, tmp_path / "online", batching=None)
+    online = go(server, judges, tmp_path / "online", batch=False)
     came = go(server, judges, tmp_path / "batch")
     assert lines(came.run.results) == lines(online.run.results)
     assert came.run.outline.summary == online.run.outline.summary
@@ -82,7 +80,7 @@ def test_the_body_in_a_file_is_the_one_that_goes_out_online(
     extra = {"openai": {"service_tier": "default"}, "mistral": {"safe_prompt": True}}
     fields = {"model": spec(server, provider), "seed": 7, "top_p": 0.5, "extra": extra[provider]}
     file.write_text(yaml.safe_dump(fields))
-    go(server, [str(file)], tmp_path / "online", 1, batching=None)
+    go(server, [str(file)], tmp_path / "online", 1, batch=False)
     online = [{name: value for name, value in body.items() if name != "stream"} for body in bodies]
     assert not any(body.get("stream") for body in bodies), "the default, which Mistral's SDK says explicitly"
     bodies.clear()
@@ -100,7 +98,7 @@ def test_the_same_run_again_asks_nothing(server: ThreadHandle, tmp_path: Path) -
 
 def test_a_panel_may_ask_one_judge_in_batches_one_online_and_one_here(server: ThreadHandle, tmp_path: Path) -> None:
     judges = [spec(server, "openai"), spec(server, "mistral"), "local:lexical"]
-    came = go(server, judges, tmp_path, batching=Batching(online=(judges[1],)))
+    came = go(server, judges, tmp_path, online=(judges[1],))
     assert came.run.outline.summary.complete
     assert {verdict.judge for r in came.run.results for a in r.assessments for verdict in a.verdicts} == set(judges)
     assert all(v.label != "unassessed" for r in came.run.results for a in r.assessments for v in a.verdicts)
@@ -125,7 +123,7 @@ def test_questions_that_a_judge_left_open_ride_again_or_go_online(start_server: 
     riding = go(server, [judge], tmp_path / "batch", 2)
     assert riding.run.values == [RIGHT, RIGHT]
     assert (riding.batches, riding.online, len(riding.lines)) == (3, 0, 6)
-    online = go(server, [judge], tmp_path / "online", 2, batching=Batching(retries="online"))
+    online = go(server, [judge], tmp_path / "online", 2, batch_retries="online")
     assert online.run.values == [RIGHT, RIGHT]
     assert (online.batches, online.online, len(online.lines)) == (3 + 2, 2, 6 + 4)
 
@@ -134,7 +132,7 @@ def test_what_came_back_without_a_reply_goes_online_where_that_is_asked(
     start_server: StartServer, tmp_path: Path
 ) -> None:
     server = start_server(Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=1)), judge=claim_judge.answer)
-    came = go(server, [spec(server, "openai")], tmp_path, batching=Batching(retries="online"))
+    came = go(server, [spec(server, "openai")], tmp_path, batch_retries="online")
     assert came.run.values == [RIGHT] * 4
     assert came.online == 4
     assert set(came.asked.values()) == {1}
@@ -227,7 +225,7 @@ def test_a_provider_out_of_reach_is_tried_for_an_hour(
     server = start_server(judge=claim_judge.answer)
     judge = spec(server, "openai")
     server.stop()
-    came = run([judge], tmp_path, samples(1), batching=Batching())
+    came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outline.stopped.values()
     assert why.startswith("out of reach for")
     assert "no connection" in why
@@ -236,7 +234,7 @@ def test_a_provider_out_of_reach_is_tried_for_an_hour(
 def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(judge=claim_judge.answer)
     judge = f"openai:judge@http://127.0.0.1:{server.port}/nothing/v1"
-    came = run([judge], tmp_path, samples(1), batching=Batching())
+    came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outline.stopped.values()
     assert f"(a server without batches is asked with --online {judge})" in why
 
@@ -244,13 +242,13 @@ def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp
 def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, "mistral")
-    first = go(server, [judge], tmp_path, batching=Batching(detach=True))
+    first = go(server, [judge], tmp_path, detach=True)
     assert first.run.results == []
     assert not first.run.outline.summary.complete
     assert first.run.outline.paused
     assert first.run.outline.paused.startswith("1 batch with 4 requests pending. Run the same command to resume")
     assert first.creates == 1
-    soon = go(server, [judge], tmp_path, batching=Batching(detach=True))
+    soon = go(server, [judge], tmp_path, detach=True)
     assert soon.run.outline.paused == first.run.outline.paused
     assert soon.creates == 1, "nothing is submitted twice"
     last = go(ahead(start_server, server, Plan()), [judge], tmp_path)
@@ -268,12 +266,9 @@ def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer,
             samples(6),
             plan,
             notes=(),
-            cache=tmp_path,
-            limits=Limits(),
+            options=RunOptions(cache=tmp_path, batch=True),
             progress=Progress(),
-            offline=False,
             on_result=into.append,
-            batching=Batching(),
         )
 
     async def both() -> None:
@@ -312,9 +307,9 @@ def test_nobody_to_ask_in_batches_is_told_before_any_call(server: ThreadHandle, 
     with pytest.raises(UsageError, match=r"None of the judges supports batches: local:lexical\. Remove --batch"):
         go(server, ["local:lexical"], tmp_path)
     with pytest.raises(UsageError, match="None of the judges supports batches"):
-        go(server, [judge], tmp_path, batching=Batching(online=(judge,)))
+        go(server, [judge], tmp_path, online=(judge,))
     with pytest.raises(UsageError, match="unknown judge to be asked online: 'openai:judges'"):
-        go(server, [judge], tmp_path, batching=Batching(online=("openai:judges",)))
+        go(server, [judge], tmp_path, online=("openai:judges",))
     assert server.exchanges() == []
 
 
@@ -335,8 +330,8 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
     plan = scripted.plan("faithfulness", "coverage", judges=panel)
     plan = plan._replace(panel=plan.panel.model_copy(update={"escalate": 1, "replicates": 2}))
     executor = Counting(
-        extract=[testing.claims_reply("The tower is high.")] * 2,
-        assess=[testing.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],
+        extract=[scripted.claims_reply("The tower is high.")] * 2,
+        assess=[scripted.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],
     )
 
     async def main() -> None:
@@ -355,7 +350,9 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> None:
     material = [sample.model_dump() for sample in samples(2)]
     judge = spec(server, "openai")
-    report = ce.score(material, judges=[judge], metrics=["faithfulness"], cache=tmp_path, batch=True)
+    report = ce.score(
+        material, judges=[judge], metrics=["faithfulness"], options=RunOptions(cache=tmp_path, batch=True)
+    )
     assert [result.score("faithfulness").value for result in report.results] == [RIGHT] * 2
     assert len(server.batch_lines()) == 4
 
@@ -364,4 +361,9 @@ def test_a_detached_call_from_python_says_what_is_under_way(start_server: StartS
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     material, judge = [sample.model_dump() for sample in samples(2)], spec(server, "openai")
     with pytest.raises(ce.StoppedEarly, match=r"1 batch with 2 requests pending\. Run the same command to resume"):
-        ce.score(material, judges=[judge], metrics=["faithfulness"], cache=tmp_path, batch=True, detach=True)
+        ce.score(
+            material,
+            judges=[judge],
+            metrics=["faithfulness"],
+            options=RunOptions(cache=tmp_path, batch=True, detach=True),
+        )

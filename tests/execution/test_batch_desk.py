@@ -11,7 +11,6 @@ import pytest
 
 from claimeval.execution.batch import polling
 from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
-from claimeval.execution.batch.executor import Batching
 from claimeval.execution.batch.records import Batch
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
@@ -23,7 +22,6 @@ from tests.loopback import Name, Options
 from tests.sample_runs import RIGHT
 
 R = TypeVar("R")
-DETACHED = Batching(detach=True)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +50,7 @@ def test_a_detached_run_is_looked_at_and_collected_at_the_desk(
     start_server: StartServer, tmp_path: Path, provider: Name
 ) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
-    go(server, [spec(server, provider)], tmp_path, batching=DETACHED)
+    go(server, [spec(server, provider)], tmp_path, detach=True)
     (seen,) = at_desk(tmp_path, lambda desk: desk.status([]))
     assert (seen.state, seen.requests, seen.answered) == ("submitted", 4, 0)
 
@@ -76,7 +74,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
 ) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, provider)
-    go(server, [judge], tmp_path, 20, batching=DETACHED)
+    go(server, [judge], tmp_path, 20, detach=True)
 
     async def give_up(desk: BatchAdmin) -> list[Batch]:
         await asyncio.sleep(0.1)
@@ -92,7 +90,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     ran = sum(line.paid for line in stopped.lines)
     assert 0 < ran <= 20
 
-    came = go(server, [judge], tmp_path, 20, batching=None)
+    came = go(server, [judge], tmp_path, 20, batch=False)
     assert came.run.values == [RIGHT] * 20
     assert came.online == 40 - ran
 
@@ -113,7 +111,7 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
 ) -> None:
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     judge = spec(server, provider)
-    go(server, [judge], tmp_path, batching=DETACHED)
+    go(server, [judge], tmp_path, detach=True)
     (batch,) = open_batches(tmp_path)
     for file in server.log.with_suffix(".state").glob("jobs/*"):
         file.unlink()
@@ -122,12 +120,12 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
     assert f"(asked for batch {batch.id}; `claimeval batch cancel --forget {batch.name[:8]}` gives it up)" in why
     (dropped,) = at_desk(tmp_path, lambda desk: desk.forget([batch]))
     assert dropped.state == "dropped"
-    assert go(server, [judge], tmp_path, batching=DETACHED).creates == 2
+    assert go(server, [judge], tmp_path, detach=True).creates == 2
 
 
 def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
-    go(server, [spec(server, "openai")], tmp_path, batching=DETACHED)
+    go(server, [spec(server, "openai")], tmp_path, detach=True)
     ahead(start_server, server, Plan())
 
     async def too_late(desk: BatchAdmin) -> Collected:
@@ -141,7 +139,7 @@ def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server
 def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     for model in ("one", "two"):
-        go(server, [spec(server, "openai", model)], tmp_path, batching=DETACHED)
+        go(server, [spec(server, "openai", model)], tmp_path, detach=True)
     one, two = open_batches(tmp_path)
 
     async def find(desk: BatchAdmin) -> None:

@@ -136,7 +136,7 @@ def test_a_mix_of_faults_leaves_no_trace_in_the_numbers(
     server = start_server(Options(batching=plan), judge=claim_judge.answer)
     came = go(server, [spec(server, provider)], tmp_path / "batch", 20)
     calm = start_server(judge=claim_judge.answer)
-    online = go(calm, [spec(calm, provider)], tmp_path / "online", 20, batching=None)
+    online = go(calm, [spec(calm, provider)], tmp_path / "online", 20, batch=False)
     assert came.run.values == online.run.values == [RIGHT] * 20
     assert came.batches > 3
     assert min(came.paid.values()) == 1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.execution.limits import MOST_IN_FLIGHT
-from claimeval.execution.pace import CUT_EVERY, FIRST, ConcurrencyLimit
+from claimeval.execution.pace import CUT_EVERY, FIRST, MOST_IN_FLIGHT, ConcurrencyLimit
 
 
 def clean_round(slots: ConcurrencyLimit, share: float = 1.0) -> None:

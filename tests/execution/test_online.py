@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from claimeval.execution.budget import Budget
-from claimeval.execution.limits import Limits
 from claimeval.execution.online import OUT_OF_REACH, Online
-from claimeval.execution.progress import Progress
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 from tests.conftest import StartServer
 from tests.loopback import Faults, Latency, Name, Options, ThreadHandle, named
@@ -48,11 +48,11 @@ class Came(NamedTuple):
 Way = Callable[[Online], Awaitable[list[Outcome]]]
 
 
-def go(judges: list[Judge], way: Way, **limits: float) -> Came:
+def go(judges: list[Judge], way: Way, **options: Any) -> Came:
     """What comes of asking, in time that passes at once."""
     kept: list[str] = []
     clock, progress = Clock(), Progress()
-    settled = Limits.model_validate({"attempts": ATTEMPTS, "timeout": 10.0} | limits)
+    settled = RunOptions(**{"attempts": ATTEMPTS, "timeout": 10.0} | options)
 
     async def main() -> Came:
         def keep(request: Request, completion: Completion) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from claimeval.execution.limits import Limits
 from claimeval.execution.pace import LONGEST_PAUSE, MAX_WAIT, PATIENCE, Pace
+from claimeval.types.options import RunOptions
 from claimeval.types.requests import Allowance, CallError, Completion, Judge, Message, Request, Usage
 from tests.execution.virtual_time import now, run
 from tests.loopback import limits as server_limits
@@ -34,8 +34,8 @@ def refusal(retry_after: float | None = None) -> CallError:
     return CallError("provider_error", "slow down", status=429, rate_limited=True, retry_after=retry_after)
 
 
-def pace(**limits: int) -> Pace:
-    return Pace(Limits.model_validate(limits), lambda _: None, now, asyncio.sleep)
+def pace(**limits: Any) -> Pace:
+    return Pace(RunOptions(**limits), lambda _: None, now, asyncio.sleep)
 
 
 class Provider:
@@ -73,7 +73,7 @@ class Measured(NamedTuple):
     """Share of the scarcer limit from the second minute on."""
 
 
-def measure(provider: Provider, paces: int, limits: Limits, completion: int, minutes: int = 8) -> Measured:
+def measure(provider: Provider, paces: int, limits: RunOptions, completion: int, minutes: int = 8) -> Measured:
     """Workers that always have something to ask, for some minutes."""
 
     async def worker(pace: Pace, chance: random.Random) -> None:
@@ -107,7 +107,7 @@ def test_under_two_percent_are_refused_and_over_ninety_of_the_limit_are_used(
 ) -> None:
     enforced = server_limits.Limits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
     provider = Provider(enforced, tells=told == "by the provider")
-    limits = Limits() if told == "by the provider" else Limits(rpm=60, tpm=10_000)
+    limits = RunOptions() if told == "by the provider" else RunOptions(rpm=60, tpm=10_000)
     found = measure(provider, 1, limits, completion)
     assert found.refused < 0.02
     assert 0.9 <= found.used <= 1.01
@@ -115,14 +115,14 @@ def test_under_two_percent_are_refused_and_over_ninety_of_the_limit_are_used(
 
 def test_two_processes_share_what_one_account_may_use() -> None:
     provider = Provider(server_limits.Limits(requests=60, tokens=10_000), tells=True)
-    found = measure(provider, 2, Limits(), 30)
+    found = measure(provider, 2, RunOptions(), 30)
     assert found.refused < 0.1
     assert found.used >= 0.9
 
 
 def test_a_provider_that_says_nothing_is_found_out() -> None:
     provider = Provider(server_limits.Limits(requests=60), tells=False)
-    found = measure(provider, 1, Limits(), 30)
+    found = measure(provider, 1, RunOptions(), 30)
     assert found.used >= 0.9
 
 
@@ -238,7 +238,7 @@ def test_what_is_waited_for_is_said() -> None:
     said: list[str | None] = []
 
     async def main() -> None:
-        way = Pace(Limits(rpm=1), said.append, now, asyncio.sleep)
+        way = Pace(RunOptions(rpm=1), said.append, now, asyncio.sleep)
         for _ in range(2):
             await way.enter(question())
             way.leave()

@@ -24,7 +24,7 @@ tie: oss
 quorum: 2
 weights: {local:lexical: 0.5, oss: 1.5, strict: 1}
 replicates: 3
-on_same_family: exclude
+on_same_family: skip
 families: {house-*: llama}
 """
 

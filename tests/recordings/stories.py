@@ -91,7 +91,7 @@ def score(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/a --metrics faithfulness -j", a)
     bench.run("score few.jsonl --out runs/m -m faithfulness --limit 3 -j", bench.mistral("beta"), keep="runs/m")
     bench.run("score few.jsonl --out runs/c -m faithfulness --max-calls 3 -j", bench.openai("gamma"))
-    other = "--extract-prompt bullets --assess-prompt tags --extractor local:lexical --on-same-family exclude"
+    other = "--extract-prompt bullets --assess-prompt tags --extractor local:lexical --on-same-family skip"
     bench.run(f"score few.jsonl --limit 3 --out runs/x -m faithfulness {other} --field answer=answer -j", a)
     bench.run("score few.jsonl --metrics wrong -j", a)
     bench.run("score few.jsonl --judge nobody:x")
@@ -313,12 +313,14 @@ def python(bench: Bench) -> None:
     import claimeval as ce
 
     a, b = bench.openai("alpha"), bench.mistral("beta")
-    report = ce.score("few.jsonl", judges=[a, b], metrics=["faithfulness", "f1"], tie="conservative")
+    report = ce.score(
+        "few.jsonl", judges=[a, b], metrics=["faithfulness", "f1"], panel=ce.PanelOptions(tie="conservative")
+    )
     bench.note("score(...).summary", report.summary.model_dump(mode="json"))
     bench.note("score(...).manifest", report.manifest.model_dump(mode="json"))
     bench.note("score(...).results[0]", report.results[0].model_dump(mode="json"))
     bench.note("score(...).to_pandas().columns", list(report.to_pandas().columns))
-    again = ce.rejudge(report, vote="any")
+    again = ce.rejudge(report, panel=ce.PanelOptions(vote="any"))
     bench.note("rejudge(...).summary", again.summary.model_dump(mode="json"))
     bench.note("compare(...)", ce.compare(report, again).model_dump(mode="json"))
     report.save("runs/a")

@@ -12,6 +12,7 @@ import pytest
 from claimeval.api.claims import score
 from claimeval.data.corpora import bundled
 from claimeval.report import forms
+from claimeval.types.options import RunOptions
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make
 
@@ -31,7 +32,9 @@ TWO_VIEWS = {"comparison": "", "comparison-list": "#/samples", "comparison-sampl
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
     samples = [TOWER.model_copy(update={"id": f"t{i}"}) for i in range(8)]
-    score(bundled("demo.jsonl"), judges=["local:lexical"], cache=folder / "cache").save(folder / "demo")
+    score(bundled("demo.jsonl"), judges=["local:lexical"], options=RunOptions(cache=folder / "cache")).save(
+        folder / "demo"
+    )
     mine = make(folder / "panel", samples, {"strict": TOWER_SAYS, "kind": {}, "third": {}})
     other = make(folder / "other", samples, {"strict": {"It is 90 metres high.": "contradicted"}})
     demo = forms.write(folder / "demo", "html")

@@ -40,7 +40,9 @@ class StepForecast(Record):
     """US dollars if every byte of the prompts were a token and every reply ran to its limit."""
 
 
-def quote(prospects: Iterable[Prospect], store: Store | None, prices: Path | None = None) -> tuple[StepForecast, ...]:
+def quote(
+    prospects: Iterable[Prospect], store: Store | None, prices: str | Path | None = None
+) -> tuple[StepForecast, ...]:
     """A row for each step and judge, each different question counted once; prompts are 3 to 5 bytes a token."""
     sums: dict[tuple[str, str], _TextTotals] = {}
     seen: set[str] = set()
@@ -55,7 +57,7 @@ def quote(prospects: Iterable[Prospect], store: Store | None, prices: Path | Non
 
 
 class _TextTotals:
-    def __init__(self, first: Request, prices: Path | None) -> None:
+    def __init__(self, first: Request, prices: str | Path | None) -> None:
         self._price = price(first.judge.model, first.judge.endpoint, prices)
         self._stored = 0
         self._ends = [[0, 0.0, 0.0], [0, 0.0, 0.0]]

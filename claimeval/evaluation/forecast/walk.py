@@ -65,7 +65,7 @@ async def forecast(
     samples: Iterable[Sample],
     plan: ClaimsJob,
     store: Store | None,
-    prices: Path | None = None,
+    prices: str | Path | None = None,
     asked: set[int] | None = None,
     batched: Collection[str] = (),
 ) -> Forecast:
@@ -88,7 +88,7 @@ class _Walk:
     """Stands in for the executor, and learns from each sample what hangs on questions that stayed open."""
 
     def __init__(
-        self, plan: ClaimsJob, store: Store | None, prices: Path | None, seen: set[int], batched: Collection[str]
+        self, plan: ClaimsJob, store: Store | None, prices: str | Path | None, seen: set[int], batched: Collection[str]
     ) -> None:
         self._plan = plan
         self._first = plan._replace(
@@ -234,7 +234,7 @@ class _Walk:
     def _asked(self, sample: Sample, part: Part, against: Part) -> Iterator[tuple[StepWorkload, bool, int]]:
         """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""
         excluded: frozenset[str] = frozenset()
-        if self._plan.panel.on_same_family == "exclude":
+        if self._plan.panel.on_same_family == "skip":
             excluded = self._plan.voters.same_family(sample, part, against)
         local = self._plan.prompt(part, against).step == "assess"
         for place, judge in enumerate(self._plan.judges):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.execution.batch.lifecycle import BatchLifecycle
@@ -11,10 +12,10 @@ from claimeval.execution.batch.polling import BatchPoller
 from claimeval.execution.batch.records import OPEN, Batch
 from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.state import BatchState
-from claimeval.execution.progress import Progress
 from claimeval.store.locks import KeyLocks
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
+from claimeval.types.progress import Progress
 
 TIMEOUT = 60.0
 """Seconds that a provider may take to answer."""
@@ -27,12 +28,12 @@ class Collected(NamedTuple):
 
 
 @asynccontextmanager
-async def open_desk(store: Store) -> AsyncIterator[BatchAdmin]:
+async def open_desk(store: Store, prices: str | Path | None = None) -> AsyncIterator[BatchAdmin]:
     """The batches of a store, and the way to their providers, as long as the block lasts."""
     turns = KeyLocks(store.folder / "turns")
     try:
         with BatchState(store.folder) as state:
-            async with BatchLifecycle(state, store, turns, TIMEOUT) as carrier:
+            async with BatchLifecycle(state, store, turns, TIMEOUT, prices) as carrier:
                 yield BatchAdmin(state, store, turns, carrier)
     finally:
         turns.close()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from claimeval.execution import Executor
 from claimeval.execution.batch.lifecycle import BatchLifecycle
@@ -22,42 +23,36 @@ from claimeval.execution.batch.rounds import question, wait_for_ever
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import Budget
 from claimeval.execution.ledger import NANO, Ledger
-from claimeval.execution.progress import Progress
 from claimeval.providers.batches import line, offered
 from claimeval.providers.prices import batch_price, worst_case
 from claimeval.store.locks import KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 
 
-class Batching(NamedTuple):
-    """How a run uses batches."""
+def batch_judges(judges: Sequence[Judge], options: RunOptions) -> dict[str, Judge]:
+    """Return those that are asked in batches, by name; UsageError where there is none, or `online` names a stranger."""
+    names = {judge.name for judge in judges}
+    for name in options.online:
+        if name not in names:
+            raise unknown_name("judge to be asked online:", name, names)
+    found = {j.name: j for j in judges if offered(j.model) and j.name not in options.online}
+    if not found:
+        raise UsageError(f"None of the judges supports batches: {', '.join(sorted(names))}. Remove --batch.")
+    return found
 
-    retries: Literal["batch", "online"] = "batch"
-    """How questions are put again that a judge left open, or that came back from a batch without a reply."""
-    detach: bool = False
-    """Submit what there is to submit, read what has come, and stop."""
-    online: tuple[str, ...] = ()
-    """Names of judges that are asked online all the same."""
 
-    def judges(self, judges: Sequence[Judge]) -> dict[str, Judge]:
-        """Those that are asked in batches, by name; UsageError where there is none, or `online` names a stranger."""
-        names = {judge.name for judge in judges}
-        for name in self.online:
-            if name not in names:
-                raise unknown_name("judge to be asked online:", name, names)
-        found = {j.name: j for j in judges if offered(j.model) and j.name not in self.online}
-        if not found:
-            raise UsageError(f"None of the judges supports batches: {', '.join(sorted(names))}. Remove --batch.")
-        return found
-
-    def of(self, judges: Sequence[Judge]) -> Batching | None:
-        """What of it holds for some of the judges of several runs; None where none of these is asked in batches."""
-        names = {judge.name for judge in judges}
-        mine = self._replace(online=tuple(name for name in self.online if name in names))
-        return mine if any(offered(j.model) and j.name not in mine.online for j in judges) else None
+def options_for(judges: Sequence[Judge], options: RunOptions) -> RunOptions:
+    """Return what of the options holds for some of the judges of several runs, which may have nobody to batch."""
+    names = {judge.name for judge in judges}
+    mine = replace(options, online=tuple(name for name in options.online if name in names))
+    if any(offered(j.model) and j.name not in mine.online for j in judges):
+        return mine
+    return replace(options, batch=False, batch_retries="batch", detach=False, online=())
 
 
 class Purse(NamedTuple):
@@ -75,23 +70,21 @@ class Batched:
     def __init__(
         self,
         judges: dict[str, Judge],
-        batching: Batching,
+        options: RunOptions,
         store: Store,
         behind: Executor,
         purse: Purse,
         progress: Progress,
-        timeout: float,
     ) -> None:
         self.paused: str | None = None
         """Set, in words, when the run is to be taken up later."""
         self._judges = judges
-        self._prices = {name: batch_price(j.model, j.endpoint or "") for name, j in judges.items()}
-        self._batching = batching
+        self._options = options
+        self._prices = {name: batch_price(j.model, j.endpoint or "", options.prices) for name, j in judges.items()}
         self._store = store
         self._behind = behind
         self._purse = purse
         self._progress = progress
-        self._timeout = timeout
         self._round = 0
         self._drafts: dict[BatchTarget, RequestFile] = {}
         self._sealed: list[str] = []
@@ -106,7 +99,7 @@ class Batched:
         self._state = self._stack.enter_context(BatchState(self._store.folder))
         self._turns = KeyLocks(self._store.folder / "turns")
         self._stack.callback(self._turns.close)
-        carrier = BatchLifecycle(self._state, self._store, self._turns, self._timeout)
+        carrier = BatchLifecycle(self._state, self._store, self._turns, self._options.timeout, self._options.prices)
         self._carrier = await self._stack.enter_async_context(carrier)
         self._watch = BatchPoller(self._state, carrier, self._turns, self._progress, self._count)
         carrier.clear_away()
@@ -145,7 +138,7 @@ class Batched:
             spent = self._purse.ledger.spent
             self._purse.budget.exhausted = f"{spent.calls} calls and ${spent.cost:.4f} are spent or set aside"
             return False
-        if await self._watch.see_through(awaited, f"round {self._round}", detach=self._batching.detach):
+        if await self._watch.see_through(awaited, f"round {self._round}", detach=self._options.detach):
             return True
         self.paused = self._how_far(awaited)
         return False
@@ -175,7 +168,7 @@ class Batched:
             self._met.add(key)
         if entry and entry.final and entry.reason:
             return Failure(reason=entry.reason, message=entry.message)
-        if self._batching.retries == "online" and (entry or request.attempt):
+        if self._options.batch_retries == "online" and (entry or request.attempt):
             return await self._behind.ask(request)
         return self._gather(request)
 

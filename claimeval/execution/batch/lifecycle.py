@@ -55,11 +55,14 @@ class BatchProgress(NamedTuple):
 class BatchLifecycle:
     """Takes single steps with single batches; it neither waits nor tries again. CallError for what a provider does."""
 
-    def __init__(self, state: BatchState, store: Store, turns: KeyLocks, timeout: float) -> None:
+    def __init__(
+        self, state: BatchState, store: Store, turns: KeyLocks, timeout: float, prices: str | Path | None = None
+    ) -> None:
         self._state = state
         self._store = store
         self._turns = turns
         self._timeout = timeout
+        self._prices = prices
         self._backends: dict[BatchTarget, BatchBackend] = {}
         self._stack = AsyncExitStack()
 
@@ -210,7 +213,7 @@ class BatchLifecycle:
     async def _collect(self, batch: Batch, standing: BatchStatus) -> Received:
         """Brings the files down and reads them; what they leave out is noted, or free where it did not run."""
         backend = await self._backend(batch)
-        reading = BatchResultReader(self._state, self._store, self.settle, batch)
+        reading = BatchResultReader(self._state, self._store, self.settle, batch, self._prices)
         for number, file_id in enumerate(standing.files):
             place = self._state.path(batch.name).with_suffix(f".result{number}")
             with on_disk(place):

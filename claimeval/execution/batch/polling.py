@@ -13,9 +13,9 @@ from claimeval.execution.batch.request_file import split
 from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.pace import Clock, Sleep
-from claimeval.execution.progress import Progress
 from claimeval.providers.batches import WINDOW_HOURS
 from claimeval.store.locks import KeyLocks
+from claimeval.types.progress import Progress
 from claimeval.types.requests import CallError
 
 SOONEST, LATEST = 1.0, 60.0

@@ -76,13 +76,15 @@ class Bill(NamedTuple):
 class BatchResultReader:
     """Reads the files of one batch."""
 
-    def __init__(self, state: BatchState, store: Store, settle: Settle, batch: Batch) -> None:
+    def __init__(
+        self, state: BatchState, store: Store, settle: Settle, batch: Batch, prices: str | Path | None = None
+    ) -> None:
         self.received = Received()
         self._state = state
         self._store = store
         self._settle = settle
         self._batch = batch
-        self._price = batch_price(batch.judge.model, batch.judge.endpoint or "")
+        self._price = batch_price(batch.judge.model, batch.judge.endpoint or "", prices)
         self._done: dict[str, Bill] = {}
         """Answered requests that are still in the state."""
         self._back: dict[str, CallError] = {}

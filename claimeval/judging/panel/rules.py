@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from claimeval.judging.panel.ballots import EQUAL, Ballot, Choice, Winners, leading
 from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.judging.panel.settings import Panel, Vote
+from claimeval.judging.panel.settings import Panel
+from claimeval.types.options import Vote
 
 
 class VoteContext(NamedTuple):

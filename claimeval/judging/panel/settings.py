@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
-from typing import Literal, get_args
+from typing import get_args
 
 from pydantic import Field
 
 from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.options import OnSameFamily, Vote
 from claimeval.types.records import Label, Record
 from claimeval.types.scales import VALUES, Scale
-
-Vote = Literal["majority", "unanimous", "any", "median", "mean", "weighted", "dawid_skene"]
-"""The voting rules; `votes.py` has a function for each."""
-
-OnSameFamily = Literal["warn", "exclude", "error"]
 
 ABSTAIN, CONSERVATIVE = "abstain", "conservative"
 TIE_RULES = (ABSTAIN, CONSERVATIVE)
@@ -26,7 +22,8 @@ UNFAVOURABLE_FIRST: tuple[Label, ...] = ("contradicted", "not_found", "supported
 
 
 class Panel(Record):
-    """The settings of a panel. The defaults fit a single judge too."""
+    """The settings of a panel as a run is carried out: what `PanelOptions`, the panel file or the source left open is
+    settled, and here are the defaults. They fit a single judge too."""
 
     vote: Vote = "majority"
     tie: str = ABSTAIN
@@ -51,9 +48,8 @@ class Panel(Record):
     """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
     verdicts do not meet, and the panel's score of a sample is the mean of theirs."""
     on_same_family: OnSameFamily = "warn"
-    """What becomes of judges of the family that wrote the answer: `exclude` does not ask them about it."""
-    leave_own_family_out: bool = False
-    """Judges of the family that wrote the answer are asked, and their verdicts kept, but they have no vote on it."""
+    """What becomes of judges of the family that wrote the answer: `skip` does not ask them about it, `no-vote` asks
+    them and keeps their verdicts without counting them."""
     families: dict[str, str] = Field(default_factory=dict)
     """Rows of the user's own for the table of families."""
     labels: tuple[Label, ...] = UNFAVOURABLE_FIRST

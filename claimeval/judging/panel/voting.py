@@ -41,13 +41,13 @@ def vote(
 
     With no label at all the most frequent reason is given, the first judge's among equals. With fewer labels than the
     quorum it is `no_quorum`, or the judges' own abstention where the quorum would be met with those who abstained.
-    `same_family` names the judges that are left out under `leave_own_family_out`; `rates` are what `learn` found, for
+    `same_family` names the judges that are left out under `no-vote`; `rates` are what `learn` found, for
     `dawid_skene`.
     """
     if len(verdicts) == 1 and not same_family and not panel.grades:
         return _as_it_stands(claim_id, evidence, verdicts[0])
     ballots = cast_ballots(verdicts, panel)
-    if panel.leave_own_family_out and same_family:
+    if panel.on_same_family == "no-vote" and same_family:
         ballots = [
             b._replace(choice=None, probability=None, because="same_family") if b.judge in same_family else b
             for b in ballots

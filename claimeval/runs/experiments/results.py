@@ -19,8 +19,9 @@ from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.experiments.selection import LabelAgreement, Selection, agreement
 from claimeval.statistics import holm, mean_interval, paired_difference
 from claimeval.store.replies import unpack
-from claimeval.store.store import Store
+from claimeval.store.store import Store, cache_folder
 from claimeval.types.clusters import cluster_of
+from claimeval.types.options import RunOptions
 from claimeval.types.records import Record
 
 
@@ -103,10 +104,10 @@ class ExperimentResult(Record):
 
 
 def tabulate(
-    design: Experiment, metrics: tuple[str, ...], folder: Path, cache: Path, new: Mapping[str, int]
+    design: Experiment, metrics: tuple[str, ...], folder: Path, options: RunOptions, new: Mapping[str, int]
 ) -> ExperimentResult:
     """The table over all arms; streams the runs, holding a number a sample, metric and arm."""
-    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, cache) for arm in design.arms}
+    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, options) for arm in design.arms}
     base = gathered[design.baseline]
     rows = []
     for arm in design.arms:
@@ -197,7 +198,7 @@ class _Gathered(NamedTuple):
         )
 
 
-def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
+def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gathered:
     values: dict[str, list[float | None]] = {metric: [] for metric in metrics}
     claims = verdicts = unassessed = replies = unreadable = 0
     tokens: dict[str, list[int]] = {}
@@ -206,7 +207,7 @@ def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
     manifest = load_manifest(run)
     clusters = array("q")
     judged = {metric.name for metric in manifest.metrics}
-    with Store(cache) as store:
+    with Store(cache_folder(options.cache)) as store:
         for result in read_results(run):
             clusters.append(cluster_of(result.sample, manifest.cluster))
             for score in result.scores:
@@ -227,17 +228,17 @@ def _gather(run: Path, metrics: tuple[str, ...], cache: Path) -> _Gathered:
                 if (value := store.get(call.key)) and (latency := unpack(value)[0].latency) is not None:
                     latencies.append(latency)
     total = sum(spent[0] for spent in tokens.values()), sum(spent[1] for spent in tokens.values())
-    cost = _cost(manifest, tokens)
+    cost = _cost(manifest, tokens, options.prices)
     return _Gathered(
         values, clusters, claims, verdicts, unassessed, replies, unreadable, len(seen), total, cost, latencies
     )
 
 
-def _cost(manifest: Manifest, tokens: Mapping[str, list[int]]) -> float | None:
+def _cost(manifest: Manifest, tokens: Mapping[str, list[int]], prices: str | Path | None) -> float | None:
     dollars = 0.0
     for judge in {judge.name: judge for judge in (*manifest.judges, manifest.extractor)}.values():
         if judge.name in tokens:
-            rate = price(judge.model, judge.endpoint)
+            rate = price(judge.model, judge.endpoint, prices)
             if rate is None:
                 return None
             dollars += (tokens[judge.name][0] * rate.input + tokens[judge.name][1] * rate.output) / 1e6

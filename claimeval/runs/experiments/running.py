@@ -6,6 +6,7 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,17 +16,17 @@ from claimeval.evaluation.manifest import manifest
 from claimeval.evaluation.plan import ClaimsJob, notes
 from claimeval.evaluation.run import Outline, Reiterable, carry_out, identity
 from claimeval.execution.batch.admin import open_desk
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
+from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.providers import check_key
 from claimeval.runs.directory import RunWriter
 from claimeval.runs.experiments.design import Arm, Experiment, plan, slug
-from claimeval.store.store import Store
+from claimeval.store.store import Store, cache_folder
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Sample
 
 ARMS = "arms"
@@ -93,31 +94,29 @@ async def run(
     prepared: PreparedExperiment,
     folder: Path,
     *,
-    cache: Path,
-    limits: Limits,
-    offline: bool,
+    options: RunOptions,
     show: Callable[[Arm], Callable[[Progress], None]],
-    batching: Batching | None = None,
 ) -> Carried:
     """Runs the arms in order and stops with the first that does not reach its end. Caps hold for all arms together.
 
     In batches no arm waits for its own: what all of them need rides in the same rounds.
     """
-    if not offline:
+    if not options.offline:
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
             check_key(judge)
     calls: Counter[str] = Counter()
-    whole = "-".join(identity(p, prepared.samples()) for p in prepared.plans) if limits.capped else ""
-    if batching:
-        batching.judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)])
-    step = batching and batching._replace(detach=True)
-    settings = _Settings(cache, limits, offline, hashlib.sha256(whole.encode()).hexdigest(), step)
+    whole = "-".join(identity(p, prepared.samples()) for p in prepared.plans) if options.capped else ""
+    step = options
+    if options.batch:
+        batch_judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)], options)
+        step = replace(options, detach=True)
+    name = hashlib.sha256(whole.encode()).hexdigest()
     arms = list(zip(prepared.design.arms, prepared.plans, strict=True))
     while True:
         paused: list[tuple[Arm, ClaimsJob]] = []
         for arm, arm_plan in arms:
             progress = Progress(prepared.found.samples, show(arm))
-            outline = await _carry_out_arm(prepared, arm_folder(folder, arm), arm_plan, settings, progress)
+            outline = await _carry_out_arm(prepared, arm_folder(folder, arm), arm_plan, step, name, progress)
             calls[arm.name] += progress.calls
             if outline.paused:
                 paused.append((arm, arm_plan))
@@ -126,26 +125,21 @@ async def run(
                 return Carried(calls, outline)
         if not paused:
             return Carried(calls, outline)
-        if not batching or batching.detach:
+        if not options.batch or options.detach:
             return Carried(calls, last)
         arms = paused
-        with Store(cache) as store:
-            async with open_desk(store) as desk:
+        with Store(cache_folder(options.cache)) as store:
+            async with open_desk(store, options.prices) as desk:
                 await desk.wait(Progress(None, show(arms[0][0])))
 
 
-class _Settings(NamedTuple):
-    """What holds for every arm."""
-
-    cache: Path
-    limits: Limits
-    offline: bool
-    run: str
-    batching: Batching | None
-
-
 async def _carry_out_arm(
-    prepared: PreparedExperiment, folder: Path, arm_plan: ClaimsJob, settings: _Settings, progress: Progress
+    prepared: PreparedExperiment,
+    folder: Path,
+    arm_plan: ClaimsJob,
+    options: RunOptions,
+    run: str,
+    progress: Progress,
 ) -> Outline:
     """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
     said = notes(arm_plan)
@@ -155,13 +149,10 @@ async def _carry_out_arm(
         Reiterable(prepared.samples),
         arm_plan,
         notes=said,
-        cache=settings.cache,
-        limits=settings.limits,
+        options=options_for((*arm_plan.judges, arm_plan.extractor), options),
         progress=progress,
-        offline=settings.offline,
         on_result=writer.add,
-        run=settings.run,
-        batching=settings.batching and settings.batching.of((*arm_plan.judges, arm_plan.extractor)),
+        run=run,
     )
     writer.finish(outline.summary)
     return outline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimeval.data.foreign.records import RECORDED
@@ -20,7 +21,6 @@ from claimeval.providers import specs as judging
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.rejudge.known import ReusableVerdicts, ReuseCounts
 from claimeval.runs.rejudge.sources import RejudgeSource
-from claimeval.runs.report import NO_SETTINGS
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
@@ -42,7 +42,7 @@ class RejudgeOptions(NamedTuple):
     metrics: Sequence[str | Metric] | None = None
     extract_prompt: str | None = None
     assess_prompt: str | None = None
-    panel: Mapping[str, Any] = NO_SETTINGS
+    panel: Mapping[str, Any] = MappingProxyType({})
     with_labels: bool = False
     """Human labels are at hand, from which weights can be learned."""
     offline: bool = False

@@ -153,7 +153,7 @@ def _all(label: str, request: Request) -> str:
 def test_judges_of_the_generators_family_are_not_counted_where_they_are_not_asked() -> None:
     judges = judge("a", model="openai:gpt-5-mini"), judge("b", model="mistral:mistral-large-latest")
     samples = [sample("x", generator="openai:gpt-4o")]
-    found = foresee(samples, plan(*judges, metrics=["faithfulness"], on_same_family="exclude"))
+    found = foresee(samples, plan(*judges, metrics=["faithfulness"], on_same_family="skip"))
 
     assert line(found, "assess", "a").calls == (0, 0)
     assert line(found, "assess", "b").calls == (1, 1)

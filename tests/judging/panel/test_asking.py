@@ -11,10 +11,9 @@ import pytest
 from claimeval.evaluation.claims import evaluate
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging.panel import Panel
-from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import AssessTask
-from tests.scripted import FAILED, Scripted, judge, plan
+from tests.scripted import FAILED, Scripted, claims_reply, judge, plan, verdicts_reply
 
 CLAIMS = ["The museum opened in 1901.", "It has nine rooms.", "Entry costs 12 euros."]
 SAMPLE = Sample(
@@ -100,7 +99,7 @@ BY_GPT = SAMPLE.model_copy(update={"generator": "openai:gpt-4o"})
 
 def test_a_judge_of_the_generators_family_is_not_asked_when_excluded() -> None:
     executor = Scripted(EXTRACTED, [said("+0+"), said("+00")])
-    result = run(executor, Panel(on_same_family="exclude", quorum=2), OWN, BY_GPT)
+    result = run(executor, Panel(on_same_family="skip", quorum=2), OWN, BY_GPT)
     assert [name for name, _, _ in questions(executor)] == ["two", "three"]
     excluded = [v for v in result.assessments[0].verdicts if v.judge == "one"]
     assert [v.unassessed_because for v in excluded] == ["same_family"]
@@ -110,20 +109,20 @@ def test_a_judge_of_the_generators_family_is_not_asked_when_excluded() -> None:
 def test_it_is_asked_about_answers_of_others() -> None:
     other = SAMPLE.model_copy(update={"generator": "mistral:mistral-small"})
     executor = Scripted(EXTRACTED, [said("+++")] * 3)
-    run(executor, Panel(on_same_family="exclude"), OWN, other)
+    run(executor, Panel(on_same_family="skip"), OWN, other)
     assert len(questions(executor)) == 3
 
 
 def test_its_verdicts_may_be_kept_without_a_vote() -> None:
     executor = Scripted(EXTRACTED, [said("+++"), said("000"), said("00+")])
-    result = run(executor, Panel(vote="any", leave_own_family_out=True), OWN, BY_GPT)
+    result = run(executor, Panel(vote="any", on_same_family="no-vote"), OWN, BY_GPT)
     assert [a.label for a in result.assessments] == ["not_found", "not_found", "supported"]
 
 
 def test_the_family_of_the_generator_does_not_matter_where_its_answer_is_not_judged() -> None:
     sample = BY_GPT.model_copy(update={"reference_answers": ("It opened in 1901.",)})
     executor = Scripted([claims_reply("It opened in 1901.")], [said("+")] * 3)
-    asked = plan("context_recall", judges=OWN)._replace(panel=Panel(on_same_family="exclude"))
+    asked = plan("context_recall", judges=OWN)._replace(panel=Panel(on_same_family="skip"))
     asyncio.run(evaluate(sample, asked, executor))
     assert executor.left == 0
 

@@ -12,6 +12,7 @@ import claimeval as ce
 from claimeval.cli.panel_table import print_panel
 from claimeval.data.reading import read_samples
 from claimeval.runs.overview import cautions
+from claimeval.types.options import PanelOptions, RunOptions, Vote
 from claimeval.types.records import Verdict
 from tests import claim_judge
 from tests.conftest import StartServer
@@ -29,7 +30,9 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     broke = Faults(first=(None,) * ANSWERED, rates={"insufficient_quota": 1.0})
     failing = start_server(Options(faults=broke), judge=claim_judge.answer, dialect="mistral")
     judges = ["local:lexical", f"openai:gpt-4o@{steady.url}", f"mistral:mistral-small@{failing.url}"]
-    report = ce.score(samples, judges=judges, metrics=["faithfulness", "correctness"], concurrency=1)
+    report = ce.score(
+        samples, judges=judges, metrics=["faithfulness", "correctness"], options=RunOptions(concurrency=1)
+    )
 
     by_judge: dict[str, Counter[str]] = {name: Counter() for name in judges}
     for result in report.results:
@@ -79,7 +82,7 @@ def in_other_words(body: Body) -> Reply:
 
 
 @pytest.mark.parametrize("vote", ["majority", "unanimous", "mean"])
-def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: str) -> None:
+def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: Vote) -> None:
     """40 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
     answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
     samples = [{"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]} for n in range(40)]
@@ -87,7 +90,9 @@ def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server:
         f"openai:a@{start_server(judge=claim_judge.answer).url}",
         f"openai:b@{start_server(judge=in_other_words).url}",
     ]
-    found = ce.score(samples, judges=judges, metrics=["faithfulness"], vote=vote).summary["faithfulness"]
+    found = ce.score(samples, judges=judges, metrics=["faithfulness"], panel=PanelOptions(vote=vote)).summary[
+        "faithfulness"
+    ]
     assert [member.mean for member in found.members.values()] == pytest.approx([0.6, 0.6])
     assert found.mean == pytest.approx(0.6)
     assert (found.unassessed, found.judged) == ({}, 200)

@@ -13,7 +13,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Choice
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
-from claimeval.judging.panel.settings import Vote
+from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
 from claimeval.types.scales import grade_scale
 

@@ -11,8 +11,9 @@ from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.error_rates import ErrorRates, estimate_error_rates
 from claimeval.judging.panel.rules import VOTES
-from claimeval.judging.panel.settings import Vote, vote_name
+from claimeval.judging.panel.settings import vote_name
 from claimeval.types.errors import UsageError
+from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Verdict
 from claimeval.types.scales import grade_scale
 
@@ -278,11 +279,11 @@ def test_agreement_probability_and_entropy_by_hand() -> None:
 def test_judges_of_the_generators_family_may_be_left_out_of_the_vote() -> None:
     own = frozenset({"a"})
     assert vote("+00", own, vote="any").label == "supported"
-    found = vote("+00", own, vote="any", leave_own_family_out=True)
+    found = vote("+00", own, vote="any", on_same_family="no-vote")
     assert found.label == "not_found"
     assert [v.label for v in found.verdicts] == ["supported", "not_found", "not_found"]
-    assert vote("+", own, leave_own_family_out=True).unassessed_because == "same_family"
-    assert vote("+0", own, leave_own_family_out=True).label == "not_found"
+    assert vote("+", own, on_same_family="no-vote").unassessed_because == "same_family"
+    assert vote("+0", own, on_same_family="no-vote").label == "not_found"
 
 
 def repeated(*rounds: str) -> list[Verdict]:

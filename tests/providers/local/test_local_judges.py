@@ -9,6 +9,7 @@ import pytest
 import claimeval as ce
 from claimeval.providers import specs
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
 
 SAMPLES = [
     {
@@ -100,7 +101,9 @@ def test_an_address_is_refused(nli: Path) -> None:
 
 
 def test_a_model_on_this_machine_has_no_deadline(nli: Path) -> None:
-    report = ce.score(SAMPLES, judges=[f"local:nli={nli}"], metrics=["faithfulness"], timeout=0.000_001)
+    report = ce.score(
+        SAMPLES, judges=[f"local:nli={nli}"], metrics=["faithfulness"], options=RunOptions(timeout=0.000_001)
+    )
     assert report.summary["faithfulness"].judged == 3
 
 

@@ -6,17 +6,17 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from claimeval.evaluation.plan import choose_metrics
 from claimeval.execution.batch import polling
-from claimeval.execution.batch.executor import Batching
-from claimeval.execution.limits import Limits
-from claimeval.execution.progress import Progress
 from claimeval.runs.experiments.design import Arm, read
 from claimeval.runs.experiments.running import Carried, prepare, run
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
@@ -30,7 +30,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "SOONEST", 0.01)
 
 
-def carry_out(server: ThreadHandle, folder: Path, name: str, batching: Batching | None) -> Carried:
+def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Carried:
     """Two prompts, and a judge that runs here."""
     write_samples(folder / "samples.jsonl", 3)
     judge = spec(server, "openai")
@@ -43,10 +43,8 @@ def carry_out(server: ThreadHandle, folder: Path, name: str, batching: Batching 
     def show(arm: Arm) -> Callable[[Progress], None]:
         return lambda progress: None
 
-    cache = folder / f"{name}-store"
-    return asyncio.run(
-        run(prepared, folder / name, cache=cache, limits=Limits(), offline=False, show=show, batching=batching)
-    )
+    options = RunOptions(cache=folder / f"{name}-store", **how)
+    return asyncio.run(run(prepared, folder / name, options=options, show=show))
 
 
 def summaries(folder: Path) -> dict[str, object]:
@@ -55,8 +53,8 @@ def summaries(folder: Path) -> dict[str, object]:
 
 def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
-    online = carry_out(server, tmp_path, "online", None)
-    batches = carry_out(server, tmp_path, "batch", Batching())
+    online = carry_out(server, tmp_path, "online")
+    batches = carry_out(server, tmp_path, "batch", batch=True)
     assert online.last.summary.complete
     assert batches.last.summary.complete
     assert batches.calls == online.calls
@@ -71,7 +69,7 @@ def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServ
 def test_a_detached_experiment_submits_what_all_arms_need_and_stops(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     for _ in range(2):
-        carried = carry_out(server, tmp_path, "batch", Batching(detach=True))
+        carried = carry_out(server, tmp_path, "batch", batch=True, detach=True)
         assert carried.last.paused
     assert len(server.exchanges()) >= 2
     created = {e.sha256 for e in server.exchanges() if e.path.endswith("/files")}

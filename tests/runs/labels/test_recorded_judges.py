@@ -15,6 +15,7 @@ from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
 from claimeval.runs.labels.agreement import AgreementReport, measure
 from claimeval.runs.labels.join import join
+from claimeval.types.options import PanelOptions
 from tests.shared_data import shared_data
 
 OPENQA: dict[str, Any] = {
@@ -117,7 +118,9 @@ def test_intervals_of_agreement_resample_questions(openqa: tuple[Path, ImportedR
 
 def test_weights_learned_from_people_stand_in_the_manifest(openqa: tuple[Path, ImportedRun], tmp_path: Path) -> None:
     path = shared_data("openqa/nq301_visible.jsonl")
-    found = import_judged(open_file(path, field_map(OPENQA)), str(path), tmp_path / "weighted", {"vote": "weighted"})
+    found = import_judged(
+        open_file(path, field_map(OPENQA)), str(path), tmp_path / "weighted", PanelOptions(vote="weighted")
+    )
     weights = found.manifest.panel.weights
     assert set(weights) == {judge.name for judge in found.manifest.judges}
     assert weights["gpt-4"] > weights["davinci"] > 0
@@ -155,7 +158,7 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
     ungraded = [a for r in read_results(tmp_path / "run") for a in r.assessments if a.grade is None]
     assert ungraded
     assert {a.label for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
-    panel = rejudge(tmp_path / "run", vote="median")
+    panel = rejudge(tmp_path / "run", panel=PanelOptions(vote="median"))
     assert panel.summary.panel is not None
     assert (panel.summary.panel.ties, panel.summary.panel.claims) == (0, 2623)
     assert all(a.grade is not None for result in panel.results for a in result.assessments)

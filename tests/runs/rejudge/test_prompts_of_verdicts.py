@@ -20,6 +20,7 @@ from claimeval.report.requests import Rebuilder
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.report import Report
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions
 from claimeval.types.requests import Judge
 from tests import claim_judge
 from tests.api.test_claims import spec, values
@@ -92,7 +93,7 @@ def test_a_run_of_two_prompts_says_who_was_asked_with_which(
     (note,) = mixed.summary.notes
     said = f"{spec(one)} assess/three_way; {spec(two)} assess/binary"
     assert note == f"the judges were asked with different prompts: {said}"
-    again = rejudge(mixed, vote="any")
+    again = rejudge(mixed, panel=PanelOptions(vote="any"))
     assert (again.manifest.asked_with, again.summary.notes) == (mixed.manifest.asked_with, (note,))
 
 

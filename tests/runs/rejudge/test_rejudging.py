@@ -17,6 +17,7 @@ from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.runs.report import Report
 from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions
 from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
@@ -82,12 +83,12 @@ def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Report, first: Thre
 def test_votes_are_counted_anew_without_a_call_or_a_key(run: Report, second: ThreadHandle) -> None:
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     asked = sent(second)
-    assert values(rejudge(both, vote="any"), "faithfulness") == [1.0, 0.75]
-    assert values(rejudge(both, vote="unanimous", tie="conservative"), "faithfulness") == [1.0, 0.5]
-    assert values(rejudge(both, tie=spec(second, "judge-2")), "faithfulness") == [1.0, 0.75]
-    assert rejudge(both, vote="dawid_skene").summary.panel is not None
+    assert values(rejudge(both, panel=PanelOptions(vote="any")), "faithfulness") == [1.0, 0.75]
+    assert values(rejudge(both, panel=PanelOptions(vote="unanimous", tie="conservative")), "faithfulness") == [1.0, 0.5]
+    assert values(rejudge(both, panel=PanelOptions(tie=spec(second, "judge-2"))), "faithfulness") == [1.0, 0.75]
+    assert rejudge(both, panel=PanelOptions(vote="dawid_skene")).summary.panel is not None
     assert sent(second) == asked
-    assert rejudge(both, vote="any").manifest.panel == Panel(vote="any")
+    assert rejudge(both, panel=PanelOptions(vote="any")).manifest.panel == Panel(vote="any")
 
 
 def test_some_of_the_runs_judges_may_be_named(run: Report, first: ThreadHandle, second: ThreadHandle) -> None:
@@ -165,7 +166,7 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Report, first:
 
 def test_repeats_ask_only_for_those_that_are_missing(run: Report, first: ThreadHandle) -> None:
     before = sent(first)
-    again = rejudge(run, judges=[spec(first)], panel={"replicates": 3})
+    again = rejudge(run, judges=[spec(first)], panel=PanelOptions(replicates=3))
     assert sent(first) - before == 2 * 4
     assert again.summary.panel is not None
     assert again.summary.panel.noise[spec(first)].changed == 0
@@ -176,7 +177,9 @@ def test_a_run_directory_and_a_file_of_samples_are_sources_too(
 ) -> None:
     run.save(tmp_path / "run")
     before = sent(first)
-    assert values(rejudge(tmp_path / "run", vote="any"), "faithfulness") == values(run, "faithfulness")
+    assert values(rejudge(tmp_path / "run", panel=PanelOptions(vote="any")), "faithfulness") == values(
+        run, "faithfulness"
+    )
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(sample) + "\n" for sample in TWO), encoding="utf-8")
     plain = rejudge(data, judges=[spec(first)], metrics=["faithfulness", "coverage"])
