@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging import prompts
@@ -18,16 +17,6 @@ def completion(text: str, finish_reason: str = "stop") -> Completion:
     """A completion as a server would send it."""
     done = read_chat(write_chat(text, "scripted"))
     return done.model_copy(update={"finish_reason": finish_reason})
-
-
-def claims_reply(*claims: str) -> str:
-    """An extraction reply in the `json` format."""
-    return json.dumps({"claims": [{"claim": c, "sentences": [1], "quote": c} for c in claims]})
-
-
-def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
-    """An assessment reply in the `json` format for c1, c2, ... in order."""
-    return json.dumps({"verdicts": [{"id": f"c{i}", "label": label, **fields} for i, label in enumerate(labels, 1)]})
 
 
 class Scripted:

@@ -52,7 +52,7 @@ class Provider:
     """Fills in the endpoint and the defaults that can change an answer, and checks all that can be checked without a
     call; UsageError for what cannot work."""
     example: str
-    """Models as a user writes them, for messages."""
+    """Models as a user writes them, for messages; empty where nobody writes them."""
     costs: bool
     """Whether calls cost money or leave this machine."""
     reads_prompts: bool = True
@@ -92,6 +92,7 @@ PROVIDERS = {
     "openai": "claimeval.providers.openai",
     "mistral": "claimeval.providers.mistral",
     "local": "claimeval.providers.local.backend",
+    "testing": "claimeval.testing",
 }
 """The modules whose `PROVIDER` is the row of a name; one is loaded when a judge needs it."""
 
@@ -109,7 +110,7 @@ def rows() -> tuple[Provider, ...]:
 
 def examples() -> str:
     """Models of every provider as a user writes them."""
-    return "; ".join(row.example for row in rows())
+    return "; ".join(row.example for row in rows() if row.example)
 
 
 def provider(model: str) -> Provider:
@@ -118,7 +119,9 @@ def provider(model: str) -> Provider:
     if not colon or not rest:
         raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
     if name not in PROVIDERS:
-        raise UsageError(f"{unknown_name('provider', name, PROVIDERS)}. Examples: {examples()}")
+        raise UsageError(
+            f"{unknown_name('provider', name, [row.name for row in rows() if row.example])}. Examples: {examples()}"
+        )
     return _row(name)
 
 

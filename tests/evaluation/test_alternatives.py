@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import claimeval as ce
+from claimeval import testing
 from claimeval.cli.main import app
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.forecast.walk import forecast
@@ -172,7 +173,7 @@ def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> Non
     from claimeval.evaluation.claims import evaluate
 
     sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))
-    executor = scripted.Scripted([scripted.claims_reply("Paris."), scripted.FAILED])
+    executor = scripted.Scripted([testing.claims_reply("Paris."), scripted.FAILED])
     score = asyncio.run(evaluate(sample, scripted.plan("coverage"), executor)).score("coverage")
     assert score.undefined_because == "provider_error"
 

@@ -10,9 +10,10 @@ import pytest
 from claimeval.evaluation.claims import evaluate
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging.assess import claim_line
+from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Evidence, Sample, SampleResult
 from claimeval.types.requests import AssessTask, Request
-from tests.scripted import FAILED, Scripted, claims_reply, completion, judge, plan, verdicts_reply
+from tests.scripted import FAILED, Scripted, completion, judge, plan
 
 ANSWER = [
     "The museum opened in 1901.",

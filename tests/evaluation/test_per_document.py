@@ -18,6 +18,7 @@ from claimeval.execution.batch import polling
 from claimeval.judging.panel import Panel
 from claimeval.metrics.derived import select_metrics
 from claimeval.store.store import Store
+from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Document, Evidence, Sample, other_order
@@ -26,7 +27,7 @@ from tests import claim_judge, scripted
 from tests.conftest import StartServer
 from tests.loopback import ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
-from tests.scripted import Scripted, claims_reply, verdicts_reply
+from tests.scripted import Scripted
 from tests.shared_data import shared_data
 
 TOWER = {

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import claimeval as ce
+from claimeval import testing
 from claimeval.evaluation.claims import evaluate
 from claimeval.evaluation.plan import make_plan
 from claimeval.evaluation.run import carry_out
@@ -330,8 +331,8 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
     plan = scripted.plan("faithfulness", "coverage", judges=panel)
     plan = plan._replace(panel=plan.panel.model_copy(update={"escalate": 1, "replicates": 2}))
     executor = Counting(
-        extract=[scripted.claims_reply("The tower is high.")] * 2,
-        assess=[scripted.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],
+        extract=[testing.claims_reply("The tower is high.")] * 2,
+        assess=[testing.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],
     )
 
     async def main() -> None:

@@ -85,8 +85,12 @@ class LexicalBackend:
         started = time.perf_counter()
         task = request.task
         assert task is not None, "every step gives its request a task"
-        text = _claims(task, request) if isinstance(task, ExtractTask) else _written(task, request, _by_words(task))
-        return _reply(text, request, started, keep)
+        text = (
+            write_claims(task, request)
+            if isinstance(task, ExtractTask)
+            else write_verdicts(task, request, _by_words(task))
+        )
+        return completed(text, request, started, keep)
 
 
 class EntailmentBackend:
@@ -101,19 +105,24 @@ class EntailmentBackend:
         task = request.task
         assert task is not None, "every step gives its request a task"
         if isinstance(task, ExtractTask):
-            return _reply(_claims(task, request), request, started, keep)
+            return completed(write_claims(task, request), request, started, keep)
         try:
             sets = [[document] for document in task.documents] if task.alternatives else [task.documents]
             found = [await self._judge.assess(task.claims, documents) for documents in sets]
         except RuntimeError as error:  # how torch says that memory ran out or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
         answers = _best(
-            [[_Answer(_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in one] for one in found]
+            [
+                [EngineAnswer(scale_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in one]
+                for one in found
+            ]
         )
-        return _reply(_written(task, request, answers), request, started, keep, where=f" on {self._judge.device}")
+        return completed(
+            write_verdicts(task, request, answers), request, started, keep, where=f" on {self._judge.device}"
+        )
 
 
-class _Answer(NamedTuple):
+class EngineAnswer(NamedTuple):
     """What an engine says of one claim."""
 
     word: str
@@ -123,14 +132,16 @@ class _Answer(NamedTuple):
     reason: str
 
 
-def _reply(text: str, request: Request, started: float, keep: Keep, where: str = "") -> Completion:
+def completed(text: str, request: Request, started: float, keep: Keep, where: str = "") -> Completion:
+    """A completion with this text, kept."""
     served = f"{request.judge.endpoint}{where}"
     reply = read_chat(write_chat(text, served), latency=time.perf_counter() - started)
     keep(reply)
     return reply
 
 
-def _claims(task: ExtractTask, request: Request) -> str:
+def write_claims(task: ExtractTask, request: Request) -> str:
+    """The claims of a text, taken by rule, in the format that the prompt asked for."""
     claims = split_claims(task.text)
     if request.reply_format == "bullets":
         return "\n".join(f"- {claim.text}" for claim in claims) or "NONE"
@@ -141,7 +152,7 @@ def _claims(task: ExtractTask, request: Request) -> str:
     return json.dumps({"claims": found}, ensure_ascii=False)
 
 
-def _written(task: AssessTask, request: Request, answers: Sequence[_Answer]) -> str:
+def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineAnswer]) -> str:
     """The answers in the format that the prompt asked for."""
     if request.reply_format == "tags":
         lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
@@ -159,7 +170,7 @@ def _written(task: AssessTask, request: Request, answers: Sequence[_Answer]) -> 
     return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
 
 
-def _word(scale: Scale, label: str | None) -> str:
+def scale_word(scale: Scale, label: str | None) -> str:
     """The scale's word for a label; a two-way scale has none for "contradicted" and says "not found" for it."""
     words = {scale.label(word): word for word in scale.words}
     if label == "contradicted" and "contradicted" not in words:
@@ -167,7 +178,7 @@ def _word(scale: Scale, label: str | None) -> str:
     return next((word for name, word in words.items() if name == label), ABSTAIN)
 
 
-def _best(found: Sequence[Sequence[_Answer]]) -> list[_Answer]:
+def _best(found: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
     """Of each claim the answer by that one of several alternatives which is most likely to support it."""
     if len(found) == 1:
         return list(found[0])
@@ -177,15 +188,15 @@ def _best(found: Sequence[Sequence[_Answer]]) -> list[_Answer]:
     return [answer._replace(documents=tuple(place for _ in answer.documents)) for place, answer in ranked]
 
 
-def _by_words(task: AssessTask) -> list[_Answer]:
+def _by_words(task: AssessTask) -> list[EngineAnswer]:
     if task.alternatives:
         each = (task.model_copy(update={"documents": (d,), "alternatives": False}) for d in task.documents)
         return _best([_by_words(one) for one in each])
     evidence = _evidence(tuple(document.text for document in task.documents))
     found = [score.support(claim.text, evidence) for claim in task.claims]
     return [
-        _Answer(
-            _word(task.scale, score.label(support.score)),
+        EngineAnswer(
+            scale_word(task.scale, score.label(support.score)),
             support.score,
             () if support.best_document is None else (support.best_document,),
             _reason(support),

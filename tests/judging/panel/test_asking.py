@@ -11,9 +11,10 @@ import pytest
 from claimeval.evaluation.claims import evaluate
 from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging.panel import Panel
+from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import AssessTask
-from tests.scripted import FAILED, Scripted, claims_reply, judge, plan, verdicts_reply
+from tests.scripted import FAILED, Scripted, judge, plan
 
 CLAIMS = ["The museum opened in 1901.", "It has nine rooms.", "Entry costs 12 euros."]
 SAMPLE = Sample(

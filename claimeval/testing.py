@@ -1,0 +1,209 @@
+"""For tests of your own code: a judge with given labels, a provider on this machine, and samples. No key, no network.
+
+>>> import claimeval as ce
+>>> from claimeval.testing import ScriptedJudge
+>>> judge = ScriptedJudge({"The tower is 58 metres high.": "supported"})
+>>> report = ce.score("answers.jsonl", judges=[judge], metrics=["faithfulness"])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from claimeval.providers import Backend, Keep, Provider
+from claimeval.providers.local.backend import EngineAnswer, completed, scale_word, write_claims, write_verdicts
+from claimeval.types.chat_format import write_chat
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Sample
+from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
+from claimeval.types.scales import ABSTAIN
+
+__all__ = ["LoopbackProvider", "ScriptedJudge", "claims_reply", "provider", "samples", "verdicts_reply"]
+
+LABELS = ("supported", "contradicted", "not_found", ABSTAIN)
+
+
+class _Script(NamedTuple):
+    labels: Mapping[str, str]
+    default: str
+    reply: Callable[[str], str | None] | None
+
+
+_SCRIPTS: dict[str, _Script] = {}
+"""By the name of the model that follows them."""
+
+
+class ScriptedJudge(Judge):
+    """A judge that gives claims the labels that a test wrote down.
+
+    As an extractor it takes claims by rule, one or more a sentence. Judges of the same script share stored replies.
+    """
+
+    def __init__(
+        self,
+        labels: Mapping[str, str] | None = None,
+        *,
+        default: str = "not_found",
+        reply: Callable[[str], str | None] | None = None,
+        name: str = "scripted",
+    ) -> None:
+        """Make a judge that can stand wherever a judge is named.
+
+        Args:
+            labels: The label of each claim, by its text: supported, contradicted, not_found or unsure.
+            default: The label of all other claims.
+            reply: Says, for the text of a prompt, what the judge writes, word for word; None leaves it to the labels.
+                Questions that are not about claims (ratings, grades, queries) need it.
+            name: How tables call the judge.
+
+        Raises:
+            UsageError: A label is none of the four.
+        """
+        script = _Script(dict(labels or {}), default, reply)
+        for label in (*script.labels.values(), default):
+            if label not in LABELS:
+                raise unknown_name("label", label, LABELS)
+        written = json.dumps([script.labels, default], sort_keys=True) if reply is None else uuid.uuid4().hex
+        model = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        _SCRIPTS[model] = script
+        super().__init__(name=name, model=f"{PROVIDER.name}:{model}")
+
+
+class _ScriptedBackend:
+    def __init__(self, script: _Script) -> None:
+        self._script = script
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        started = time.perf_counter()
+        return completed(self._text(request), request, started, keep)
+
+    def _text(self, request: Request) -> str:
+        labels, default, reply = self._script
+        text = reply("\n\n".join(message.content for message in request.messages)) if reply else None
+        task = request.task
+        if text is not None:
+            return text
+        if isinstance(task, ExtractTask):
+            return write_claims(task, request)
+        if isinstance(task, AssessTask):
+            said = [labels.get(claim.text, default) for claim in task.claims]
+            answers = [EngineAnswer(scale_word(task.scale, label), None, (), "scripted") for label in said]
+            return write_verdicts(task, request, answers)
+        raise CallError(
+            "provider_error",
+            "a scripted judge has labels for claims only; give it `reply` for other questions",
+            retryable=False,
+        )
+
+
+def _resolve(judge: Judge) -> Judge:
+    if judge.model.partition(":")[2] not in _SCRIPTS:
+        raise UsageError(f"judge {judge.name!r}: the script of {judge.model!r} is not in this process")
+    return judge
+
+
+@asynccontextmanager
+async def _open(judge: Judge) -> AsyncIterator[Backend]:
+    yield _ScriptedBackend(_SCRIPTS[judge.model.partition(":")[2]])
+
+
+PROVIDER = Provider(
+    name="testing",
+    open=_open,
+    resolve=_resolve,
+    example="",
+    costs=False,
+    note=lambda judge: "script of a test, not a judgement",
+)
+
+
+def claims_reply(*claims: str) -> str:
+    """What a judge writes that takes these claims from a text, in the `json` format."""
+    return json.dumps({"claims": [{"claim": c, "sentences": [1], "quote": c} for c in claims]})
+
+
+def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
+    """What a judge writes that gives the claims c1, c2, ... these labels in order, in the `json` format.
+
+    `fields` stand in every verdict, such as `reason="it says so"`.
+    """
+    return json.dumps({"verdicts": [{"id": f"c{i}", "label": label, **fields} for i, label in enumerate(labels, 1)]})
+
+
+class LoopbackProvider:
+    """A server on this machine that speaks OpenAI's chat completions."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        """The base URL, as `openai:MODEL@URL` takes it."""
+        self.judge = Judge(name="loopback", model="openai:loopback", endpoint=url)
+        """A judge at this server."""
+        self.requests: list[dict[str, Any]] = []
+        """The bodies of all requests so far, in order of arrival."""
+
+
+@contextmanager
+def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
+    """A provider that lives as long as the block, for tests of what goes over the wire.
+
+    `reply` is what the model writes, or says it for the text of a prompt.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    running = LoopbackProvider(f"http://127.0.0.1:{server.server_port}/v1")
+    _RUNNING[server.server_port] = running, (lambda text: reply) if isinstance(reply, str) else reply
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield running
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        del _RUNNING[server.server_port]
+
+
+_RUNNING: dict[int, tuple[LoopbackProvider, Callable[[str], str]]] = {}
+"""By port."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        running, reply = _RUNNING[self.server.server_address[1]]  # type: ignore[index]  # host and port, by AF_INET
+        if self.path != "/v1/chat/completions":
+            self._send(404, b'{"error": {"message": "only /v1/chat/completions is served here"}}')
+            return
+        body = json.loads(content)
+        running.requests.append(body)
+        text = reply("\n\n".join(message["content"] for message in body["messages"]))
+        self._send(200, write_chat(text, body["model"]))
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests print nothing."""
+
+
+def samples() -> list[Sample]:
+    """The bundled demo: 24 samples over 14 subjects with planted faults."""
+    from claimeval.data.corpora import bundled
+    from claimeval.data.reading import read_samples
+
+    return list(read_samples(bundled("demo.jsonl")))
