@@ -79,7 +79,7 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--vote", "most"), "panel setting vote"),
+        (("--vote", "most"), "unknown vote 'most'"),
         (("--families", "none.yaml"), "cannot read the table of families"),
     ],
 )
