@@ -72,7 +72,7 @@ def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     assert time.monotonic() - started < 10
     assert client.codes == [130]
     said = (tmp_path / "run.err").read_text().splitlines()
-    assert signals == 3 or said[-1].startswith("claimeval: interrupted")
+    assert signals == 3 or said[-1].startswith("claimeval: Interrupted")
     assert not any("Traceback" in line for line in said)
 
     client.start()

@@ -141,7 +141,7 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert said.splitlines()[-1].startswith("claimeval: interrupted; what was paid for is stored")
+    assert said.splitlines()[-1].startswith("claimeval: Interrupted. All replies received so far are stored")
 
 
 @pytest.mark.parametrize(
