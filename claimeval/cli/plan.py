@@ -50,6 +50,7 @@ def plan(
     fail_over: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     max_missing: Annotated[float | None, typer.Option(hidden=True)] = None,
     offline: Annotated[bool, typer.Option("--offline", hidden=True)] = False,
+    cluster: Annotated[str | None, typer.Option("--cluster", hidden=True)] = None,
 ) -> None:
     """Say what `score` with the same options would ask and cost, without asking anything.
 

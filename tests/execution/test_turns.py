@@ -15,8 +15,8 @@ KEY, OTHER = "a" * 64, "b" * 64
 HOLDER = """
 import sys
 from pathlib import Path
-from claimeval.store.locks import Turns
-turns = Turns(Path(sys.argv[1]))
+from claimeval.store.locks import KeyLocks
+turns = KeyLocks(Path(sys.argv[1]))
 print(turns.take(sys.argv[2]), flush=True)
 sys.stdin.read()
 """
