@@ -231,14 +231,16 @@ def main() -> None:
 
     log = os.open(os.environ["SURVIVAL_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    def deliver(response: httpx2.Response) -> None:
+    record_response = http.record_response
+
+    def note_response(response: httpx2.Response) -> None:
         number = response.headers.get("x-request-id", "req_-1").removeprefix("req_")
         os.write(log, f"begin {number}\n".encode())
-        http.record_response(response)
+        record_response(response)
         os.write(log, f"end {number}\n".encode())
 
     instants.obey()
-    setattr(http, "deliver", deliver)  # noqa: B010  # not among the names it exports
+    setattr(http, "record_response", note_response)  # noqa: B010  # not among the names it exports
     command_line()
 
 

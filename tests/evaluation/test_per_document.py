@@ -175,9 +175,9 @@ def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: Threa
         (plain, {"shuffle_contexts": 1}),
     ]
     for run, asked in changes:
-        with pytest.raises(UsageError, match="in another way"):
+        with pytest.raises(UsageError, match="different document settings"):
             ce.rejudge(run, **asked, options=RunOptions(offline=True))
-        with pytest.raises(UsageError, match="in another way"):
+        with pytest.raises(UsageError, match="different document settings"):
             ce.rejudge(run, judges=[spec(server, "other")], keep_verdicts=True, **asked)
 
 

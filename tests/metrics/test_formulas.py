@@ -83,7 +83,12 @@ def test_the_identities_hold_for_every_matrix() -> None:
 def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_path: Path) -> None:
     path = shared_data("ragchecker") / name
     import_judged(open_file(path), str(path), tmp_path / "run")
-    called = {"precision": "correctness", "recall": "coverage", "faithfulness": "faithfulness_per_document"}
+    called = {
+        "precision": "correctness",
+        "recall": "coverage",
+        "faithfulness": "faithfulness_per_document",
+        "context_precision": "context_precision_claims",
+    }
     lines = path.read_text(encoding="utf-8").splitlines()
     results = list(read_results(tmp_path / "run"))
     for line, result in zip(lines, results, strict=True):

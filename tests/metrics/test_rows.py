@@ -77,5 +77,5 @@ def test_parts_of_a_sample_as_text_and_as_evidence() -> None:
     assert [d.id for d in SAMPLE.documents("reference") or ()] == ["reference-1", "reference-2"]
     assert [d.text for d in SAMPLE.documents("reference_contexts") or ()] == ["C"]
     assert SAMPLE.documents("policy") is None
-    assert SAMPLE.documents("contexts") == ()
+    assert SAMPLE.documents("contexts") is None
     assert Metric(name="m", claims_of="answer", against="policy").lacks(SAMPLE) == "policy"
