@@ -231,6 +231,7 @@ def main() -> None:
 
     log = os.open(os.environ["SURVIVAL_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
+    instants.obey()
     record_response = http.record_response
 
     def note_response(response: httpx2.Response) -> None:
@@ -239,7 +240,6 @@ def main() -> None:
         record_response(response)
         os.write(log, f"end {number}\n".encode())
 
-    instants.obey()
     setattr(http, "record_response", note_response)  # noqa: B010  # not among the names it exports
     command_line()
 
