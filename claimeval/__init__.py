@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from claimeval.metrics.rows import METRICS, Metric
     from claimeval.metrics.scoring import MetricSummary
     from claimeval.metrics.side import SideMetric, SideRow, SideSummary
-    from claimeval.runs.report import Report
+    from claimeval.runs.run import Run
     from claimeval.runs.track import track
     from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
     from claimeval.types.options import PanelOptions, RunOptions
@@ -94,7 +94,7 @@ _HOMES = {
         "SideRow",
         "SideSummary",
     ),
-    "runs.report": ("Report",),
+    "runs.run": ("Run",),
     "runs.track": ("track",),
     "types.errors": (
         "ClaimevalError",
@@ -141,7 +141,7 @@ __all__ = [
     "PromptError",
     "RatingComparison",
     "Ratings",
-    "Report",
+    "Run",
     "RunOptions",
     "Sample",
     "SampleResult",

@@ -21,7 +21,7 @@ TOWER = {
 SCRIPT = {"The tower is high.": "supported", "The tower is red.": "contradicted"}
 
 
-def faithfulness(judge: ce.Judge, cache: Path, **options: object) -> ce.Report:
+def faithfulness(judge: ce.Judge, cache: Path, **options: object) -> ce.Run:
     return ce.score([TOWER], judges=[judge], metrics=["faithfulness"], options=ce.RunOptions(cache=cache), **options)  # type: ignore[arg-type]
 
 

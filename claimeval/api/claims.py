@@ -1,4 +1,4 @@
-"""The blocking front door over the async inside: `score`, `ascore`, `Report`.
+"""The blocking front door over the async inside: `score` and `ascore`.
 
 Judges a source again: carries the plan out, or, where nobody is asked anything, counts the votes anew.
 
@@ -28,11 +28,12 @@ from claimeval.judging.panel.voting import Voters
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.runs.compare import compare as compare_folders
+from claimeval.runs.directory import RESULTS, read_results
 from claimeval.runs.overview import Comparison
 from claimeval.runs.rejudge.prepare import PreparedRejudge, RejudgeOptions, prepare
-from claimeval.runs.rejudge.sources import of_report, open_source
-from claimeval.runs.report import Report
+from claimeval.runs.rejudge.sources import of_run, open_source
 from claimeval.runs.revote import rates_of, revote, with_weights
+from claimeval.runs.run import Run
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.families import Families
@@ -47,8 +48,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-Samples = str | Path | Iterable[Sample | Mapping[str, Any]]
-"""A file that `read_samples` reads, or samples, or mappings with the fields of `Sample`, or a pandas table of these."""
+Data = str | Path | Run | Iterable[Sample | Mapping[str, Any]]
+"""A file that `read_samples` reads, a run directory, a run, samples, mappings with the fields of `Sample`, or a pandas
+table of these."""
 
 
 def blocking(way: Coroutine[Any, Any, T]) -> T:
@@ -74,7 +76,7 @@ def blocking(way: Coroutine[Any, Any, T]) -> T:
     return outcome[0]
 
 
-def front_door(way: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+def blocking_twin(way: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """`aNAME`, for code that is asynchronous, as `NAME`, for code that is not."""
 
     @functools.wraps(way)
@@ -86,7 +88,7 @@ def front_door(way: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 async def ascore(
-    samples: Samples,
+    data: Data,
     *,
     judges: Sequence[str | Judge],
     extractor: str | Judge | None = None,
@@ -99,11 +101,11 @@ async def ascore(
     extract_per_judge: bool | None = None,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
-) -> Report:
+) -> Run:
     """Judge answers claim by claim. `score` is the same for code that is not asynchronous.
 
     Args:
-        samples: A file, samples or mappings, or a pandas table of these.
+        data: A file, a run or its directory, samples or mappings, or a pandas table of these.
         judges: `provider:model`, `openai:model@URL`, YAML files or `Judge`; several are a panel. There is no default.
         extractor: Who takes the claims from the texts; the first judge unless given.
         metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or `Metric`; by default the
@@ -126,7 +128,7 @@ async def ascore(
         UsageError: Before any call, for what the caller can fix.
         StoppedEarly: A cap is reached, batches are detached, or nobody is left to ask; the same call goes on.
     """
-    material = as_samples(samples, parse_references(references))
+    material = as_samples(data, parse_references(references))
     asked = select_metrics(metrics) if metrics else None
     found = survey(material, asked.rows if asked else SUPPORT)
     plan = make_plan(
@@ -143,7 +145,7 @@ async def ascore(
     )
     check_families(plan, found.generators)
     check_cluster(options.cluster, material)
-    record = manifest(plan, notes_of(plan), str(samples) if isinstance(samples, (str, Path)) else None)
+    record = manifest(plan, notes_of(plan), str(data) if isinstance(data, (str, Path)) else None)
     results: list[SampleResult] = []
     outline = await carry_out(
         material,
@@ -155,25 +157,25 @@ async def ascore(
         run=identity(plan, material) if options.capped else "",
     )
     ended(outline.ending)
-    return voted_again(Report(tuple(results), outline.summary, record), plan.families, panel)
+    return voted_again(Run(tuple(results), outline.summary, record), plan.families, panel)
 
 
-score = front_door(ascore)
+score = blocking_twin(ascore)
 
 
-def voted_again(report: Report, families: Families, panel: PanelOptions) -> Report:
-    """Return the report with the votes that need all of it, and with the weights learned from the panel's labels."""
-    if not report.manifest.panel.needs_whole_run:
-        return report
+def voted_again(run: Run, families: Families, panel: PanelOptions) -> Run:
+    """Return the run with the votes that need all of it, and with the weights learned from the panel's labels."""
+    if not run.manifest.panel.needs_whole_run:
+        return run
     labels = read_labels(Path(panel.labels)) if panel.labels is not None else None
-    record = with_weights(report.manifest, report.results, labels)
+    record = with_weights(run.manifest, run.results, labels)
     voters = Voters(record.judges, record.panel, families)
-    rates = rates_of(report.results, voters)
+    rates = rates_of(run.results, voters)
     tallies = Tallies.of(record)
-    results = tuple(revote(result, voters, record.metrics, rates, record.derived) for result in report.results)
+    results = tuple(revote(result, voters, record.metrics, rates, record.derived) for result in run.results)
     for result in results:
         tallies.add(result)
-    return Report(results, tallies.summary(rates=rates), record)
+    return Run(results, tallies.summary(rates=rates), record)
 
 
 def without_labels(panel: PanelOptions) -> dict[str, Any]:
@@ -198,13 +200,18 @@ def why_stopped(stopped: Mapping[str, str]) -> str:
     return "; ".join(f"{judge}: {message}" for judge, message in stopped.items())
 
 
-def as_samples(samples: Samples, references: References | None = None) -> list[Sample]:
-    """What was given as samples, as records; `references` says of all whether one of several gold answers is enough."""
-    if isinstance(samples, (str, Path)):
-        return list(read_samples(samples, references=references))
-    records = samples.to_dict("records") if hasattr(samples, "to_dict") else samples
-    found = [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(records, 1)]
-    return [s.model_copy(update={"references": references}) for s in found] if references else found
+def as_samples(data: Data, references: References | None = None) -> list[Sample]:
+    """Return the samples of the data; `references` decides for all whether one of several gold answers is enough."""
+    if isinstance(data, Run):
+        samples = [result.sample for result in data.results]
+    elif isinstance(data, (str, Path)) and (Path(data) / RESULTS).exists():
+        samples = [result.sample for result in read_results(Path(data))]
+    elif isinstance(data, (str, Path)):
+        return list(read_samples(data, references=references))
+    else:
+        records = data.to_dict("records") if hasattr(data, "to_dict") else data
+        samples = [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(records, 1)]
+    return [s.model_copy(update={"references": references}) for s in samples] if references else samples
 
 
 def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
@@ -219,7 +226,7 @@ def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
 
 
 async def arejudge(
-    run: Report | str | Path,
+    run: Run | str | Path,
     *,
     judges: Sequence[str | Judge] = (),
     keep_verdicts: bool = False,
@@ -232,7 +239,7 @@ async def arejudge(
     extract_per_judge: bool | None = None,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
-) -> Report:
+) -> Run:
     """Judge the answers and claims of a run again: other judges, prompts, metrics or votes.
 
     Claims are taken from the run unless another `extractor` or `extract_prompt` is named; verdicts too, where judge and
@@ -240,7 +247,7 @@ async def arejudge(
     `summary.calls` says how many questions were asked and how many were answered by the run.
 
     Args:
-        run: A report, a run directory, a result file of RAGChecker, ragas or deepeval, or a file of samples.
+        run: A run, a run directory, a result file of RAGChecker, ragas or deepeval, or a file of samples.
         judges: Judges to ask or names of judges of the run; by default all of the run.
         keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
         extractor: Who takes claims from texts that have none.
@@ -260,7 +267,7 @@ async def arejudge(
         UsageError: Before any call, for what the caller can fix.
         StoppedEarly: As for `score`.
     """
-    source = of_report(run) if isinstance(run, Report) else open_source(Path(run))
+    source = of_run(run) if isinstance(run, Run) else open_source(Path(run))
     prepared = prepare(
         source,
         RejudgeOptions(
@@ -298,10 +305,10 @@ async def arejudge(
         for result in results:
             tallies.add(result)
         summary = tallies.summary()
-    return voted_again(Report(tuple(results), summary, record), plan.families, panel)
+    return voted_again(Run(tuple(results), summary, record), plan.families, panel)
 
 
-rejudge = front_door(arejudge)
+rejudge = blocking_twin(arejudge)
 
 
 def recount(prepared: PreparedRejudge) -> Iterator[SampleResult]:
@@ -310,10 +317,10 @@ def recount(prepared: PreparedRejudge) -> Iterator[SampleResult]:
     return (revote(result, plan.voters, plan.metrics, derived=plan.derived) for result in prepared.results)
 
 
-def compare(a: Report | str | Path, b: Report | str | Path, *, cluster: str | None = None) -> Comparison:
+def compare(a: Run | str | Path, b: Run | str | Path, *, cluster: str | None = None) -> Comparison:
     """What b differs by from a: paired differences b - a with intervals and tests, and the claims that flipped.
 
-    Reports or run directories; samples are aligned by id. Intervals and tests draw whole questions, or samples with
+    Runs or run directories; samples are aligned by id. Intervals and tests draw whole questions, or samples with
     the same value of the field `cluster`. DataError for a directory without a finished run, UsageError
     where the two share no metric or no sample.
     """
@@ -322,8 +329,8 @@ def compare(a: Report | str | Path, b: Report | str | Path, *, cluster: str | No
         return compare_folders(*folders, cluster=cluster).comparison
 
 
-def _folder(run: Report | str | Path, place: Path) -> Path:
-    if not isinstance(run, Report):
+def _folder(run: Run | str | Path, place: Path) -> Path:
+    if not isinstance(run, Run):
         return Path(run)
     run.save(place)
     return place

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from claimeval.api.claims import ended, front_door, without_labels
-from claimeval.api.reports import Given, SideReport, judged, material, reported
+from claimeval.api.claims import Data, blocking_twin, ended, without_labels
+from claimeval.api.reports import SideReport, judged, material, reported
 from claimeval.evaluation import matching, relevance, relevance_run, retrieval
 from claimeval.evaluation.baseline import RatingComparison, compare_ratings
 from claimeval.evaluation.raters import Members, kin, members
@@ -40,7 +40,7 @@ class Ratings(NamedTuple):
 
     scores: SideReport
     baselines: tuple[RatingComparison, ...]
-    """How the yes and no stand to the claims, where a report or a run directory was given."""
+    """How the yes and no stand to the claims, where a run or a run directory was given."""
     members: dict[str, Members]
     """Per question what each judge said, and how far they agree."""
     same_family: tuple[SameFamily, ...]
@@ -56,7 +56,7 @@ class Ratings(NamedTuple):
 
 
 async def arate_answers(
-    samples: Given,
+    data: Data,
     *,
     judges: Sequence[str | Judge],
     ask: Sequence[str] | None = None,
@@ -67,10 +67,10 @@ async def arate_answers(
     """Has judges rate whole answers: `relevance`, `faithful`, `correct`; by default those that the samples can feed.
 
     `judges`, `panel` and `options` are those of `score`; unless said, yes and no go by majority and relevance by
-    the median. `prompts` are names or paths by question. With a report or a run directory in place of the samples the
+    the median. `prompts` are names or paths by question. With a run or a run directory in place of samples the
     yes and no are held against its claims.
     """
-    given_samples, results = material(samples)
+    given_samples, results = material(data)
     plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=without_labels(panel))
     family = kin(given_samples, plan)
     units = dict.fromkeys(plan.metrics, "share")
@@ -79,11 +79,11 @@ async def arate_answers(
     return Ratings(scores, held, members(scores.rows, plan), family)
 
 
-rate_answers = front_door(arate_answers)
+rate_answers = blocking_twin(arate_answers)
 
 
 async def asort_answers(
-    samples: Given,
+    data: Data,
     *,
     judges: Sequence[str | Judge],
     prompt: str = "plain",
@@ -92,14 +92,14 @@ async def asort_answers(
 ) -> SideReport:
     """Has judges tell refusals from answers: `answered`, and `abstention_accuracy` against `is_answerable`."""
     plan = answerability_plan(judges, prompt, without_labels(panel))
-    given_samples = material(samples).samples
+    given_samples = material(data).samples
     kin(given_samples, plan)
     units = dict.fromkeys(METRICS, "share")
     work = answerability_work(plan)
     return await judged(given_samples, work, "answerability", units, plan.settings, options)
 
 
-sort_answers = front_door(asort_answers)
+sort_answers = blocking_twin(asort_answers)
 
 
 class Grading(NamedTuple):
@@ -115,7 +115,7 @@ class Grading(NamedTuple):
 
 
 async def agrade_relevance(
-    samples: Given,
+    data: Data,
     *,
     judges: Sequence[str | Judge],
     scale: str | Scale = "umbrela",
@@ -130,7 +130,7 @@ async def agrade_relevance(
     one call. Several grades become one by the median unless `panel.vote` says otherwise.
     """
     plan = grading_plan(judges, scale, prompt, per_call=per_call, panel=without_labels(panel))
-    asked = material(samples).samples
+    asked = material(data).samples
     items = list(relevance.of_samples(asked, per_call))
     unit = "pairs" if per_call == 1 else "groups"
     progress = Progress(relevance.survey(items).items, options.progress, unit=unit)
@@ -143,11 +143,11 @@ async def agrade_relevance(
     return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
 
 
-grade_relevance = front_door(agrade_relevance)
+grade_relevance = blocking_twin(agrade_relevance)
 
 
 async def ascore_retrieval(
-    samples: Given,
+    data: Data,
     *,
     measures: str = retrieval.MEASURES,
     match: retrieval.Match | Literal["judge"] = "ids",
@@ -165,7 +165,7 @@ async def ascore_retrieval(
     """
     asked = retrieval.asked(measures)
     units = retrieval.units(asked)
-    shown = material(samples).samples
+    shown = material(data).samples
     if match != "judge":
         if judges:
             raise UsageError(f"match={match!r} asks nobody; leave judges out, or say match='judge'")
@@ -179,4 +179,4 @@ async def ascore_retrieval(
     return await judged(shown, work, "retrieval", units, matching.settings(plan), options)
 
 
-score_retrieval = front_door(ascore_retrieval)
+score_retrieval = blocking_twin(ascore_retrieval)

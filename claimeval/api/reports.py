@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.api.claims import Samples, as_samples, ended
+from claimeval.api.claims import Data, as_samples, ended
 from claimeval.evaluation.run import Work, score_each
 from claimeval.metrics.side import SideRow, SideSummary, Sums, clustered
 from claimeval.runs import scores
 from claimeval.runs.directory import RESULTS, read_results
-from claimeval.runs.report import Report
+from claimeval.runs.run import Run
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -20,9 +20,6 @@ from claimeval.types.records import Sample, SampleResult
 
 if TYPE_CHECKING:
     import pandas
-
-Given = Samples | Report
-"""Samples as `score` takes them, a run directory, or a report."""
 
 
 class Material(NamedTuple):
@@ -99,12 +96,12 @@ def reported(
     return SideReport(rows, sums.summary(kind, settings, cluster))
 
 
-def material(samples: Given) -> Material:
+def material(data: Data) -> Material:
     """The samples, and the results of the run where it is one."""
-    if isinstance(samples, Report):
-        results: Sequence[SampleResult] = samples.results
-    elif isinstance(samples, (str, Path)) and (Path(samples) / RESULTS).exists():
-        results = list(read_results(Path(samples)))
+    if isinstance(data, Run):
+        results: Sequence[SampleResult] = data.results
+    elif isinstance(data, (str, Path)) and (Path(data) / RESULTS).exists():
+        results = list(read_results(Path(data)))
     else:
-        return Material(as_samples(samples), ())
+        return Material(as_samples(data), ())
     return Material([result.sample for result in results], results)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.api.claims import ended, front_door
+from claimeval.api.claims import blocking_twin, ended
 from claimeval.data.corpora import read_corpus
 from claimeval.data.reading import read_samples
 from claimeval.data.rows import read_rows
@@ -69,7 +69,7 @@ async def awrite_queries(
     return WrittenSet(kept, outcome.summary)
 
 
-write_queries = front_door(awrite_queries)
+write_queries = blocking_twin(awrite_queries)
 
 
 def draw_sample(

@@ -53,7 +53,7 @@ def spec(server: ThreadHandle, model: str = "judge-1") -> str:
     return f"openai:{model}@{server.url}"
 
 
-def values(report: ce.Report, metric: str) -> list[float | None]:
+def values(report: ce.Run, metric: str) -> list[float | None]:
     return [result.score(metric).value for result in report.results]
 
 
@@ -132,7 +132,7 @@ def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(openai_jud
 def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path) -> None:
     report = ce.score(SAMPLES, judges=[spec(openai_judge)])
     report.save(tmp_path / "run")
-    assert ce.Report.load(tmp_path / "run") == report
+    assert ce.Run.load(tmp_path / "run") == report
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "manifest.json",
         "results.jsonl",

@@ -52,7 +52,7 @@ def row(**fields: Any) -> dict[str, Any]:
     return {"id": "a", "question": "Which city?", "answer": "Paris.", "reference_answers": NAMES, **fields}
 
 
-def scored(server: Server, sample: dict[str, Any], metrics: str, judges: int = 1, **settings: Any) -> ce.Report:
+def scored(server: Server, sample: dict[str, Any], metrics: str, judges: int = 1, **settings: Any) -> ce.Run:
     named = [f"openai:judge-{n}@{server.url}" for n in range(judges)]
     return ce.score([sample], judges=named, metrics=metrics.split(","), **settings)
 

@@ -49,7 +49,7 @@ def server(start_server: StartServer) -> Server:
     return Server(start_server(judge=judge).url, prompts)
 
 
-def scored(server: Server, sample: dict[str, Any], metrics: str, **settings: Any) -> ce.Report:
+def scored(server: Server, sample: dict[str, Any], metrics: str, **settings: Any) -> ce.Run:
     return ce.score([sample], judges=[f"openai:judge-1@{server.url}"], metrics=metrics.split(","), **settings)
 
 

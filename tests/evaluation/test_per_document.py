@@ -73,7 +73,7 @@ def single(rank: int) -> Evidence:
     return Evidence(part="contexts", document=rank)
 
 
-def labels(report: ce.Report, evidence: Evidence, of: str = "answer", at: int = 0) -> str:
+def labels(report: ce.Run, evidence: Evidence, of: str = "answer", at: int = 0) -> str:
     found = report.results[at]
     part = {claim.id: claim.of for claim in found.claims}
     held = (a for a in (*found.assessments, *found.cells) if a.evidence == evidence)
@@ -169,7 +169,7 @@ def test_a_run_without_single_documents_is_asked_only_about_these(server: Thread
 def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: ThreadHandle) -> None:
     plain = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"])
     singly = ce.rejudge(plain, **SINGLY)
-    changes: list[tuple[ce.Report, dict[str, Any]]] = [
+    changes: list[tuple[ce.Run, dict[str, Any]]] = [
         (plain, SINGLY),
         (singly, {"per_document": False}),
         (plain, {"shuffle_contexts": 1}),
@@ -194,7 +194,7 @@ def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> Non
     assert ce.score([TOWER, ALONE], judges=[spec(server)], **SINGLY) == first
     assert len(server.exchanges()) == sent
     first.save(tmp_path / "run")
-    assert ce.Report.load(tmp_path / "run").results == first.results
+    assert ce.Run.load(tmp_path / "run").results == first.results
 
 
 def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:

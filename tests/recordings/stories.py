@@ -327,7 +327,7 @@ def python(bench: Bench) -> None:
     again.save("runs/b")
     tracked = ce.track(["runs/a", "runs/b"])
     bench.note("track(...)", [track.model_dump(mode="json") for track in tracked.tracks])
-    bench.note("Report.load(...).summary", ce.Report.load("runs/b").summary.model_dump(mode="json"))
+    bench.note("Report.load(...).summary", ce.Run.load("runs/b").summary.model_dump(mode="json"))
     ratings = ce.rate_answers("few.jsonl", judges=[a], ask=["relevance", "correct"])
     bench.note("rate_answers(...).summary", ratings.summary.model_dump(mode="json"))
     bench.note("sort_answers(...).summary", ce.sort_answers("few.jsonl", judges=[a]).summary.model_dump(mode="json"))

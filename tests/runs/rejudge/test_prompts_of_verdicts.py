@@ -18,7 +18,7 @@ from claimeval.judging import prompts as prompting
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
 from claimeval.runs.directory import load_manifest
-from claimeval.runs.report import Report
+from claimeval.runs.run import Run
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.requests import Judge
@@ -58,12 +58,12 @@ def two(start_server: StartServer) -> ThreadHandle:
 
 
 @pytest.fixture
-def run(one: ThreadHandle) -> Report:
+def run(one: ThreadHandle) -> Run:
     return ce.score([SAMPLE], judges=[spec(one)], metrics=["faithfulness"])
 
 
 @pytest.fixture
-def mixed(run: Report, two: ThreadHandle) -> Report:
+def mixed(run: Run, two: ThreadHandle) -> Run:
     """The first judge's verdict under `three_way` beside the second one's under `binary`."""
     return rejudge(run, judges=[spec(two)], assess_prompt="binary", keep_verdicts=True)
 
@@ -72,11 +72,11 @@ def sent(*servers: ThreadHandle) -> int:
     return sum(len(server.exchanges()) for server in servers)
 
 
-def labels(report: Report) -> dict[str, str]:
+def labels(report: Run) -> dict[str, str]:
     return {v.judge: v.label for a in report.results[0].assessments for v in a.verdicts}
 
 
-def test_a_verdict_says_prompt_and_settings_that_it_was_asked_with(run: Report, one: ThreadHandle) -> None:
+def test_a_verdict_says_prompt_and_settings_that_it_was_asked_with(run: Run, one: ThreadHandle) -> None:
     (judge,) = run.manifest.judges
     (verdict,) = run.results[0].assessments[0].verdicts
     assert (verdict.prompt, verdict.settings) == (THREE_WAY, judge.id)
@@ -85,9 +85,7 @@ def test_a_verdict_says_prompt_and_settings_that_it_was_asked_with(run: Report, 
     assert [call.prompt for call in run.results[0].calls] == [extraction.prompt, THREE_WAY]
 
 
-def test_a_run_of_two_prompts_says_who_was_asked_with_which(
-    mixed: Report, one: ThreadHandle, two: ThreadHandle
-) -> None:
+def test_a_run_of_two_prompts_says_who_was_asked_with_which(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
     assert mixed.manifest.asked_with == {spec(one): (THREE_WAY,), spec(two): (BINARY,)}
     assert {prompt.name for prompt in mixed.manifest.prompts} == {"extract/atomic", "assess/three_way", "assess/binary"}
     (note,) = mixed.summary.notes
@@ -97,7 +95,7 @@ def test_a_run_of_two_prompts_says_who_was_asked_with_which(
     assert (again.manifest.asked_with, again.summary.notes) == (mixed.manifest.asked_with, (note,))
 
 
-def test_verdicts_of_another_prompt_are_asked_for_again(mixed: Report, one: ThreadHandle, two: ThreadHandle) -> None:
+def test_verdicts_of_another_prompt_are_asked_for_again(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
     """The second judge's verdict is of `binary`, though the run knows `three_way` too: one call; the truth is 1."""
     before = sent(one), sent(two)
     again = rejudge(mixed, judges=[spec(two)], assess_prompt="three_way")
@@ -108,7 +106,7 @@ def test_verdicts_of_another_prompt_are_asked_for_again(mixed: Report, one: Thre
 
 
 def test_no_label_of_a_prompt_that_does_not_offer_it_stands_under_its_name(
-    mixed: Report, one: ThreadHandle, two: ThreadHandle
+    mixed: Run, one: ThreadHandle, two: ThreadHandle
 ) -> None:
     before = sent(one, two)
     again = rejudge(mixed, judges=[spec(one)], assess_prompt="binary")
@@ -117,9 +115,7 @@ def test_no_label_of_a_prompt_that_does_not_offer_it_stands_under_its_name(
     assert again.manifest.asked_with == {spec(one): (BINARY,)}
 
 
-def test_a_judge_that_is_named_without_a_prompt_keeps_its_own(
-    mixed: Report, one: ThreadHandle, two: ThreadHandle
-) -> None:
+def test_a_judge_that_is_named_without_a_prompt_keeps_its_own(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
     before = sent(one, two)
     again = rejudge(mixed, judges=[spec(one)])
     assert sent(one, two) == before
@@ -128,14 +124,12 @@ def test_a_judge_that_is_named_without_a_prompt_keeps_its_own(
     assert [prompt.name for prompt in again.manifest.prompts] == ["extract/atomic", "assess/three_way"]
 
 
-def test_nobody_is_asked_with_a_prompt_that_nothing_decides_on(mixed: Report, two: ThreadHandle) -> None:
+def test_nobody_is_asked_with_a_prompt_that_nothing_decides_on(mixed: Run, two: ThreadHandle) -> None:
     with pytest.raises(UsageError, match=r"assess/binary.* say with --assess-prompt which"):
         rejudge(mixed, judges=[spec(two, "judge-3")])
 
 
-def test_a_prompt_for_all_judges_asks_those_who_had_another(
-    mixed: Report, one: ThreadHandle, two: ThreadHandle
-) -> None:
+def test_a_prompt_for_all_judges_asks_those_who_had_another(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
     before = sent(one), sent(two)
     again = rejudge(mixed, assess_prompt="three_way")
     assert (sent(one), sent(two)) == (before[0], before[1] + 1)
@@ -143,7 +137,7 @@ def test_a_prompt_for_all_judges_asks_those_who_had_another(
     assert again.summary.notes == ()
 
 
-def test_a_judge_of_the_same_name_with_other_settings_is_asked(run: Report, one: ThreadHandle) -> None:
+def test_a_judge_of_the_same_name_with_other_settings_is_asked(run: Run, one: ThreadHandle) -> None:
     before = sent(one)
     (judge,) = run.manifest.judges
     warm = Judge(name=judge.name, model="openai:judge", endpoint=judge.endpoint, temperature=0.7)
@@ -161,7 +155,7 @@ def test_the_id_of_settings_leaves_out_the_name_and_where_the_key_is() -> None:
     assert len(ids | {judge.id}) == 1 + len(changed)
 
 
-def test_requests_of_both_prompts_are_rebuilt_and_both_are_named_in_the_report(mixed: Report, tmp_path: Path) -> None:
+def test_requests_of_both_prompts_are_rebuilt_and_both_are_named_in_the_report(mixed: Run, tmp_path: Path) -> None:
     mixed.save(tmp_path / "run")
     assert load_manifest(tmp_path / "run").asked_with == mixed.manifest.asked_with
     footer = forms.text(tmp_path / "run", "md").splitlines()[-1]

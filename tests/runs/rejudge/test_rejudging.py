@@ -15,7 +15,7 @@ from claimeval.data.foreign.field_maps import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file
-from claimeval.runs.report import Report
+from claimeval.runs.run import Run
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from tests import claim_judge
@@ -47,7 +47,7 @@ def second(start_server: StartServer) -> ThreadHandle:
 
 
 @pytest.fixture
-def run(first: ThreadHandle) -> Report:
+def run(first: ThreadHandle) -> Run:
     return ce.score(TWO, judges=[spec(first)], metrics=["faithfulness", "coverage"])
 
 
@@ -56,7 +56,7 @@ def sent(server: ThreadHandle) -> int:
 
 
 def test_another_judge_is_asked_about_the_runs_claims_and_nothing_else(
-    run: Report, first: ThreadHandle, second: ThreadHandle
+    run: Run, first: ThreadHandle, second: ThreadHandle
 ) -> None:
     before = sent(first)
     again = rejudge(run, judges=[spec(second, "judge-2")])
@@ -68,7 +68,7 @@ def test_another_judge_is_asked_about_the_runs_claims_and_nothing_else(
     assert (again.summary.calls.asked, again.summary.calls.reused) == (4, 4)
 
 
-def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Report, first: ThreadHandle, second: ThreadHandle) -> None:
+def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
     before = sent(first)
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     assert (sent(first) - before, sent(second)) == (0, 4)
@@ -80,7 +80,7 @@ def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Report, first: Thre
     assert [member.mean for member in members.values()] == [0.75, 0.875]
 
 
-def test_votes_are_counted_anew_without_a_call_or_a_key(run: Report, second: ThreadHandle) -> None:
+def test_votes_are_counted_anew_without_a_call_or_a_key(run: Run, second: ThreadHandle) -> None:
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     asked = sent(second)
     assert values(rejudge(both, panel=PanelOptions(vote="any")), "faithfulness") == [1.0, 0.75]
@@ -91,7 +91,7 @@ def test_votes_are_counted_anew_without_a_call_or_a_key(run: Report, second: Thr
     assert rejudge(both, panel=PanelOptions(vote="any")).manifest.panel == Panel(vote="any")
 
 
-def test_some_of_the_runs_judges_may_be_named(run: Report, first: ThreadHandle, second: ThreadHandle) -> None:
+def test_some_of_the_runs_judges_may_be_named(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     asked = sent(first), sent(second)
     only = rejudge(both, judges=[spec(second, "judge-2")])
@@ -100,7 +100,7 @@ def test_some_of_the_runs_judges_may_be_named(run: Report, first: ThreadHandle, 
     assert [judge.name for judge in only.manifest.judges] == [spec(second, "judge-2")]
 
 
-def test_another_prompt_asks_the_judges_but_takes_no_claims(run: Report, first: ThreadHandle) -> None:
+def test_another_prompt_asks_the_judges_but_takes_no_claims(run: Run, first: ThreadHandle) -> None:
     before = sent(first)
     again = rejudge(run, assess_prompt="binary")
     assert sent(first) - before == 4
@@ -109,13 +109,13 @@ def test_another_prompt_asks_the_judges_but_takes_no_claims(run: Report, first: 
     assert [prompt.name for prompt in again.manifest.prompts][-1].endswith("binary")
 
 
-def test_naming_the_prompt_that_the_run_used_asks_nothing(run: Report, first: ThreadHandle) -> None:
+def test_naming_the_prompt_that_the_run_used_asks_nothing(run: Run, first: ThreadHandle) -> None:
     before = sent(first)
     assert values(rejudge(run, assess_prompt="three_way"), "coverage") == values(run, "coverage")
     assert sent(first) == before
 
 
-def test_another_extract_prompt_takes_all_claims_anew(run: Report, first: ThreadHandle) -> None:
+def test_another_extract_prompt_takes_all_claims_anew(run: Run, first: ThreadHandle) -> None:
     """Four texts are taken apart; their claims come out the same, so the store has what is said of them."""
     before = sent(first)
     again = rejudge(run, extract_prompt="bullets")
@@ -133,14 +133,14 @@ def test_a_new_metric_takes_only_the_claims_that_are_missing(first: ThreadHandle
     assert values(wide, "coverage") == [1.0, 0.5]
 
 
-def test_fewer_metrics_are_a_matter_of_counting(run: Report, first: ThreadHandle) -> None:
+def test_fewer_metrics_are_a_matter_of_counting(run: Run, first: ThreadHandle) -> None:
     before = sent(first)
     narrow = rejudge(run, metrics=["coverage"])
     assert sent(first) == before
     assert list(narrow.summary.metrics) == ["coverage"]
 
 
-def test_what_failed_is_asked_again_where_the_judge_is_named(run: Report, first: ThreadHandle) -> None:
+def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: ThreadHandle) -> None:
     failed = (
         run.results[1]
         .assessments[0]
@@ -164,7 +164,7 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Report, first:
     assert rejudge(report).results[1].assessments[0].unassessed_because == "timeout"
 
 
-def test_repeats_ask_only_for_those_that_are_missing(run: Report, first: ThreadHandle) -> None:
+def test_repeats_ask_only_for_those_that_are_missing(run: Run, first: ThreadHandle) -> None:
     before = sent(first)
     again = rejudge(run, judges=[spec(first)], panel=PanelOptions(replicates=3))
     assert sent(first) - before == 2 * 4
@@ -172,9 +172,7 @@ def test_repeats_ask_only_for_those_that_are_missing(run: Report, first: ThreadH
     assert again.summary.panel.noise[spec(first)].changed == 0
 
 
-def test_a_run_directory_and_a_file_of_samples_are_sources_too(
-    run: Report, first: ThreadHandle, tmp_path: Path
-) -> None:
+def test_a_run_directory_and_a_file_of_samples_are_sources_too(run: Run, first: ThreadHandle, tmp_path: Path) -> None:
     run.save(tmp_path / "run")
     before = sent(first)
     assert values(rejudge(tmp_path / "run", panel=PanelOptions(vote="any")), "faithfulness") == values(
@@ -272,7 +270,7 @@ def test_claims_that_are_nowhere_need_an_extractor_that_can_be_asked(recorded: P
     assert values(back, "back") == [1.0, 1.0]
 
 
-def test_names_that_are_taken_and_judges_that_lack_are_said(run: Report, first: ThreadHandle) -> None:
+def test_names_that_are_taken_and_judges_that_lack_are_said(run: Run, first: ThreadHandle) -> None:
     with pytest.raises(UsageError, match="is not of the form"):
         rejudge(run, judges=["nobody"])
     other = ce.Judge(name=spec(first), model="openai:judge-9", endpoint=first.url)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Report(NamedTuple):
-    """What an evaluation found: every sample's claims, verdicts and scores, and what they add up to."""
+class Run(NamedTuple):
+    """An evaluation: every sample's claims, verdicts and scores, and what they add up to."""
 
     results: tuple[SampleResult, ...]
     summary: Summary
@@ -25,7 +25,7 @@ class Report(NamedTuple):
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {metric.mean}" for name, metric in self.summary.metrics.items())
-        return f"<Report of {len(self.results)} samples: {means}>"
+        return f"<Run of {len(self.results)} samples: {means}>"
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Writes a run directory: manifest, results, summary."""
@@ -35,7 +35,7 @@ class Report(NamedTuple):
         writer.finish(self.summary)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Report:
+    def load(cls, folder: str | Path) -> Run:
         """Reads a run directory; DataError where it is none."""
         folder = Path(folder)
         return cls(tuple(read_results(folder)), load_summary(folder), load_manifest(folder))
