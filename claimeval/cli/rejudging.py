@@ -76,14 +76,14 @@ def _one(path: Path, folder: Path, wanted: RejudgeOptions, settings: Settings, t
 def count_again(folder: Path, prepared: PreparedRejudge, panel: PanelOptions, *, overwrite: bool) -> Outline:
     """Counts the votes of a source about which nobody is asked anything, and writes the run directory."""
     record = prepared.manifest
-    writer = RunWriter(folder, record, overwrite=overwrite)
-    tallies = Tallies.of(record)
-    for result in recount(prepared):
-        writer.add(result)
-        tallies.add(result)
-    summary = tallies.summary()
-    if record.panel.needs_whole_run:
-        given = read_labels(Path(panel.labels)) if panel.labels else None
-        summary = settle(writer, record, prepared.plan.families, given, complete=True).summary
-    writer.finish(summary)
+    with RunWriter(folder, record, overwrite=overwrite) as writer:
+        tallies = Tallies.of(record)
+        for result in recount(prepared):
+            writer.add(result)
+            tallies.add(result)
+        summary = tallies.summary()
+        if record.panel.needs_whole_run:
+            given = read_labels(Path(panel.labels)) if panel.labels else None
+            summary = settle(writer, record, prepared.plan.families, given, complete=True).summary
+        writer.finish(summary)
     return Outline(summary=summary, interrupted=False, stopped={}, over_budget=None)

@@ -151,27 +151,27 @@ def carry_out_into(
         for judge in plan.judges:
             if judge.name not in plan.on_record and (place := providers.describe_device(judge)):
                 say(f"{judge.name} on {place}")
-    writer = RunWriter(folder, record, overwrite=settings.overwrite)
-    if not options.batch and not options.offline and any(map(providers.reads_prompts, plan.asked)):
-        remind(cache_folder(options.cache))
-    with ProgressLine(sys.stderr) as line:
-        progress = Progress(total, line.show)
-        outline = asyncio.run(
-            carry_out(
-                samples,
-                plan,
-                notes=record.notes,
-                options=options,
-                progress=progress,
-                on_result=writer.add,
-                run=run,
+    with RunWriter(folder, record, overwrite=settings.overwrite) as writer:
+        if not options.batch and not options.offline and any(map(providers.reads_prompts, plan.asked)):
+            remind(cache_folder(options.cache))
+        with ProgressLine(sys.stderr) as line:
+            progress = Progress(total, line.show)
+            outline = asyncio.run(
+                carry_out(
+                    samples,
+                    plan,
+                    notes=record.notes,
+                    options=options,
+                    progress=progress,
+                    on_result=writer.add,
+                    run=run,
+                )
             )
-        )
-    if plan.panel.needs_whole_run:
-        labels = read_labels(Path(settings.panel.labels)) if settings.panel.labels else None
-        settled = settle(writer, record, plan.families, labels, complete=outline.summary.complete)
-        outline = outline._replace(summary=settled.summary)
-    writer.finish(outline.summary)
+        if plan.panel.needs_whole_run:
+            labels = read_labels(Path(settings.panel.labels)) if settings.panel.labels else None
+            settled = settle(writer, record, plan.families, labels, complete=outline.summary.complete)
+            outline = outline._replace(summary=settled.summary)
+        writer.finish(outline.summary)
     return outline, progress
 
 

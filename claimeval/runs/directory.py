@@ -47,7 +47,8 @@ def from_line(line: bytes) -> SampleResult:
 
 
 class RunWriter:
-    """Writes a run directory line by line; `finish` puts everything in place at once.
+    """Writes a run directory line by line; `finish` puts everything in place at once. The folder is locked until then,
+    or until the end of a `with` block.
 
     UsageError where the folder holds something else, or a run of other settings.
     """
@@ -102,9 +103,13 @@ class RunWriter:
             self._part.replace(self.folder / RESULTS)
             write_summary(self.folder, summary)
 
-    def abandon(self) -> None:
-        """Closes the file without putting it in place."""
-        self._file.close()
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the file; what was not finished can be resumed."""
+        with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
+            self._file.close()
 
 
 @contextlib.contextmanager

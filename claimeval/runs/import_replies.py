@@ -114,22 +114,22 @@ def import_judged(
         versions=versions(),
     )
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
-    writer = RunWriter(folder, record, overwrite=overwrite)
-    tallies = Tallies.of(record)
-    readings = {judge.name: _ImportCounter() for judge in judged.judges}
-    labels = 0
-    with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
-        for sample in judged.samples():
-            result = revote(sample.result, voters, record.metrics, derived=record.derived)
-            writer.add(result)
-            tallies.add(result)
-            labelled.add(sample.human)
-            labels += len(sample.human)
-            unread.add(_read(sample, readings))
-    summary = tallies.summary()
-    if panel.needs_whole_run:
-        summary, record = settle(writer, record, families, _labels(folder), complete=True)
-    writer.finish(summary)
+    with RunWriter(folder, record, overwrite=overwrite) as writer:
+        tallies = Tallies.of(record)
+        readings = {judge.name: _ImportCounter() for judge in judged.judges}
+        labels = 0
+        with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
+            for sample in judged.samples():
+                result = revote(sample.result, voters, record.metrics, derived=record.derived)
+                writer.add(result)
+                tallies.add(result)
+                labelled.add(sample.human)
+                labels += len(sample.human)
+                unread.add(_read(sample, readings))
+        summary = tallies.summary()
+        if panel.needs_whole_run:
+            summary, record = settle(writer, record, families, _labels(folder), complete=True)
+        writer.finish(summary)
     if judged.kind in READERS:
         _keep_scores(judged, folder, cluster)
     found = {name: reading.record() for name, reading in readings.items() if judged.kind not in READERS}

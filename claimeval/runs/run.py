@@ -29,10 +29,10 @@ class Run(NamedTuple):
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Writes a run directory: manifest, results, summary."""
-        writer = RunWriter(Path(folder), self.manifest, overwrite=overwrite)
-        for result in self.results:
-            writer.add(result)
-        writer.finish(self.summary)
+        with RunWriter(Path(folder), self.manifest, overwrite=overwrite) as writer:
+            for result in self.results:
+                writer.add(result)
+            writer.finish(self.summary)
 
     @classmethod
     def load(cls, folder: str | Path) -> Run:

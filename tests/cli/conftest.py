@@ -1,36 +1,33 @@
-"""Runs the command line as a user would: its own process, its own folder."""
+"""Runs the command line as a user would, in a folder of the test's."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.canary import holds_a_key
+from tests.command_line import Done, call, spawn
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., Done]
 
 
 @pytest.fixture
-def claimeval(tmp_path: Path) -> Run:
-    """`claimeval("score", data, ...)` in an empty folder; environment variables as keywords."""
+def here(tmp_path: Path) -> Path:
+    """The empty folder that commands are called in."""
     folder = tmp_path / "here"
     folder.mkdir()
+    return folder
 
-    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "claimeval", *map(str, arguments)],
-            cwd=folder,
-            env={**os.environ, "COLUMNS": "80", **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
-        return done
 
-    return run
+@pytest.fixture
+def claimeval(here: Path) -> Run:
+    """`claimeval("score", data, ...)` in an empty folder; environment variables as keywords."""
+    return partial(call, folder=here)
+
+
+@pytest.fixture
+def process(here: Path) -> Run:
+    """The same in a process of its own: one test of each command."""
+    return partial(spawn, folder=here)

@@ -111,6 +111,8 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
     assert "status 401" in done.stderr
     assert "run the same command to resume" in done.stderr
     assert len(server.exchanges()) == 1
+    again = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1")
+    assert again.returncode == 3, "the folder is free for another attempt"
 
 
 @pytest.mark.usefixtures("without_keys")

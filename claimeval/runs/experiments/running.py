@@ -144,15 +144,15 @@ async def _carry_out_arm(
     """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
     said = notes(arm_plan)
     record = manifest(arm_plan, said, str(prepared.design.data), limit=prepared.design.limit)
-    writer = RunWriter(folder, record)
-    outline = await carry_out(
-        Reiterable(prepared.samples),
-        arm_plan,
-        notes=said,
-        options=options_for((*arm_plan.judges, arm_plan.extractor), options),
-        progress=progress,
-        on_result=writer.add,
-        run=run,
-    )
-    writer.finish(outline.summary)
+    with RunWriter(folder, record) as writer:
+        outline = await carry_out(
+            Reiterable(prepared.samples),
+            arm_plan,
+            notes=said,
+            options=options_for((*arm_plan.judges, arm_plan.extractor), options),
+            progress=progress,
+            on_result=writer.add,
+            run=run,
+        )
+        writer.finish(outline.summary)
     return outline

@@ -1,0 +1,87 @@
+"""The command line, called in this process or as a process of its own: exit code, output and messages."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from claimeval.cli.main import main
+from tests.canary import holds_a_key
+
+Done = subprocess.CompletedProcess[str]
+
+
+def call(*arguments: object, folder: Path | None = None, stdin: str = "", **environment: str) -> Done:
+    """`claimeval ARGUMENTS` in this process, in a folder; environment variables as keywords.
+
+    Output goes to files, so that it is encoded as in a pipe. An error that the command line does not handle is raised.
+    """
+    told = list(map(str, arguments))
+    code = 0
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with (
+            _as_a_process(told, folder, stdin, environment),
+            _text(out) as stdout,
+            _text(err, "backslashreplace") as se,
+        ):
+            sys.stdout, sys.stderr = stdout, se
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            sys.stdout.close()
+            sys.stderr.close()
+        done = subprocess.CompletedProcess(["claimeval", *told], code, _read(out), _read(err))
+    return without_key(done)
+
+
+def spawn(*arguments: object, folder: Path | None = None, stdin: str | None = None, **environment: str) -> Done:
+    """The same in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "claimeval", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "80", **environment},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return without_key(done)
+
+
+def without_key(done: Done) -> Done:
+    assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
+    return done
+
+
+@contextlib.contextmanager
+def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environment: dict[str, str]) -> Iterator[None]:
+    """What a process has to itself, put back afterwards."""
+    program: Any = sys.modules["__main__"]
+    before = (sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, dict(os.environ))
+    os.environ.update({"COLUMNS": "80"} | environment)
+    sys.argv, sys.stdin, program.__package__ = ["claimeval", *arguments], io.StringIO(stdin), None
+    try:
+        with contextlib.chdir(folder or Path.cwd()):
+            yield
+    finally:
+        sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, kept = before
+        for name in os.environ.keys() - kept.keys():
+            del os.environ[name]
+        os.environ.update(kept)
+
+
+def _text(file: Any, errors: str = "strict") -> io.TextIOWrapper:
+    return open(os.dup(file.fileno()), "w", encoding="utf-8", errors=errors)  # the caller closes it
+
+
+def _read(file: Any) -> str:
+    file.seek(0)
+    return str(file.read().decode("utf-8")).replace("\r\n", "\n")
