@@ -28,7 +28,7 @@ from claimeval.evaluation.relevance import Candidates
 from claimeval.evaluation.relevance_run import GRADES, QRELS, grading_plan, prospects, run
 from claimeval.evaluation.run import Reiterable
 from claimeval.evaluation.validity import Refused, Validity, check_grades, on_scale, share_pairs, validity
-from claimeval.ir.tables import labels as labels_of
+from claimeval.ir.output import labels as labels_of
 from claimeval.runs import scores
 from claimeval.runs.directory import RESULTS
 from claimeval.statistics.formatting import percent
@@ -184,7 +184,7 @@ def _held(
     grades: ir.Qrels,
     human: ir.Qrels,
     scale: Scale,
-    runs: Mapping[str, ir.Run],
+    runs: Mapping[str, ir.TrecRun],
     settings: Settings,
     clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
@@ -201,7 +201,7 @@ def _held(
     )
 
 
-def _runs(paths: tuple[Path, ...]) -> dict[str, ir.Run]:
+def _runs(paths: tuple[Path, ...]) -> dict[str, ir.TrecRun]:
     return {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
 
 
@@ -220,7 +220,7 @@ def _folder(settings: Settings, data: Path, place: Place | None) -> Path:
 
 
 def _items(
-    settings: Settings, human: ir.Qrels | None, runs: Mapping[str, ir.Run], place: Place | None
+    settings: Settings, human: ir.Qrels | None, runs: Mapping[str, ir.TrecRun], place: Place | None
 ) -> Iterable[Candidates]:
     """What is graded, to be gone over as often as needed."""
     if place:

@@ -95,7 +95,7 @@ def rank(
     """
     from claimeval import ir
     from claimeval.evaluation.relevance_run import relevant_from
-    from claimeval.ir import names, pairs, pictures, tables
+    from claimeval.ir import comparison, names, output, pictures
     from claimeval.types.errors import UsageError
 
     if paired and (len(runs) < 2 or trec):
@@ -103,7 +103,7 @@ def rank(
 
     asked = names.read(measures or ("official" if trec else ir.DEFAULT_MEASURES))
     if asked.left_out:
-        _refuse_or_tell(names.complaint(asked.left_out), go_on=trec and bool(asked.measures))
+        _refuse_or_tell(names.unknown_measure_message(asked.left_out), go_on=trec and bool(asked.measures))
     if level is None:
         level = 1 if trec else relevant_from(qrels) or 1
     judgments = ir.find_qrels(qrels, split) if qrels.is_dir() else qrels
@@ -117,29 +117,29 @@ def rank(
             max_retrieved=max_retrieved,
             ties=ties,
             missing="zero" if complete else missing,
-            without_relevant=without_relevant,
-            fold=fold,
+            no_relevant=without_relevant,
+            collapse_ids=fold,
         )
         for run in runs
     ]
-    labels = tables.labels(runs)
+    labels = output.labels(runs)
     if plot:
         pictures.draw(evaluations, labels, pictures.comparable(asked.measures), plot)
     shown = [evaluation.only(asked.measures) for evaluation in evaluations]
-    pairings = pairs.against_first(shown, labels) if paired else []
+    pairings = comparison.against_first(shown, labels) if paired else []
     if json:
-        typer.echo(tables.as_json(shown, labels, per_query=per_query, pairings=pairings))
+        typer.echo(output.as_json(shown, labels, per_query=per_query, pairings=pairings))
     elif trec:
         for label, evaluation in zip(labels, shown, strict=True):
-            for remark in tables.trouble(evaluation):
+            for remark in output.warnings(evaluation):
                 typer.echo(f"claimeval: {label}: {remark}", err=True)
             typer.echo(
                 ir.trec_text(evaluation, per_query=per_query, summary=not no_summary, run_id=asked.run_id), nl=False
             )
     else:
-        typer.echo(tables.text(shown, labels, per_query=per_query, summary=not no_summary), nl=False)
+        typer.echo(output.text(shown, labels, per_query=per_query, summary=not no_summary), nl=False)
         if paired:
-            typer.echo("\n" + pairs.text(pairings, labels[0]), nl=False)
+            typer.echo("\n" + comparison.text(pairings, labels[0]), nl=False)
 
 
 def _refuse_or_tell(message: str, *, go_on: bool) -> None:

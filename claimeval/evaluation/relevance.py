@@ -12,7 +12,7 @@ from typing import NamedTuple
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import JudgingContext, judge
 from claimeval.execution import Executor
-from claimeval.ir import Qrels, Run
+from claimeval.ir import Qrels, TrecRun
 from claimeval.judging import grade as rate
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
@@ -132,7 +132,7 @@ def _chunks(query: str, question: str, documents: tuple[Document, ...], size: in
         yield Candidates(query, question, documents[start : start + size])
 
 
-def pool(runs: Iterable[Run], depth: int, judged: Qrels | None = None) -> dict[str, list[str]]:
+def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> dict[str, list[str]]:
     """Query to documents: what people judged, then the first `depth` of each run as trec_eval orders them.
 
     Judgments below 0 mean pooled but not judged and are left out.

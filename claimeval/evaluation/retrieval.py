@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
 from claimeval import ir
-from claimeval.ir.folding import fold_names
+from claimeval.ir.mappings import collapse_names
 from claimeval.lexical.citations import without
 from claimeval.metrics.side import SideRow
 from claimeval.types.errors import UsageError, unknown_name
@@ -79,7 +79,7 @@ def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
     if match == "text":
         return by_content(sample)
     names = [document.id for document in sample.contexts or ()]
-    return fold_names(names, fold) if fold else names
+    return collapse_names(names, fold) if fold else names
 
 
 class Held(NamedTuple):
@@ -136,7 +136,7 @@ def _references(sample: Sample, match: Match, fold: str | None = None) -> list[s
     if match == "text":
         return [f"reference-{i}" for i, _ in enumerate(sample.reference_contexts, 1)]
     names = sample.reference_context_ids
-    return fold_names(names, fold) if fold else list(dict.fromkeys(names))
+    return collapse_names(names, fold) if fold else list(dict.fromkeys(names))
 
 
 def _holds(text: str, reference: str) -> bool:

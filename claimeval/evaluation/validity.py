@@ -98,7 +98,7 @@ def validity(
     relevant_from: int = 2,
     most: int | None = None,
     human_relevant_from: int | None = None,
-    runs: Mapping[str, ir.Run] | None = None,
+    runs: Mapping[str, ir.TrecRun] | None = None,
     measures: str | Sequence[str] = ("ndcg@10", "P@10"),
     clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
@@ -176,7 +176,7 @@ def _join(assessor: ir.Qrels, human: ir.Qrels) -> _GradePairs:
 def _orders(
     assessor: ir.Qrels,
     human: ir.Qrels,
-    runs: Mapping[str, ir.Run],
+    runs: Mapping[str, ir.TrecRun],
     measures: str | Sequence[str],
     level: int,
     human_level: int,

@@ -7,7 +7,7 @@
 """
 
 from claimeval.ir.beir import Beir, Passage, find_qrels, read_beir, write_beir
-from claimeval.ir.evaluation import DEFAULT_MEASURES, Missing, WithoutRelevant, evaluate
+from claimeval.ir.evaluation import DEFAULT_MEASURES, Evaluation, Missing, NoRelevant, QueryCounts, evaluate
 from claimeval.ir.fusion import fuse
 from claimeval.ir.lists import (
     ap_retrieved,
@@ -24,12 +24,11 @@ from claimeval.ir.lists import (
     recall,
     reciprocal_rank,
 )
-from claimeval.ir.mappings import Qrels, Run
+from claimeval.ir.mappings import Qrels, TrecRun
 from claimeval.ir.names import Measure, parse
 from claimeval.ir.order import Ties
-from claimeval.ir.results import Evaluation, QueryCounts
+from claimeval.ir.output import trec_text
 from claimeval.ir.trec_files import read_qrels, read_run, write_qrels, write_run
-from claimeval.ir.trec_output import trec_text
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -37,12 +36,12 @@ __all__ = [
     "Evaluation",
     "Measure",
     "Missing",
+    "NoRelevant",
     "Passage",
     "Qrels",
     "QueryCounts",
-    "Run",
     "Ties",
-    "WithoutRelevant",
+    "TrecRun",
     "ap_retrieved",
     "average_precision",
     "capped_recall",

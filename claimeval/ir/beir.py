@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from claimeval.ir.content import FileContent
+from claimeval.ir.text_columns import FileContent
 from claimeval.ir.trec_files import read_qrels
 from claimeval.types.errors import DataError
 
@@ -31,7 +31,7 @@ class Beir:
 def read_beir(folder: str | Path, split: str = "test") -> Beir:
     """Read ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv`` of a folder; each may be gzipped (``.gz``).
 
-    Only the queries of the split are kept.
+    Only the queries of the split are kept. Raises DataError for a missing file or a line that cannot be read.
     """
     root = Path(folder)
     qrels = read_qrels(find_qrels(root, split))
@@ -57,35 +57,35 @@ def write_beir(data: Beir, folder: str | Path, split: str = "test") -> None:
 
 
 def find_qrels(folder: Path, split: str = "test") -> Path:
-    """The qrels file of a split."""
+    """Return the path of a split's qrels file; DataError if there is none."""
     path = _existing(folder / "qrels" / f"{split}.tsv")
     if path is None:
-        there = sorted(path.name for path in (folder / "qrels").glob("*.tsv*"))
+        splits = sorted(path.name for path in (folder / "qrels").glob("*.tsv*"))
         raise DataError(
             f"{folder}: there is no qrels/{split}.tsv; a BEIR folder holds corpus.jsonl, queries.jsonl and "
-            f"qrels/*.tsv, here {', '.join(there) or 'none'}"
+            f"qrels/*.tsv, here {', '.join(splits) or 'none'}"
         )
     return path
 
 
 def _entries(path: Path) -> list[tuple[str, str, str]]:
     """Id, title and text of each line."""
-    found = _existing(path)
-    if found is None:
+    file = _existing(path)
+    if file is None:
         raise DataError(f"{path}: there is no such file")
     entries: dict[str, tuple[str, str, str]] = {}
-    for number, line in enumerate(FileContent.read(found).lines(), 1):
+    for number, line in enumerate(FileContent.read(file).lines(), 1):
         if not line.strip():
             continue
         try:
             entry = json.loads(line)
             key, title, text = entry["_id"], entry.get("title") or "", entry["text"]
         except (ValueError, TypeError, AttributeError, KeyError):
-            raise DataError(f'{found}, line {number}: not an object with "_id" and "text"') from None
+            raise DataError(f'{file}, line {number}: not an object with "_id" and "text"') from None
         if not all(isinstance(value, str) for value in (key, title, text)):
-            raise DataError(f'{found}, line {number}: "_id", "title" and "text" must be strings')
+            raise DataError(f'{file}, line {number}: "_id", "title" and "text" must be strings')
         if key in entries:
-            raise DataError(f"{found}, line {number}: the id {key!r} appears twice")
+            raise DataError(f"{file}, line {number}: the id {key!r} appears twice")
         entries[key] = (key, title, text)
     return list(entries.values())
 

@@ -1,7 +1,7 @@
-"""From TREC files to ranked columns, by columns: the fast way for files in the usual form.
+"""Fast reader of TREC files in the usual form: from the text to ranked columns, without an object for each line.
 
 Both files have one line a judgment or document, all lines of a query together. Judgments are looked up in the run by
-hashes of the document ids, within blocks of whole queries, and what is found is compared byte by byte.
+hashes of the document ids, within blocks of whole queries, and every match is compared byte by byte.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from claimeval.ir.content import FileContent
-from claimeval.ir.decimals import decimals
-from claimeval.ir.fields import Field, Irregular, LineBlock, TextTable, Words, same
 from claimeval.ir.order import Tied, Ties, arrange, places
 from claimeval.ir.ranked import Floats, Ints, Ranked, whole_numbers
+from claimeval.ir.text_columns import Field, FileContent, Irregular, LineBlock, TextTable, Words, decimals, same
 
 
-class Placed(NamedTuple):
+class ColumnarRun(NamedTuple):
     """What two files hold."""
 
     ranked: Ranked
@@ -29,10 +27,16 @@ class Placed(NamedTuple):
     """The tag in the run's last line."""
 
 
-def rank(qrels: FileContent, run: FileContent, ties: Ties, lowest: int = 0) -> Placed | None:
-    """Rank the documents graded ``lowest`` or better; None where the content needs the readers of ``trec_files``.
+def rank(qrels: FileContent, run: FileContent, ties: Ties, lowest: int = 0) -> ColumnarRun | None:
+    """Rank the documents graded ``lowest`` or better; None if the content needs the readers of ``trec_files``.
 
     That is so for comments, empty lines, queries whose lines are scattered, and for everything that is wrong.
+
+    Args:
+        qrels: The judgments, four fields a line.
+        run: The run, six fields a line.
+        ties: The order of documents with equal scores; ``error`` always needs the other readers.
+        lowest: The lowest grade to rank; 0 includes judged documents that are not relevant.
     """
     if ties == "error":
         return None
@@ -90,7 +94,7 @@ def _read_judgments(text: TextTable) -> _Judgments:
     )
 
 
-def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> Placed:
+def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> ColumnarRun:
     in_run: dict[bytes, int] = {}
     retrieved = np.zeros(len(judgments.counts), np.int64)
     seen = np.zeros(len(judgments.counts), np.int64)
@@ -101,9 +105,9 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> Pl
         retrieved[number[known]] = np.diff(block.starts)[known]
         judged = judgments.rows(number[known])
         within_block = np.repeat(known, judgments.counts[number[known]])
-        rows, found = _find(judgments, judged, within_block, text, block)
+        rows, matched = _match(judgments, judged, within_block, text, block)
         scores = decimals(text, block.fields[4])
-        grade, query = judgments.grades[judged[found]], within_block[found]
+        grade, query = judgments.grades[judged[matched]], within_block[matched]
         seen[number[known]] = np.bincount(query[grade >= 0], minlength=len(number))[known]
         kept = np.flatnonzero(grade >= lowest)
         ranks.append(_places(text, block, scores, rows[kept], query[kept], ties))
@@ -119,7 +123,7 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> Pl
     order = np.argsort(key)
     in_file = np.argsort(sorted_number)
     pooled = judgments.grades >= 0
-    return Placed(
+    return ColumnarRun(
         Ranked(
             queries=tuple(map(_decode, names)),
             retrieved=retrieved[in_file],
@@ -144,20 +148,20 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
     return names
 
 
-def _find(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
+def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
     """Rows of the block that are judged, and which of the given judgments are theirs."""
     documents, sizes = block.fields[2], np.diff(block.starts)
     keys = _tag(text.hashes(documents), np.repeat(np.arange(len(sizes)), sizes))
     order = np.argsort(keys)
     keys = keys[order]
     _refuse_duplicates(keys)
-    wanted = _tag(judgments.hashes[judged], query)
-    nearest = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found = np.flatnonzero(keys[nearest] == wanted)
-    rows = order[nearest[found]]
-    if not same(text, documents.take(rows), judgments.text, judgments.documents.take(judged[found])).all():
+    judged_keys = _tag(judgments.hashes[judged], query)
+    nearest = np.minimum(np.searchsorted(keys, judged_keys), len(keys) - 1)
+    matched = np.flatnonzero(keys[nearest] == judged_keys)
+    rows = order[nearest[matched]]
+    if not same(text, documents.take(rows), judgments.text, judgments.documents.take(judged[matched])).all():
         raise Irregular
-    return rows, found
+    return rows, matched
 
 
 def _places(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties) -> Ints:
@@ -165,11 +169,13 @@ def _places(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query
     order = arrange(scores, block.starts)
 
     def names(hits: Ints) -> list[bytes]:
+        """Return the ids of the judged documents in these rows."""
         return text.bytes_of(documents.take(rows[hits]))
 
     starts = block.starts.tolist()
 
     def members(groups: list[Tied]) -> list[list[bytes]]:
+        """Return the ids of each group of equal scores."""
         alike: list[int] = []
         for query, first, last, value in groups:
             begin, end = starts[query], starts[query + 1]
@@ -177,8 +183,8 @@ def _places(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query
                 alike.extend((np.flatnonzero(scores[begin:end] == value) + begin).tolist())
             else:
                 alike.extend(range(begin + first, begin + last))
-        found = iter(text.bytes_of(documents.take(np.array(alike))))
-        return [list(islice(found, last - first)) for _, first, last, _ in groups]
+        ids = iter(text.bytes_of(documents.take(np.array(alike))))
+        return [list(islice(ids, last - first)) for _, first, last, _ in groups]
 
     return places(order, query, scores[rows], names, members, ties)
 

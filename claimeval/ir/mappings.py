@@ -1,19 +1,21 @@
-"""From dicts of dicts to ranked columns: only the judged documents are looked up."""
+"""Judgments and runs as dicts of dicts: passages collapsed into documents, and the ranks of the judged documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, compress, islice, repeat
+from typing import TypeVar
 
 import numpy as np
 
 from claimeval.ir.order import Tied, Ties, arrange, places, refuse_ties
 from claimeval.ir.ranked import LARGEST_GRADE, Floats, Ints, Ranked, join, whole_numbers
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, UsageError
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Query id to document id to grade."""
-Run = Mapping[str, Mapping[str, float]]
+TrecRun = Mapping[str, Mapping[str, float]]
 """Query id to document id to score."""
 
 _QUERIES_AT_ONCE = 256
@@ -21,10 +23,20 @@ _QUERIES_AT_ONCE = 256
 _NOWHERE = repeat(float("nan"))
 
 
-def rank(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties, lowest: int = 0) -> Ranked:
-    """Rank the documents of these queries that are graded ``lowest`` or better.
+def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, lowest: int = 0) -> Ranked:
+    """Rank the documents of ``queries`` that are graded ``lowest`` or better; only judged documents are looked up.
 
     A query that the run lacks has retrieved nothing.
+
+    Args:
+        qrels: Query id to document id to grade.
+        run: Query id to document id to score.
+        queries: The queries to rank, in order; all of them are in ``qrels``.
+        ties: The order of documents with equal scores.
+        lowest: The lowest grade to rank; 0 includes judged documents that are not relevant.
+
+    Raises:
+        DataError: If a grade is no whole number, a score is NaN, or ``ties="error"`` and two scores are equal.
     """
     return join(
         [
@@ -34,7 +46,7 @@ def rank(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties, lowest: int
     )
 
 
-def _rank_some(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties, lowest: int) -> Ranked:
+def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, lowest: int) -> Ranked:
     judged = [qrels[query] for query in queries]
     retrieved = [run.get(query, {}) for query in queries]
     scores = _numbers("run", "score", retrieved, queries)
@@ -44,17 +56,19 @@ def _rank_some(qrels: Qrels, run: Run, queries: Sequence[str], ties: Ties, lowes
     if ties == "error":
         refuse_ties(order, queries)
 
-    wanted = grades >= lowest
+    ranked = grades >= lowest
     pool_query = np.repeat(np.arange(len(queries)), [len(pool) for pool in judged])
-    documents = list(compress(chain.from_iterable(judged), wanted.tolist()))
-    found = _look_up(documents, np.bincount(pool_query[wanted], minlength=len(queries)), retrieved)
-    rows = np.flatnonzero(~np.isnan(found))
-    query, score, grade = pool_query[wanted][rows], found[rows], grades[wanted][rows].astype(np.int64)
+    documents = list(compress(chain.from_iterable(judged), ranked.tolist()))
+    looked_up = _look_up(documents, np.bincount(pool_query[ranked], minlength=len(queries)), retrieved)
+    rows = np.flatnonzero(~np.isnan(looked_up))
+    query, score, grade = pool_query[ranked][rows], looked_up[rows], grades[ranked][rows].astype(np.int64)
 
     def names(hits: Ints) -> list[str]:
+        """Return the ids of the documents that were retrieved and judged."""
         return [documents[row] for row in rows[hits].tolist()]
 
     def members(groups: list[Tied]) -> list[list[str]]:
+        """Return the ids of each group of equal scores."""
         return [
             [document for document, number in retrieved[at].items() if float(number) == value]
             if at in order.resorted
@@ -93,14 +107,14 @@ def _numbers(source: str, what: str, given: Sequence[Mapping[str, float]], queri
         values = chain.from_iterable(documents.values() for documents in given)
         numbers = np.fromiter(values, np.float64, sum(map(len, given)))
     except (AttributeError, TypeError, ValueError):
-        raise _complaint(source, what, given, queries) from None
+        raise _bad_value(source, what, given, queries) from None
     wrong = np.isnan(numbers) if what == "score" else ~whole_numbers(numbers)
     if wrong.any():
-        raise _complaint(source, what, given, queries)
+        raise _bad_value(source, what, given, queries)
     return numbers
 
 
-def _complaint(source: str, what: str, given: Sequence[object], queries: Sequence[str]) -> DataError:
+def _bad_value(source: str, what: str, given: Sequence[object], queries: Sequence[str]) -> DataError:
     """The error that names the first value that is not a usable number."""
     needed = "a number, not NaN" if what == "score" else "a whole number"
     for query, documents in zip(queries, given, strict=True):
@@ -121,3 +135,55 @@ def _complaint(source: str, what: str, given: Sequence[object], queries: Sequenc
 
 def _is_grade(value: float) -> bool:
     return abs(value) <= LARGEST_GRADE and value == round(value)
+
+
+Number = TypeVar("Number", int, float)
+
+
+def collapse_ids(by_query: Mapping[str, Mapping[str, Number]], pattern: str) -> dict[str, dict[str, Number]]:
+    """Remove what the pattern (a regular expression) matches from the document ids of a run or of qrels.
+
+    Of documents with equal ids the highest score or grade is kept, at the position of that document: MaxP (Dai & Callan
+    2019). Raises UsageError if the pattern is no regular expression, DataError if it leaves an id empty or a score is
+    NaN.
+
+    >>> collapse_ids({"q": {"a#p7": 3.0, "b#p1": 2.0, "a#p1": 1.0}}, "#.*")
+    {'q': {'a': 3.0, 'b': 2.0}}
+    """
+    cut = compiled(pattern)
+    return {query: _collapse_query(documents, cut) for query, documents in by_query.items()}
+
+
+def collapse_names(names: Iterable[str], pattern: str) -> list[str]:
+    """Remove what the pattern matches from the ids of a ranked list; each id keeps its first rank."""
+    cut = compiled(pattern)
+    return list(dict.fromkeys(_collapsed(name, cut) for name in names))
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a regular expression; UsageError if it is none."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is no regular expression: {error}; as in '#.*' for all from a # on") from None
+
+
+def _collapse_query(documents: Mapping[str, Number], cut: re.Pattern[str]) -> dict[str, Number]:
+    collapsed: dict[str, Number] = {}
+    for name, number in documents.items():
+        if number != number:
+            raise DataError(f"the score of document {name!r} is NaN, so it has no rank")
+        whole = _collapsed(name, cut)
+        if whole not in collapsed:
+            collapsed[whole] = number
+        elif number > collapsed[whole]:
+            del collapsed[whole]
+            collapsed[whole] = number
+    return collapsed
+
+
+def _collapsed(name: str, cut: re.Pattern[str]) -> str:
+    whole = cut.sub("", name)
+    if not whole:
+        raise DataError(f"{cut.pattern!r} leaves nothing of the document id {name!r}")
+    return whole

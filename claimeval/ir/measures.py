@@ -1,4 +1,4 @@
-"""The measures, one row each: name, formula, what trec_eval calls it, how it is summed up."""
+"""The measures, one row each: name, formula, name in trec_eval, and how values are summarized."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from claimeval.ir import binary, counts, graded
-from claimeval.ir.ranked import Floats, Ranked
-from claimeval.ir.setting import MeasureSettings
+from claimeval.ir import binary, graded
+from claimeval.ir.ranked import Floats, MeasureSettings, Ranked
 
 Cutoff = Literal["none", "optional", "required"]
 Relevance = Literal["binary", "graded", "either", "none"]
@@ -22,7 +21,7 @@ class MeasureDefinition:
     name: str
     """As papers write it; case, ``_`` and ``-`` are ignored when a name is looked up."""
     formula: Callable[[Ranked, MeasureSettings], Floats]
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     """Other names that are accepted."""
     cutoff: Cutoff = "none"
     relevance: Relevance = "binary"
@@ -48,21 +47,21 @@ _RECALLS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
 MEASURES: tuple[MeasureDefinition, ...] = (
     # counts
-    MeasureDefinition("num_q", counts.queries, relevance="none", trec="num_q", summary="sum"),
-    MeasureDefinition("num_ret", counts.retrieved, relevance="none", trec="num_ret", summary="sum"),
-    MeasureDefinition("num_rel", counts.relevant, trec="num_rel", summary="sum"),
-    MeasureDefinition("num_rel_ret", counts.relevant_retrieved, trec="num_rel_ret", summary="sum"),
+    MeasureDefinition("num_q", binary.queries, relevance="none", trec="num_q", summary="sum"),
+    MeasureDefinition("num_ret", binary.retrieved, relevance="none", trec="num_ret", summary="sum"),
+    MeasureDefinition("num_rel", binary.relevant, trec="num_rel", summary="sum"),
+    MeasureDefinition("num_rel_ret", binary.relevant_retrieved, trec="num_rel_ret", summary="sum"),
     MeasureDefinition(
         "num_nonrel_judged_ret",
-        counts.nonrelevant_judged_retrieved,
+        binary.nonrelevant_judged_retrieved,
         trec="num_nonrel_judged_ret",
         nonrelevant=True,
         summary="sum",
     ),
-    MeasureDefinition("judged", counts.judged, cutoff="optional", relevance="none", nonrelevant=True),
+    MeasureDefinition("judged", binary.judged, cutoff="optional", relevance="none", nonrelevant=True),
     MeasureDefinition(
         "unj",
-        counts.unjudged,
+        binary.unjudged,
         ("unjudged",),
         "required",
         "none",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from claimeval.ir.measures import MEASURES, MeasureDefinition
-from claimeval.ir.setting import MeasureSettings
+from claimeval.ir.ranked import MeasureSettings
 from claimeval.types.errors import UsageError, unknown_name
 
 GROUPS = {
@@ -20,14 +20,14 @@ GROUPS = {
 }
 """trec_eval's names for several measures at once."""
 
-_ELSEWHERE = (
+_TREC_EVAL_ONLY = (
     "relstring infAP gm_bpref Rprec_mult utility 11pt_avg binG G ideal_dcg ndcg_rel Rndcg relative_P set_relative_P "
     "set_map yaap map_avgjg P_avgjg Rprec_mult_avgjg qrels_jg prefs all_prefs prefs_num_prefs_poss "
     "prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair prefs_avgjg prefs_avgjg_Rnonrel "
     "prefs_simp_ret prefs_pair_ret prefs_avgjg_ret prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp "
     "prefs_avgjg_imp"
 )
-_ONLY_TREC = frozenset(_ELSEWHERE.split())
+_ONLY_TREC = frozenset(_TREC_EVAL_ONLY.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,17 @@ class Measure:
     """One measure with its settings, such as ``ndcg@10``."""
 
     name: str
-    """As asked for: the key under which the values are found."""
+    """As requested: the key of its values."""
     row: MeasureDefinition
     cutoff: float | None = None
     level: int | None = None
-    """Its own relevance level, ``P(rel=2)@5``; otherwise that of the whole evaluation."""
+    """A relevance level for this measure, ``P(rel=2)@5``; otherwise that of the whole evaluation."""
     options: tuple[tuple[str, float], ...] = ()
     written: str = ""
     """The options as they were written, which trec_eval repeats in its output."""
 
     def setting(self, level: int) -> MeasureSettings:
-        """What the formula needs to know when the evaluation's relevance level is ``level``."""
+        """Return the settings of the formula for an evaluation with relevance level ``level``."""
         return MeasureSettings(
             level=level if self.level is None else self.level,
             cutoff=self.cutoff,
@@ -54,12 +54,12 @@ class Measure:
         )
 
     def needs_nonrelevant(self, level: int) -> bool:
-        """Whether it looks at judged documents graded 0."""
+        """Return whether the formula looks at judged documents graded 0."""
         return self.row.nonrelevant or self.setting(level).level < 1 or (self.row.gains and bool(self.options))
 
     @property
     def trec_name(self) -> str:
-        """How trec_eval prints it; measures that trec_eval lacks get ``_`` for ``@``."""
+        """Return the name that trec_eval prints; measures that trec_eval lacks get ``_`` for ``@``."""
         name = self.row.trec if self.cutoff is None else self.row.trec_cut
         if self.level is not None or not name:
             return self.name.replace("@", "_")
@@ -69,7 +69,7 @@ class Measure:
 
 
 class MeasureList(NamedTuple):
-    """A list of measures as read."""
+    """Measures read from a list of names."""
 
     measures: tuple[Measure, ...]
     left_out: tuple[str, ...]
@@ -79,20 +79,24 @@ class MeasureList(NamedTuple):
 
 
 def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Read names such as ``"ndcg@10,map"`` or ``["P(rel=2)@5", "ndcg_cut.10,20"]``; raise for any that is not known."""
+    """Read names such as ``"ndcg@10,map"`` or ``["P(rel=2)@5", "ndcg_cut.10,20"]``.
+
+    The forms are those of ``read``. Raises UsageError for a name that is unknown, that only trec_eval has, or whose
+    cutoff or option does not fit.
+    """
     asked = read(measures)
     if asked.left_out:
-        raise UsageError(complaint(asked.left_out))
+        raise UsageError(unknown_measure_message(asked.left_out))
     return asked.measures
 
 
 def read(measures: str | Iterable[str | Measure]) -> MeasureList:
-    """Read names; those that only trec_eval has are listed apart.
+    """Read names and list those that only trec_eval has apart.
 
     Accepted are ``name``, ``name@cutoff`` and ``name(option=value)@cutoff``, trec_eval's ``name.5,10`` and
     ``name.option=value``, its groups ``official``, ``all_trec`` and ``set``, and the names it prints (``P_5``). A
     trec_eval name without the cutoffs it needs means all of trec_eval's default cutoffs. Measures of a group come last,
-    and cutoffs that were given take the place of the group's.
+    and explicit cutoffs replace the group's.
     """
     given = [measures] if isinstance(measures, str) else list(measures)
     texts = [part for text in given if isinstance(text, str) for part in _split(text)]
@@ -101,19 +105,19 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     left_out = tuple(dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC))
     no_values = {"runid", *left_out}
 
-    found = {measure.name: measure for measure in given if isinstance(measure, Measure)}
-    found |= {measure.name: measure for text in explicit if text not in no_values for measure in _read_one(text)}
-    settled = {(measure.row.name, measure.cutoff is None) for measure in found.values()}
+    selected = {measure.name: measure for measure in given if isinstance(measure, Measure)}
+    selected |= {measure.name: measure for text in explicit if text not in no_values for measure in _read_one(text)}
+    settled = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
     for measure in (measure for name in grouped if name not in no_values for measure in _read_one(name)):
         if (measure.row.name, measure.cutoff is None) not in settled:
-            found.setdefault(measure.name, measure)
-    if not found and not left_out:
+            selected.setdefault(measure.name, measure)
+    if not selected and not left_out:
         raise UsageError("no measure was asked for; give names such as 'ndcg@10,map'")
-    return MeasureList(tuple(found.values()), left_out, "runid" in (*explicit, *grouped))
+    return MeasureList(tuple(selected.values()), left_out, "runid" in (*explicit, *grouped))
 
 
-def complaint(names: Iterable[str]) -> str:
-    """What to say of measures that only trec_eval has."""
+def unknown_measure_message(names: Iterable[str]) -> str:
+    """Format the message about measures that only trec_eval has."""
     return (
         f"not computed here: {', '.join(names)} (measures of trec_eval that claimeval does not have; "
         f"it has {', '.join(row.name for row in MEASURES)})"
@@ -145,7 +149,7 @@ def _key(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
 
 
-_ROWS = {_key(name): row for row in MEASURES for name in (row.name, *row.also, row.trec_cut) if name}
+_ROWS = {_key(name): row for row in MEASURES for name in (row.name, *row.aliases, row.trec_cut) if name}
 
 
 def _read_one(text: str) -> list[Measure]:
@@ -190,7 +194,7 @@ def _read_trec(row: MeasureDefinition, parameters: str, text: str) -> list[Measu
 def _row(name: str) -> MeasureDefinition:
     row = _ROWS.get(_key(name))
     if row is None:
-        raise unknown_name("measure", name, {name for row in MEASURES for name in (row.name, *row.also[:1])})
+        raise unknown_name("measure", name, {name for row in MEASURES for name in (row.name, *row.aliases[:1])})
     return row
 
 

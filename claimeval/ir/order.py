@@ -19,7 +19,7 @@ Name = TypeVar("Name", str, bytes)
 
 
 class Scores(NamedTuple):
-    """The scores of several queries behind each other, each query's scores falling."""
+    """The scores of several queries, concatenated; the scores of each query fall."""
 
     negated: Floats
     """The scores times -1, so that they rise within a query."""
@@ -40,7 +40,7 @@ def arrange(scores: Floats, starts: Ints) -> Scores:
 
 
 def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
-    """Raise for the first query in which two documents have the same score."""
+    """Raise DataError for the first query in which two documents have the same score."""
     equal = np.flatnonzero(scores.negated[1:] == scores.negated[:-1]) + 1
     equal = _same_query(scores.starts, equal)
     if equal.size:
@@ -64,10 +64,17 @@ def places(
     members: Callable[[list[Tied]], list[list[Name]]],
     ties: Ties,
 ) -> Ints:
-    """The rank, from 1, of documents of which query and score are given.
+    """Return the rank, from 1, of each document whose query and score are given.
 
-    Ids are asked for only where scores are equal: ``names(rows)`` are the ids of some of the given documents,
-    ``members(groups)`` those of all documents of each group, in the order given.
+    Ids are read only if scores are equal, so that a run without ties needs none.
+
+    Args:
+        scores: The sorted scores of all documents.
+        query: The query of each document to rank.
+        score: The score of each document to rank.
+        names: Returns the ids of the documents in the given rows of ``query``.
+        members: Returns the ids of all documents of each group of equal scores, in the order given.
+        ties: The order of documents with equal scores.
     """
     higher = _above(scores, query, score)
     following = scores.starts[query] + higher + 1
@@ -101,13 +108,13 @@ def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False
 
     One binary search in all queries at once.
     """
-    wanted = -score
+    negated = -score
     low, high = scores.starts[query], scores.starts[query + 1]
     last = len(scores.negated) - 1
     for _ in range(int(np.diff(scores.starts).max(initial=0)).bit_length()):
         middle = (low + high) >> 1
-        there = scores.negated[np.minimum(middle, last)]
-        counted = (there <= wanted) if or_equal else (there < wanted)
+        values = scores.negated[np.minimum(middle, last)]
+        counted = (values <= negated) if or_equal else (values < negated)
         counted &= low < high
         low = np.where(counted, middle + 1, low)
         high = np.where(counted, high, middle)

@@ -1,4 +1,4 @@
-"""A picture of runs: precision over recall, and what two runs differ by, query by query."""
+"""Picture of runs: precision over recall, and the differences of two runs query by query."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Literal
 
+from claimeval.ir.evaluation import Evaluation
 from claimeval.ir.names import Measure
-from claimeval.ir.results import Evaluation
 from claimeval.types.errors import UsageError
 
 Anchor = Literal["start", "middle", "end"]
@@ -17,7 +17,7 @@ Anchor = Literal["start", "middle", "end"]
 CURVE = tuple(f"iprec@{recall / 10:g}" for recall in range(11))
 """The measures that ``draw`` needs for the curve of precision over recall."""
 
-_COLOURS = ("#1f6fb2", "#d1661f", "#2f8f4e", "#8a4fb0", "#555555", "#b03a5b")
+_COLORS = ("#1f6fb2", "#d1661f", "#2f8f4e", "#8a4fb0", "#555555", "#b03a5b")
 _GREY = "#cccccc"
 _FONT = 13
 _SIDE, _GAP, _MARGIN, _ROW = 300.0, 90.0, 60.0, 20.0
@@ -30,11 +30,11 @@ class Figure:
     width: float
     height: float
     lines: list[tuple[list[tuple[float, float]], str, float]] = field(default_factory=list)
-    """Points, colour, width."""
+    """Points, color, width."""
     boxes: list[tuple[float, float, float, float, str]] = field(default_factory=list)
-    """Left, top, right, bottom, colour."""
+    """Left, top, right, bottom, color."""
     words: list[tuple[float, float, str, Anchor]] = field(default_factory=list)
-    """Place of the base line, text, and which end of the text stands there."""
+    """Place of the base line, text, and which end of the text is at that point."""
 
     def save(self, target: Path) -> None:
         """Write the figure as an ``.svg`` file; UsageError for a name that ends otherwise."""
@@ -43,7 +43,7 @@ class Figure:
         target.write_text(self.svg(), encoding="utf-8")
 
     def svg(self) -> str:
-        """The figure as an SVG document."""
+        """Return the figure as an SVG document."""
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}" '
             f'viewBox="0 0 {self.width:g} {self.height:g}" font-family="sans-serif" font-size="{_FONT}">',
@@ -51,13 +51,13 @@ class Figure:
         ]
         parts += [
             f'<rect x="{left:.2f}" y="{top:.2f}" width="{right - left:.2f}" height="{bottom - top:.2f}" '
-            f'fill="{colour}"/>'
-            for left, top, right, bottom, colour in self.boxes
+            f'fill="{color}"/>'
+            for left, top, right, bottom, color in self.boxes
         ]
         parts += [
             f'<polyline points="{" ".join(f"{x:.2f},{y:.2f}" for x, y in points)}" fill="none" '
-            f'stroke="{colour}" stroke-width="{width:g}"/>'
-            for points, colour, width in self.lines
+            f'stroke="{color}" stroke-width="{width:g}"/>'
+            for points, color, width in self.lines
         ]
         parts += [
             f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}">{escape(text)}</text>'
@@ -67,7 +67,7 @@ class Figure:
 
 
 def comparable(measures: Sequence[Measure]) -> str:
-    """The first measure of which a difference between two runs says something: no count."""
+    """Return the first measure that is no count, since a picture compares values of queries; UsageError if all are."""
     for measure in measures:
         if measure.row.summary != "sum":
             return measure.name
@@ -75,17 +75,26 @@ def comparable(measures: Sequence[Measure]) -> str:
 
 
 def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str, target: Path) -> None:
-    """Draw runs that were evaluated with ``CURVE`` and ``measure`` into an ``.svg`` file.
+    """Draw runs into an ``.svg`` file.
 
-    On the left stands the mean interpolated precision at eleven levels of recall; on the right, for the first two
-    runs, by how much the second is better in ``measure``, one bar a query, sorted.
+    On the left is the mean interpolated precision at eleven levels of recall; on the right, for the first two runs, how
+    much better the second is in ``measure``, one bar a query, sorted.
+
+    Args:
+        evaluations: One evaluation a run, with the measures of ``CURVE`` and ``measure``.
+        labels: The name of each run.
+        measure: The measure that the bars show.
+        target: The file to write.
+
+    Raises:
+        UsageError: If the file is no ``.svg``, or two runs have no query in common.
     """
     pair = len(evaluations) > 1
     top = _MARGIN + _ROW * len(evaluations)
     figure = Figure(width=2 * _MARGIN + _SIDE + (_GAP + _SIDE if pair else 0), height=top + _SIDE + _MARGIN)
     for row, label in enumerate(labels):
         height = _MARGIN / 2 + _ROW * row
-        figure.boxes.append((_MARGIN, height - 8, _MARGIN + 24, height - 3, _COLOURS[row % len(_COLOURS)]))
+        figure.boxes.append((_MARGIN, height - 8, _MARGIN + 24, height - 3, _COLORS[row % len(_COLORS)]))
         figure.words.append((_MARGIN + 32, height, label, "start"))
     _draw_curves(figure, evaluations, top)
     if pair:
@@ -94,7 +103,7 @@ def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str,
 
 
 def differences(first: Evaluation, second: Evaluation, measure: str) -> list[float]:
-    """Value of the second run minus that of the first, for each query where both have one, falling."""
+    """Return the second run's value minus the first's, for each query with both values, falling."""
     pairs = [
         (first.per_query[query][measure], second.per_query[query][measure])
         for query in first.per_query
@@ -116,7 +125,7 @@ def _draw_curves(figure: Figure, evaluations: Sequence[Evaluation], top: float) 
             (left + _SIDE * place / 10, top + _SIDE * (1 - (evaluation.mean[name] or 0.0)))
             for place, name in enumerate(CURVE)
         ]
-        figure.lines.append((points, _COLOURS[number % len(_COLOURS)], 2))
+        figure.lines.append((points, _COLORS[number % len(_COLORS)], 2))
 
 
 def _draw_differences(figure: Figure, values: Sequence[float], labels: Sequence[str], measure: str, top: float) -> None:
@@ -137,5 +146,5 @@ def _draw_differences(figure: Figure, values: Sequence[float], labels: Sequence[
     for place, value in enumerate(values):
         end = middle - value / largest * _SIDE / 2
         x = left + place * step
-        colour = _COLOURS[1] if value > 0 else _COLOURS[0]
-        figure.boxes.append((x, min(middle, end), x + 0.9 * step, max(middle, end), colour))
+        color = _COLORS[1] if value > 0 else _COLORS[0]
+        figure.boxes.append((x, min(middle, end), x + 0.9 * step, max(middle, end), color))

@@ -1,4 +1,4 @@
-"""Where the judged documents stand in a run: the columns from which every rank measure is computed.
+"""What a formula of a rank measure is given: the ranks of the judged documents, and the settings of the measure.
 
 A measure needs to know the ranks of the judged documents, how many documents were retrieved and which grades exist;
 it never needs the thousands of unjudged documents between them. So a run is reduced to these columns once, and each
@@ -7,7 +7,7 @@ measure is a few sums over them, for all queries together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +25,7 @@ LARGEST_GRADE = 1 << 31
 
 
 def whole_numbers(values: Floats) -> Bools:
-    """Which values are usable as grades."""
+    """Return which values can be grades: whole numbers of at most `LARGEST_GRADE`."""
     whole: Bools = (values == np.rint(values)) & (np.abs(values) <= LARGEST_GRADE)
     return whole
 
@@ -71,11 +71,11 @@ class Ranked:
     _total: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sums(self, query: Ints, weights: Floats | None = None) -> Floats:
-        """Per query, the number of rows or the sum of their weights, added in the order given."""
+        """Return, per query, the number of rows or the sum of their weights, added in the order given."""
         return np.bincount(query, weights, len(self.queries)).astype(np.float64, copy=False)
 
     def relevant(self, level: int) -> Relevant:
-        """The retrieved documents graded ``level`` or better."""
+        """Return the retrieved documents graded ``level`` or better."""
         if level not in self._relevant:
             kept = self.grade >= level
             query = self.query[kept]
@@ -83,14 +83,14 @@ class Ranked:
         return self._relevant[level]
 
     def total_relevant(self, level: int) -> Floats:
-        """Per query, the documents graded ``level`` or better, retrieved or not."""
+        """Return, per query, how many documents are graded ``level`` or better, retrieved or not."""
         if level not in self._total:
             self._total[level] = self.sums(self.pool_query[self.pool_grade >= level])
         return self._total[level]
 
     @cached_property
     def ideal(self) -> Ideal:
-        """The documents graded above 0 in the best possible order: grades falling."""
+        """Sort the documents graded above 0 into the best possible order: grades falling."""
         positive = self.pool_grade > 0
         span = int(self.pool_grade.max(initial=0)) + 1
         key = _sorted((self.pool_query[positive] + 1) * span - self.pool_grade[positive])
@@ -98,7 +98,7 @@ class Ranked:
         return Ideal(query, within(query) + 1, (query + 1) * span - key)
 
     def only(self, kept: Bools) -> Ranked:
-        """Some of the queries."""
+        """Return the same run with only the queries of ``kept``."""
         number = np.cumsum(kept) - 1
         rows, pool = kept[self.query], kept[self.pool_query]
         return Ranked(
@@ -113,7 +113,7 @@ class Ranked:
         )
 
     def first(self, count: int) -> Ranked:
-        """The same run, cut after ``count`` documents per query."""
+        """Return the same run, cut after ``count`` documents per query."""
         kept = self.rank <= count
         return replace(
             self,
@@ -125,13 +125,13 @@ class Ranked:
         )
 
     def judged_only(self) -> Ranked:
-        """The same run without its unjudged documents, the others moving up."""
+        """Return the same run without its unjudged documents; the others move up."""
         retrieved = np.bincount(self.query, minlength=len(self.queries))
         return replace(self, retrieved=retrieved, rank=within(self.query) + 1)
 
 
 def join(parts: Sequence[Ranked]) -> Ranked:
-    """The queries of several parts behind each other."""
+    """Concatenate the queries of several parts."""
     offsets = np.cumsum([0, *(len(part.queries) for part in parts)]).tolist()
     numbered = list(zip(parts, offsets, strict=False))
     judged = [part.judged for part in parts if part.judged is not None]
@@ -156,7 +156,21 @@ def _sorted(keys: Ints) -> Ints:
 
 
 def within(group: Ints) -> Ints:
-    """Position of each row within its group, from 0; rows of a group stand together."""
+    """Return the position of each row in its group, from 0; rows of a group follow each other."""
     starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if group.size else np.zeros(0, np.int64)
     lengths = np.diff(np.r_[starts, group.size])
     return np.arange(group.size) - np.repeat(starts, lengths)
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """Relevance level, cutoff and options of one measure."""
+
+    level: int = 1
+    """The lowest grade that counts as relevant."""
+    cutoff: float | None = None
+    """Only the first so many documents are looked at; for ``iprec`` the recall, 0 to 1."""
+    options: Mapping[str, float] = field(default_factory=dict)
+    """``p`` of rank-biased precision, ``beta`` of set_F, gains by grade of nDCG."""
+    binary: bool = False
+    """A relevance level was asked for, so a measure that is graded by default counts relevant documents as 1."""

@@ -1,7 +1,7 @@
 """TREC qrels and run files: read whole and checked, written in the order that trec_eval will see.
 
-This reader takes everything that trec_eval takes and says what is wrong with the rest; ``columnar`` is the fast way
-for files in the usual form.
+This reader takes everything that trec_eval takes and names what is wrong with the rest; ``columnar`` is the fast
+reader of files in the usual form.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
-from claimeval.ir.content import FileContent, Source
-from claimeval.ir.mappings import Qrels, Run
+from claimeval.ir.mappings import Qrels, TrecRun
 from claimeval.ir.ranked import LARGEST_GRADE
+from claimeval.ir.text_columns import FileContent, Source
 from claimeval.types.errors import DataError
 
 _BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 
 
 class TaggedRun(NamedTuple):
-    """What a run file holds."""
+    """The content of a run file."""
 
     run: dict[str, dict[str, float]]
     tag: str
@@ -29,8 +29,9 @@ class TaggedRun(NamedTuple):
 def read_run(source: Source) -> dict[str, dict[str, float]]:
     """Read a run: query id to document id to score, in the order of the file.
 
-    Six fields a line, parted by blanks or tabs: query, Q0, document, rank, score, tag. Further fields are ignored,
-    and so are the rank, empty lines and lines that begin with ``#``. Gzipped files are unpacked.
+    Six fields a line, separated by blanks or tabs: query, Q0, document, rank, score, tag. Further fields are ignored,
+    and so are the rank, empty lines and lines that begin with ``#``. Gzipped files are unpacked. Raises DataError with
+    the line for the first one that is wrong.
     """
     return parse_run(FileContent.read(source)).run
 
@@ -38,15 +39,19 @@ def read_run(source: Source) -> dict[str, dict[str, float]]:
 def read_qrels(source: Source) -> dict[str, dict[str, int]]:
     """Read relevance judgments: query id to document id to grade.
 
-    Four fields a line, parted by blanks or tabs: query, iteration, document, grade. Grades are whole numbers; a
+    Four fields a line, separated by blanks or tabs: query, iteration, document, grade. Grades are whole numbers; a
     negative one means pooled but not judged. A tab-separated file that begins with ``query-id corpus-id score``, as
     BEIR has it, is read as well. Empty lines and lines that begin with ``#`` are ignored, gzipped files unpacked.
+    Raises DataError with the line for the first one that is wrong.
     """
     return parse_qrels(FileContent.read(source))
 
 
-def write_run(run: Run, target: IO[str], tag: str = "claimeval") -> None:
-    """Write a run: queries sorted, documents ranked from 1 as trec_eval orders them (score, then id, falling)."""
+def write_run(run: TrecRun, target: IO[str], tag: str = "claimeval") -> None:
+    """Write a run: queries sorted, documents ranked from 1 as trec_eval orders them (score, then id, falling).
+
+    Raises DataError for a query, document or tag that is empty or has blanks.
+    """
     _check_names([tag])
     for query in sorted(run):
         _check_query(query)
@@ -57,7 +62,7 @@ def write_run(run: Run, target: IO[str], tag: str = "claimeval") -> None:
 
 
 def write_qrels(qrels: Qrels, target: IO[str]) -> None:
-    """Write judgments, queries and documents sorted."""
+    """Write judgments, queries and documents sorted; DataError for an id that is empty or has blanks."""
     for query in sorted(qrels):
         _check_query(query)
         _check_names([query, *qrels[query]])
@@ -66,7 +71,7 @@ def write_qrels(qrels: Qrels, target: IO[str]) -> None:
 
 
 def parse_run(content: FileContent) -> TaggedRun:
-    """The run in a file's content."""
+    """Parse the content of a run file."""
     run: dict[str, dict[str, float]] = {}
     tag = b""
     for place, fields in _lines(content):
@@ -82,7 +87,7 @@ def parse_run(content: FileContent) -> TaggedRun:
 
 
 def parse_qrels(content: FileContent) -> dict[str, dict[str, int]]:
-    """The judgments in a file's content."""
+    """Parse the content of a qrels file."""
     qrels: dict[str, dict[str, int]] = {}
     beir = False
     for place, fields in _lines(content):

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimeval import ir
-from claimeval.ir import columnar, fields
-from claimeval.ir.content import FileContent
-from claimeval.ir.decimals import decimals
-from claimeval.ir.fields import Irregular, TextTable
+from claimeval.ir import columnar, text_columns
+from claimeval.ir.text_columns import FileContent, Irregular, TextTable, decimals
 from claimeval.types.errors import DataError
 
 EVERYTHING = (
@@ -57,7 +55,7 @@ def draw_data(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str,
 def test_files_give_the_numbers_of_dicts(
     seed: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fields, "_BLOCK", block)
+    monkeypatch.setattr(text_columns, "_BLOCK", block)
     qrels, run = draw_data(seed)
     separator = random.Random(seed).choice((" ", "\t", "  \t "))
     (tmp_path / "qrels").write_text(
@@ -239,7 +237,7 @@ def test_long_decimals_are_rounded_like_float_does(texts: list[str]) -> None:
 
 
 def test_long_decimals_are_right_without_extended_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("claimeval.ir.decimals._HAS_EXTENDED", False)
+    monkeypatch.setattr("claimeval.ir.text_columns._HAS_EXTENDED", False)
     texts = ["12.345678901234567", "0.6898301657029192", "9007199254740993", "1.5"]
 
     assert numbers(*texts) == [float(text) for text in texts]

@@ -32,7 +32,7 @@ def test_equal_scores_are_ordered_by_the_best_rank_then_by_falling_id() -> None:
 
 
 def test_order_of_the_runs_does_not_matter() -> None:
-    runs: list[ir.Run] = [
+    runs: list[ir.TrecRun] = [
         {"q": {"a": 3.0, "b": 2.0, "c": 1.0}},
         {"q": {"b": 3.0, "c": 2.0, "a": 1.0}},
         {"q": {"c": 3.0, "a": 2.0, "b": 1.0}},

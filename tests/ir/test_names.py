@@ -52,7 +52,7 @@ def test_every_name_of_the_table_leads_to_its_row(row: object) -> None:
 
     assert isinstance(row, MeasureDefinition)
     cutoff = "" if row.cutoff == "none" else "@0.5" if row.name == "iprec" else "@5"
-    for name in (row.name, row.name.upper(), *row.also):
+    for name in (row.name, row.name.upper(), *row.aliases):
         assert ir.parse(f"{name}{cutoff}")[0].row is row
 
 

@@ -17,7 +17,7 @@ MIXED = {"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "a": 1.0}, "q3": {"x": 3.0
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def evaluations(*runs: ir.Run) -> list[ir.Evaluation]:
+def evaluations(*runs: ir.TrecRun) -> list[ir.Evaluation]:
     return [ir.evaluate(QRELS, run, ["mrr", *pictures.CURVE]) for run in runs]
 
 

@@ -32,7 +32,7 @@ def test_missing_queries_are_left_out_and_named(from_files: bool, tmp_path: Path
         queries=2,
         missing=("q2",),
         not_judged=("q9",),
-        without_relevant=("q3",),
+        no_relevant=("q3",),
         level=1,
         highest_grade=1,
         graded=1,
@@ -57,15 +57,15 @@ def test_missing_queries_are_refused_when_asked() -> None:
         ir.evaluate(QRELS, RUN, "map", missing="error")
 
 
-def test_queries_without_relevant_documents_can_be_undefined() -> None:
-    result = ir.evaluate(QRELS, RUN, "map,ndcg,P@1,num_rel,judged", without_relevant="undefined")
+def test_queries_no_relevant_documents_can_be_undefined() -> None:
+    result = ir.evaluate(QRELS, RUN, "map,ndcg,P@1,num_rel,judged", no_relevant="undefined")
 
     assert result.per_query["q3"] == {"map": None, "ndcg": None, "P@1": None, "num_rel": 0, "judged": 1 / 2}
     assert result.mean == {"map": 1, "ndcg": 1, "P@1": 1, "num_rel": 1, "judged": 3 / 4}
 
 
 def test_a_mean_over_no_query_is_none() -> None:
-    result = ir.evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, "map,gm_map", without_relevant="undefined")
+    result = ir.evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, "map,gm_map", no_relevant="undefined")
 
     assert result.mean == {"map": None, "gm_map": None}
 
@@ -73,7 +73,7 @@ def test_a_mean_over_no_query_is_none() -> None:
 def test_undefined_follows_the_level_for_binary_measures_and_grades_for_graded_ones() -> None:
     qrels = {"q": {"a": 1}}
 
-    result = ir.evaluate(qrels, {"q": {"a": 1.0}}, "P@1,ndcg,P(rel=1)@1", level=2, without_relevant="undefined")
+    result = ir.evaluate(qrels, {"q": {"a": 1.0}}, "P@1,ndcg,P(rel=1)@1", level=2, no_relevant="undefined")
 
     assert result.per_query["q"] == {"P@1": None, "ndcg": 1, "P(rel=1)@1": 1}
 
@@ -122,7 +122,7 @@ def test_unjudged_documents_are_counted_where_a_measure_looks_at_them() -> None:
         ({"level": -1}, "the relevance level is -1; it must be at least 0"),
         ({"max_retrieved": 0}, "max_retrieved is 0; it must be at least 1"),
         ({"missing": "drop"}, "unknown policy for missing queries 'drop'"),
-        ({"without_relevant": "nan"}, "unknown policy for queries without relevant documents 'nan'"),
+        ({"no_relevant": "nan"}, "unknown policy for queries without relevant documents 'nan'"),
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object], message: str) -> None:

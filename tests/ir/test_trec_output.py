@@ -85,6 +85,6 @@ def test_measures_that_trec_eval_lacks_follow_in_the_order_asked_for() -> None:
 
 
 def test_undefined_values_are_printed_as_nan() -> None:
-    result = ir.evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, "map", without_relevant="undefined")
+    result = ir.evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, "map", no_relevant="undefined")
 
     assert ir.trec_text(result, run_id=False) == "map                   \tall\tnan\n"

@@ -1,4 +1,4 @@
-"""Passages folded into documents: worked by hand, and pages of SEC reports against judgments of reports."""
+"""Passages collapsed into documents: worked by hand, and pages of SEC reports against judgments of reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.ir.folding import fold, fold_names
+from claimeval.ir.mappings import collapse_ids, collapse_names
 from claimeval.types.errors import DataError, UsageError
 from tests.shared_data import shared_data
 
@@ -19,27 +19,27 @@ RUN = {"q": {"b#1": 5.0, "a#2": 4.0, "a#1": 3.0, "b#2": 2.0, "c#9": 1.0}}
 
 
 def test_the_best_passage_stands_for_its_document() -> None:
-    assert fold(RUN, "#.*") == {"q": {"b": 5.0, "a": 4.0, "c": 1.0}}
-    assert fold_names(["b#1", "a#2", "a#1", "c"], "#.*") == ["b", "a", "c"]
+    assert collapse_ids(RUN, "#.*") == {"q": {"b": 5.0, "a": 4.0, "c": 1.0}}
+    assert collapse_names(["b#1", "a#2", "a#1", "c"], "#.*") == ["b", "a", "c"]
 
 
 def test_ranks_close_up_and_measures_are_those_of_documents() -> None:
-    found = ir.evaluate(QRELS, RUN, "mrr,map,ndcg@10,P@2", fold="#.*").mean
+    found = ir.evaluate(QRELS, RUN, "mrr,map,ndcg@10,P@2", collapse_ids="#.*").mean
     assert found["mrr"] == 1 / 2
     assert found["map"] == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert found["P@2"] == 1 / 2
     assert found["ndcg@10"] == pytest.approx((1 / math.log2(3) + 2 / 2) / (2 + 1 / math.log2(3)))
 
 
-def test_qrels_are_folded_too_and_the_highest_grade_stays() -> None:
+def test_qrels_are_collapsed_too_and_the_highest_grade_stays() -> None:
     qrels = {"q": {"a#1": 0, "a#7": 2, "b#1": -1, "b#2": 0}}
-    assert fold(qrels, "#.*") == {"q": {"a": 2, "b": 0}}
-    assert ir.evaluate(qrels, RUN, "mrr", fold="#.*").mean["mrr"] == 1 / 2
+    assert collapse_ids(qrels, "#.*") == {"q": {"a": 2, "b": 0}}
+    assert ir.evaluate(qrels, RUN, "mrr", collapse_ids="#.*").mean["mrr"] == 1 / 2
 
 
 def test_equal_scores_keep_the_place_of_the_better_passage() -> None:
     run = {"q": {"x#1": 1.0, "y#1": 2.0, "x#2": 2.0}}
-    assert list(fold(run, "#.*")["q"]) == ["y", "x"]
+    assert list(collapse_ids(run, "#.*")["q"]) == ["y", "x"]
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_equal_scores_keep_the_place_of_the_better_passage() -> None:
 )
 def test_a_pattern_that_cannot_be_used_is_refused(pattern: str, message: str, error: type[Exception]) -> None:
     with pytest.raises(error, match=message):
-        ir.evaluate(QRELS, RUN, "mrr", fold=pattern)
+        ir.evaluate(QRELS, RUN, "mrr", collapse_ids=pattern)
 
 
-def test_files_are_folded_and_the_tag_stays(tmp_path: Path) -> None:
+def test_files_are_collapsed_and_the_tag_stays(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q 0 a 1\n")
     (tmp_path / "run").write_text("q Q0 b#1 1 5 tag\nq Q0 a#2 2 4 tag\nq Q0 a#1 3 3 tag\n")
-    found = ir.evaluate(tmp_path / "qrels", tmp_path / "run", "mrr,num_ret", fold="#.*")
+    found = ir.evaluate(tmp_path / "qrels", tmp_path / "run", "mrr,num_ret", collapse_ids="#.*")
     assert (found.run_id, found.mean) == ("tag", {"mrr": 0.5, "num_ret": 2})
 
 
@@ -79,7 +79,7 @@ def test_pages_of_reports_against_judgments_of_reports() -> None:
         documents[document] = max(float(score), documents.get(document, 0.0))
     ranked = {query: sorted(found, key=lambda d: (found[d], d), reverse=True) for query, found in best.items()}
     ranks = [next((i for i, d in enumerate(found, 1) if (q, d) in relevant), None) for q, found in ranked.items()]
-    mean = ir.evaluate(qrels, pages, "map,ndcg@10,mrr,P@10,recall@100", fold="#.*").mean
+    mean = ir.evaluate(qrels, pages, "map,ndcg@10,mrr,P@10,recall@100", collapse_ids="#.*").mean
     assert mean["mrr"] == pytest.approx(sum(1 / rank for rank in ranks if rank) / len(ranks))
     assert {name: round(value or 0, 4) for name, value in mean.items()} == {
         "map": 0.4863,

@@ -1,11 +1,11 @@
-"""Are two runs different, or is it noise? Differences per query, with interval and test."""
+"""Comparison of runs: differences per query with interval and significance test."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from claimeval.ir.results import Evaluation
+from claimeval.ir.evaluation import Evaluation
 from claimeval.statistics import PairedComparison, holm, paired_difference
 from claimeval.statistics.formatting import p_value, signed, signed_interval
 
@@ -22,39 +22,42 @@ class Pairing(NamedTuple):
 
 
 def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, seed: int = 0) -> list[Pairing]:
-    """Every later run against the first, measure by measure; queries that one of them lacks are left out and counted.
+    """Compare every later run with the first, measure by measure.
 
-    Source of the test: Smucker, Allan and Carterette 2007 (randomisation test for retrieval runs).
+    Queries that one of the two runs lacks are left out and counted. p-values are adjusted over the runs (Holm). Source
+    of the test: Smucker, Allan and Carterette 2007 (randomization test for retrieval runs).
     """
     first, *others = evaluations
-    found: list[Pairing] = []
+    pairings: list[Pairing] = []
     for measure in first.mean:
         compared = [_compare(first, other, measure, seed) for other in others]
         tested = [i for i, comparison in enumerate(compared) if comparison.p_value is not None]
         adjusted = dict(zip(tested, holm([compared[i].p_value or 0.0 for i in tested]), strict=True))
-        found += [
+        pairings += [
             Pairing(label, measure, comparison, adjusted.get(i))
             for i, (label, comparison) in enumerate(zip(labels[1:], compared, strict=True))
         ]
-    return found
+    return pairings
 
 
 def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> PairedComparison:
-    ours, theirs = first.per_query, other.per_query
-    queries = sorted({*ours, *theirs})
+    baseline, compared = first.per_query, other.per_query
+    queries = sorted({*baseline, *compared})
     return paired_difference(
-        [theirs[q].get(measure) if q in theirs else None for q in queries],
-        [ours[q].get(measure) if q in ours else None for q in queries],
+        [compared[q].get(measure) if q in compared else None for q in queries],
+        [baseline[q].get(measure) if q in baseline else None for q in queries],
         seed=seed,
     )
 
 
 def text(pairings: Sequence[Pairing], first: str) -> str:
-    """The pairings as a table, a row a measure and run."""
+    """Format the comparisons as a table, one row a measure and run."""
     rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
-    for run, measure, found, p_holm in pairings:
-        interval, difference = signed_interval((found.low, found.high), 4), signed(found.difference, 4)
-        rows.append([measure, run, difference, interval, p_value(found.p_value), p_value(p_holm), str(found.n)])
+    for run, measure, comparison, p_holm in pairings:
+        interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.difference, 4)
+        rows.append(
+            [measure, run, difference, interval, p_value(comparison.p_value), p_value(p_holm), str(comparison.n)]
+        )
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join(lines) + "\n"

@@ -1,0 +1,189 @@
+"""Evaluations as text: tables with remarks, JSON, and the output of trec_eval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from claimeval.ir.comparison import Pairing
+from claimeval.ir.evaluation import Evaluation
+from claimeval.ir.names import Measure
+
+
+def labels(runs: Sequence[Path]) -> list[str]:
+    """Return the names of runs: their file names if these differ, else their paths."""
+    names = [run.name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run) for run in runs]
+
+
+def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, summary: bool) -> str:
+    """Format values per query, run by run, and means, measure by measure, with remarks below.
+
+    Args:
+        evaluations: One evaluation a run, of the same measures.
+        labels: The name of each run.
+        per_query: Print the values of each query.
+        summary: Print the means.
+    """
+    parts = []
+    if per_query:
+        parts += [f"{label}\n{_of_queries(ev)}" for label, ev in zip(labels, evaluations, strict=True)]
+    if summary:
+        parts.append(_of_means(evaluations, labels))
+    remarks = [
+        f"{label}: {'; '.join([counts_line(ev), *warnings(ev)])}\n"
+        for label, ev in zip(labels, evaluations, strict=True)
+    ]
+    return "\n".join([*parts, "".join(remarks)])
+
+
+def as_json(
+    evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, pairings: Sequence[Pairing] = ()
+) -> str:
+    """Format evaluations as JSON: one object a run, and one a pair of runs if runs were compared.
+
+    Args:
+        evaluations: One evaluation a run.
+        labels: The name of each run.
+        per_query: Include the values of each query.
+        pairings: Comparisons with the first run.
+    """
+    runs = [
+        {"run": label, **evaluation.as_dict(per_query=per_query)}
+        for label, evaluation in zip(labels, evaluations, strict=True)
+    ]
+    pairs = [
+        {"run": p.run, "minus": labels[0], "measure": p.measure, **asdict(p.comparison), "p_holm": p.p_holm}
+        for p in pairings
+    ]
+    content = {"runs": runs, **({"pairs": pairs} if pairs else {})}
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def counts_line(evaluation: Evaluation) -> str:
+    """Format how many queries and documents the means are based on."""
+    counts = evaluation.counts
+    line = f"{_plural(counts.queries, 'query')}, {_plural(counts.retrieved, 'document')} retrieved"
+    return line if counts.unjudged is None else f"{line}, {counts.unjudged} of them without judgment"
+
+
+def warnings(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what the means leave out or count as 0, and which of several grades count as relevant."""
+    counts = evaluation.counts
+    if counts.highest_grade > 1 and any(measure.row.relevance == "binary" for measure in evaluation.measures):
+        yield f"grades reach {counts.highest_grade}, relevant from {counts.level} on (-l)"
+    if counts.missing:
+        counted = "counted as 0" if counts.missing_are_zero else "left out (-c counts them as 0)"
+        yield f"{_first_queries(counts.missing)} of the qrels not in the run, {counted}"
+    if counts.not_judged:
+        yield f"{_first_queries(counts.not_judged)} of the run not in the qrels, ignored"
+    if counts.no_relevant:
+        counted = "counted as 0" if counts.no_relevant_are_zero else "left out"
+        yield f"{_first_queries(counts.no_relevant)} without a relevant document, {counted}"
+
+
+def _of_means(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> str:
+    return _align(
+        [
+            ["measure", *labels],
+            *(
+                [measure.name, *(_format(measure, evaluation.mean[measure.name]) for evaluation in evaluations)]
+                for measure in evaluations[0].measures
+            ),
+        ]
+    )
+
+
+def _of_queries(evaluation: Evaluation) -> str:
+    return _align(
+        [
+            ["query", *(measure.name for measure in evaluation.measures)],
+            *(
+                [query, *(_format(measure, values[measure.name]) for measure in evaluation.measures)]
+                for query, values in evaluation.per_query.items()
+            ),
+        ]
+    )
+
+
+def _format(measure: Measure, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return str(value) if measure.row.summary == "sum" else f"{value:.4f}"
+
+
+def _align(rows: list[list[str]]) -> str:
+    """Columns as wide as needed, the first one to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        + "\n"
+        for row in rows
+    )
+
+
+def _plural(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
+def _first_queries(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:5])
+    return f"{_plural(len(names), 'query')} ({listed}{', ...' if len(names) > 5 else ''})"
+
+
+_ORDER = (
+    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall dcg ndcg ndcg_cut "
+    "map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj"
+)
+"""The order in which trec_eval 10.0 prints measures, whatever the order they are asked for in."""
+_PLACES = {name: place for place, name in enumerate(_ORDER.split())}
+
+
+def trec_text(evaluation: Evaluation, *, per_query: bool = False, summary: bool = True, run_id: bool = True) -> str:
+    """Format an evaluation as trec_eval 10.0 prints it.
+
+    If missing queries count as 0 (``-c``), its summary ``num_rel`` counts grades above 0 whatever the level. Measures
+    that trec_eval lacks come last, with four decimals as well; undefined values are printed as ``nan``.
+
+    Args:
+        evaluation: The values of one run.
+        per_query: Print the values of each query (``-q``).
+        summary: Print the means; False is ``-n``.
+        run_id: Print the tag of the run, as trec_eval does for a group of measures.
+    """
+    measures = sorted(evaluation.measures, key=_place)
+    lines: list[str] = []
+    if per_query:
+        per_query_measures = [measure for measure in measures if measure.row.name not in ("num_q", "gm_map")]
+        for query, values in evaluation.per_query.items():
+            lines.extend(_lines(per_query_measures, query, dict(values)))
+    if summary:
+        if run_id:
+            lines.append(_line("runid", "all", evaluation.run_id or ""))
+        means = dict(evaluation.mean)
+        if evaluation.counts.missing_are_zero and "num_rel" in means:
+            means["num_rel"] = evaluation.counts.graded
+        lines.extend(_lines(measures, "all", means))
+    return "".join(lines)
+
+
+def _place(measure: Measure) -> tuple[int, str, float]:
+    name = measure.row.trec if measure.cutoff is None else measure.row.trec_cut
+    return (_PLACES.get(name, len(_PLACES)), name and measure.row.name, measure.cutoff or 0)
+
+
+def _lines(measures: list[Measure], query: str, values: dict[str, float | None]) -> Iterator[str]:
+    for measure in measures:
+        value = values[measure.name]
+        number = value if measure.row.summary == "sum" else None if value is None else f"{value:6.4f}"
+        yield _line(measure.trec_name, query, "nan" if number is None else str(number))
+
+
+def _line(name: str, query: str, value: str) -> str:
+    return f"{name:<22}\t{query}\t{value}\n"
