@@ -71,7 +71,7 @@ class ClaimsQuestion:
     def concerns(self, judge: Judge, subject: Claim) -> bool:
         """Whether the judge reads such a prompt and, with claims of its own, took this claim."""
         reads = self.prompt.step == "assess" or reads_prompts(judge)
-        return reads and (not self.own_claims or subject.taken_by == judge.name)
+        return reads and (not self.own_claims or subject.extractor == judge.name)
 
     def ask(
         self, judge: Judge, subjects: Sequence[Claim], evidence: Evidence, *, attempt: int, replicate: int

@@ -48,14 +48,14 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
 def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
     judges = [judge.name for judge in manifest.judges]
     shorter = manifest.short_names
-    said = ("label", "probability", "reason", "cites")
+    said = ("label", "probability", "explanation", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
     head += ["label", "unassessed_because", "agreement"]
     yield [*head, *(f"{shorter[judge]}: {word}" for judge in judges for word in said)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         for assessment in (*result.assessments, *result.cells):
-            claim = claims[assessment.claim_id]
+            claim = claims[assessment.subject]
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]
@@ -67,4 +67,4 @@ def _said(verdict: Verdict | None) -> list[Cell]:
     if verdict is None:
         return [None] * 4
     label = verdict.unassessed_because or verdict.label
-    return [label, verdict.probability, verdict.reason, " ".join(verdict.cites)]
+    return [label, verdict.probability, verdict.explanation, " ".join(verdict.cites)]

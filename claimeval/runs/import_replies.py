@@ -181,7 +181,7 @@ def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Itera
             reading.refused[because] += 1
             yield Unread(
                 sample=sample.result.sample.id,
-                claim_id=call.claim_ids[0],
+                subject=call.subjects[0],
                 judge=judge,
                 because=because,
                 reply=call.reply or "",

@@ -78,7 +78,7 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
         for a in result.assessments:
             if a.evidence.part == ASKED or a.unasked:
                 continue
-            own = voters.same_family(result.sample, part[a.claim_id], a.evidence.part)
+            own = voters.same_family(result.sample, part[a.subject], a.evidence.part)
             left_out = own if voters.panel.on_same_family == "no-vote" else frozenset()
             ballots = cast_ballots([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
             patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
@@ -102,11 +102,11 @@ def revote(
     def voted(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
         for a in assessments:
             if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
-                yield voters.vote(result.sample, part[a.claim_id], a.evidence, a.claim_id, verdicts, rates)
+                yield voters.vote(result.sample, part[a.subject], a.evidence, a.subject, verdicts, rates)
 
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
     for now in voted(result.assessments):
-        columns.setdefault((part[now.claim_id], now.evidence.part), []).append(now)
+        columns.setdefault((part[now.subject], now.evidence.part), []).append(now)
     cells = tuple(voted(result.cells))
     extractions = {extraction.of: extraction for extraction in result.extractions}
     columns |= {

@@ -211,7 +211,7 @@ def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
     answers = [verdicts_reply(["supported"] * n) for n in (20, 20, 5)]
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*many)], answers))
     assert result.score("faithfulness").total == 45
-    assert [len(c.claim_ids) for c in result.calls if c.step == "assess"] == [20, 20, 5]
+    assert [len(c.subjects) for c in result.calls if c.step == "assess"] == [20, 20, 5]
 
 
 def test_repeated_claims_are_merged_and_counted() -> None:

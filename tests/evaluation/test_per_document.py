@@ -77,7 +77,7 @@ def labels(report: ce.Run, evidence: Evidence, of: str = "answer", at: int = 0) 
     found = report.results[at]
     part = {claim.id: claim.of for claim in found.claims}
     held = (a for a in (*found.assessments, *found.cells) if a.evidence == evidence)
-    return "".join(a.label[0] for a in held if part[a.claim_id] == of)
+    return "".join(a.label[0] for a in held if part[a.subject] == of)
 
 
 def assessed(asked: list[str]) -> int:
@@ -216,7 +216,7 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
     report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", **SINGLY)
     for result in report.results:
         documents = len(result.sample.contexts or ())
-        cells = [a for a in result.cells if a.claim_id.startswith("reference")]
+        cells = [a for a in result.cells if a.subject.startswith("reference")]
         claims = sum(claim.of == "reference" for claim in result.claims)
         assert len(cells) == documents * claims
         assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)

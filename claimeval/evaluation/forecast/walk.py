@@ -167,13 +167,13 @@ class _Walk:
         for (part, judge), calls in taken_from.items():
             texts = [self._texts[call.key] for call in calls if not call.attempt]
             sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
-            if still_open := [call for call in calls if call.failed_because == OPEN]:
+            if still_open := [call for call in calls if call.failed == OPEN]:
                 self._expect(sample, still_open[0], sentences, size)
-            elif not any(call.failed_because for call in calls):
-                taken = sum(c.of == part and c.taken_by in (None, judge) for c in result.claims)
+            elif not any(call.failed for call in calls):
+                taken = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
                 self._claims_per_sentence[taken / max(1, sentences)] += 1
         if self._plan.panel.escalate or self._plan.panel.per_document:
-            if any(call.failed_because == OPEN for call in result.calls):
+            if any(call.failed == OPEN for call in result.calls):
                 self._allow_for(sample, result)
             else:
                 await evaluate(sample, self._plan, self, earlier=result)
@@ -202,7 +202,7 @@ class _Walk:
             for evidence, documents, in_any_case in self._evidence(sample, extraction.of):
                 prompt = self._plan.prompt(extraction.of, evidence.part)
                 for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
-                    claims = tuple(c for c in extraction.claims if c.taken_by in (None, workload.judge.name))
+                    claims = tuple(c for c in extraction.claims if c.extractor in (None, workload.judge.name))
                     for chunk in [] if certain and in_any_case else assess.chunks(claims):
                         request = assess.ask(
                             prompt,

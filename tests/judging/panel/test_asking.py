@@ -153,7 +153,7 @@ def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
     """One takes two claims and supports both, two takes one and does not, three finds none."""
     executor = Scripted([claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()], [said("++"), said("0")])
     result = run(executor, Panel(own_claims=True))
-    assert [(claim.id, claim.taken_by) for claim in result.claims] == [
+    assert [(claim.id, claim.extractor) for claim in result.claims] == [
         ("answer-1", "one"),
         ("answer-2", "one"),
         ("answer-3", "two"),
