@@ -91,12 +91,16 @@ def imported(folder: Path) -> None:
 
 def revote(vote: str) -> Callable[[Path], None]:
     def step(folder: Path) -> None:
-        from claimeval.cli.rejudging import count_again
-        from claimeval.runs.rejudge.prepare import RejudgeOptions, prepare
+        from claimeval.evaluation.claims import ClaimsOptions
+        from claimeval.judging.panel.settings import vote_name
+        from claimeval.runs.directory import RunWriter
+        from claimeval.runs.jobs import recount_into
+        from claimeval.runs.rejudge.prepare import prepare
         from claimeval.runs.rejudge.sources import open_source
 
-        prepared = prepare(open_source(folder / "run"), RejudgeOptions(panel={"vote": vote}))
-        count_again(folder / vote, prepared, PanelOptions(), overwrite=True)
+        panel = PanelOptions(vote=vote_name(vote))
+        prepared = prepare(open_source(folder / "run"), ClaimsOptions(panel=panel))
+        recount_into(RunWriter(folder / vote, prepared.manifest, overwrite=True), prepared, panel)
 
     return step
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
@@ -18,19 +18,17 @@ from typing import Any, ParamSpec, TypeVar
 from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_references, read_samples
 from claimeval.data.survey import survey
-from claimeval.evaluation.manifest import manifest
-from claimeval.evaluation.plan import check_families, choose_metrics, make_plan, settings_given
-from claimeval.evaluation.plan import notes as notes_of
-from claimeval.evaluation.run import carry_out, identity
+from claimeval.evaluation.claims import ClaimsOptions, check_families, choose_metrics, make_job
+from claimeval.evaluation.job import run_job
 from claimeval.evaluation.summary.run import Tallies
-from claimeval.execution.runner import Ending
+from claimeval.execution.runner import RunStatus
 from claimeval.judging.panel.voting import Voters
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.runs.compare import compare as compare_folders
 from claimeval.runs.directory import RESULTS, read_results
 from claimeval.runs.overview import Comparison
-from claimeval.runs.rejudge.prepare import PreparedRejudge, RejudgeOptions, prepare
+from claimeval.runs.rejudge.prepare import prepare
 from claimeval.runs.rejudge.sources import of_run, open_source
 from claimeval.runs.revote import rates_of, revote, with_weights
 from claimeval.runs.run import Run
@@ -131,45 +129,38 @@ async def ascore(
     material = as_samples(data, parse_references(references))
     asked = select_metrics(metrics) if metrics else None
     found = survey(material, asked.rows if asked else SUPPORT)
-    plan = make_plan(
-        judges,
-        extractor,
-        choose_metrics(asked, found),
-        extract_prompt,
-        assess_prompt,
-        settings_given(
-            panel, per_document=per_document, shuffle_contexts=shuffle_contexts, extract_per_judge=extract_per_judge
-        ),
-        with_labels=panel.labels is not None,
+    wanted = ClaimsOptions(
+        judges=judges,
+        extractor=extractor,
+        extract_prompt=extract_prompt,
+        assess_prompt=assess_prompt,
+        per_document=per_document,
+        shuffle_contexts=shuffle_contexts,
+        extract_per_judge=extract_per_judge,
+        panel=panel,
         cluster=options.cluster,
     )
-    check_families(plan, found.generators)
+    job = make_job(wanted, choose_metrics(asked, found))
+    check_families(job, found.generators)
     check_cluster(options.cluster, material)
-    record = manifest(plan, notes_of(plan), str(data) if isinstance(data, (str, Path)) else None)
+    record = job.manifest.of_data(str(data) if isinstance(data, (str, Path)) else None)
     results: list[SampleResult] = []
-    outline = await carry_out(
-        material,
-        plan,
-        notes=record.notes,
-        options=options,
-        progress=Progress(len(material), options.progress),
-        on_result=results.append,
-        run=identity(plan, material) if options.capped else "",
-    )
-    ended(outline.ending)
-    return voted_again(Run(tuple(results), outline.summary, record), plan.families, panel)
+    progress = Progress(len(material), options.progress)
+    outcome = await run_job(job, material, record, options=options, progress=progress, on_result=results.append)
+    ended(outcome.status)
+    return voted_again(Run(tuple(results), outcome.summary, record), panel)
 
 
 score = blocking_twin(ascore)
 
 
-def voted_again(run: Run, families: Families, panel: PanelOptions) -> Run:
+def voted_again(run: Run, panel: PanelOptions) -> Run:
     """Return the run with the votes that need all of it, and with the weights learned from the panel's labels."""
     if not run.manifest.panel.needs_whole_run:
         return run
     labels = read_labels(Path(panel.labels)) if panel.labels is not None else None
     record = with_weights(run.manifest, run.results, labels)
-    voters = Voters(record.judges, record.panel, families)
+    voters = Voters(record.judges, record.panel, Families(record.panel.families))
     rates = rates_of(run.results, voters)
     tallies = Tallies.of(record)
     results = tuple(revote(result, voters, record.metrics, rates, record.derived) for result in run.results)
@@ -185,14 +176,14 @@ def without_labels(panel: PanelOptions) -> dict[str, Any]:
     return panel.given
 
 
-def ended(ending: Ending) -> None:
+def ended(status: RunStatus) -> None:
     """Raise KeyboardInterrupt or StoppedEarly, with the reason, if the job ended before its last item."""
-    if ending.interrupted:
+    if status.interrupted:
         raise KeyboardInterrupt
-    if ending.over_budget:
-        raise StoppedEarly(f"Budget reached: {ending.over_budget}. To resume, use a higher limit.")
-    if not ending.complete:
-        raise StoppedEarly(ending.paused or why_stopped(ending.stopped))
+    if status.over_budget:
+        raise StoppedEarly(f"Budget reached: {status.over_budget}. To resume, use a higher limit.")
+    if not status.complete:
+        raise StoppedEarly(status.paused or why_stopped(status.stopped))
 
 
 def why_stopped(stopped: Mapping[str, str]) -> str:
@@ -270,51 +261,40 @@ async def arejudge(
     source = of_run(run) if isinstance(run, Run) else open_source(Path(run))
     prepared = prepare(
         source,
-        RejudgeOptions(
+        ClaimsOptions(
             judges=judges,
-            keep=keep_verdicts,
             extractor=extractor,
             metrics=metrics,
             extract_prompt=extract_prompt,
             assess_prompt=assess_prompt,
-            panel=settings_given(
-                panel, per_document=per_document, shuffle_contexts=shuffle_contexts, extract_per_judge=extract_per_judge
-            ),
-            with_labels=panel.labels is not None,
-            offline=options.offline,
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            extract_per_judge=extract_per_judge,
+            panel=panel,
             cluster=options.cluster,
         ),
+        keep_verdicts=keep_verdicts,
+        offline=options.offline,
     )
-    plan, record = prepared.plan, prepared.manifest
+    record = prepared.manifest
     results: list[SampleResult] = []
     if prepared.asks:
-        outline = await carry_out(
-            prepared.results,
-            plan,
-            notes=record.notes,
-            options=options,
-            progress=Progress(prepared.samples, options.progress),
-            on_result=results.append,
-            run=identity(plan, (r.sample for r in source.results())) if options.capped else "",
+        progress = Progress(prepared.samples, options.progress)
+        outcome = await run_job(
+            prepared.plan, prepared.results, record, options=options, progress=progress, on_result=results.append
         )
-        ended(outline.ending)
-        summary = outline.summary
+        ended(outcome.status)
+        summary = outcome.summary
     else:
-        results = list(recount(prepared))
+        results = list(prepared.recounted())
         tallies = Tallies.of(record)
         for result in results:
             tallies.add(result)
         summary = tallies.summary()
-    return voted_again(Run(tuple(results), summary, record), plan.families, panel)
+    return voted_again(Run(tuple(results), summary, record), panel)
 
 
 rejudge = blocking_twin(arejudge)
-
-
-def recount(prepared: PreparedRejudge) -> Iterator[SampleResult]:
-    """Each sample with the votes on its verdicts counted anew, for a source about which nobody is asked anything."""
-    plan = prepared.plan
-    return (revote(result, plan.voters, plan.metrics, derived=plan.derived) for result in prepared.results)
 
 
 def compare(a: Run | str | Path, b: Run | str | Path, *, cluster: str | None = None) -> Comparison:

@@ -15,5 +15,7 @@ def demo(out: o.Out = Path("runs/demo"), json: o.Json = False) -> None:
     """
     from claimeval.cli.running import Settings, run_and_tell
     from claimeval.data.corpora import bundled
+    from claimeval.evaluation.claims import ClaimsOptions
 
-    run_and_tell(Settings(data=bundled("demo.jsonl"), judges=("local:lexical",), out=out, overwrite=True, json=json))
+    claims = ClaimsOptions(judges=("local:lexical",))
+    run_and_tell(Settings(data=bundled("demo.jsonl"), claims=claims, out=out, overwrite=True, json=json))

@@ -100,27 +100,23 @@ def rejudge(
     """
     from claimeval.cli.rejudging import rejudge_and_tell
     from claimeval.cli.running import Settings
-    from claimeval.evaluation.plan import settings_given
-    from claimeval.runs.rejudge.prepare import RejudgeOptions
+    from claimeval.evaluation.claims import ClaimsOptions
 
     rejudge_and_tell(
         tuple(sources),
-        RejudgeOptions(
-            judges=tuple(judge or ()),
-            keep=keep_verdicts,
-            extractor=extractor,
-            metrics=tuple(metrics.split(",")) if metrics is not None else None,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            cluster=cluster,
-            panel=settings_given(panel, per_document=per_document, shuffle_contexts=shuffle_contexts),
-            with_labels=panel.labels is not None,
-            offline=options.offline,
-        ),
         Settings(
             data=sources[0],
-            judges=(),
-            panel=panel,
+            claims=ClaimsOptions(
+                judges=tuple(judge or ()),
+                extractor=extractor,
+                metrics=tuple(metrics.split(",")) if metrics is not None else None,
+                extract_prompt=extract_prompt,
+                assess_prompt=assess_prompt,
+                per_document=per_document,
+                shuffle_contexts=shuffle_contexts,
+                panel=panel,
+                cluster=cluster,
+            ),
             out=out,
             overwrite=overwrite,
             options=options,
@@ -130,4 +126,5 @@ def rejudge(
             max_missing=max_missing,
             json=json,
         ),
+        keep_verdicts=keep_verdicts,
     )

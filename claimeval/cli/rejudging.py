@@ -8,52 +8,46 @@ from typing import Any
 
 import typer
 
-from claimeval.api.claims import recount
 from claimeval.cli.running import Settings, carry_out_into, exit_code, gates_of
 from claimeval.cli.table import print_run
-from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields
-from claimeval.evaluation.run import Outline, identity
-from claimeval.evaluation.summary.run import Tallies
 from claimeval.report import forms
 from claimeval.runs.directory import RunWriter
-from claimeval.runs.rejudge.prepare import PreparedRejudge, RejudgeOptions, prepare
+from claimeval.runs.jobs import recount_into
+from claimeval.runs.rejudge.prepare import prepare
 from claimeval.runs.rejudge.sources import open_source
-from claimeval.runs.revote import settle
 from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions
 
 
-def rejudge_and_tell(sources: tuple[Path, ...], wanted: RejudgeOptions, settings: Settings) -> None:
+def rejudge_and_tell(sources: tuple[Path, ...], settings: Settings, *, keep_verdicts: bool) -> None:
     """Judges every source and exits with the gravest code."""
     assert settings.out is not None, "the command asks for --out"
     folders = [settings.out if len(sources) == 1 else settings.out / source.stem for source in sources]
     if len(set(folders)) < len(folders):
         raise UsageError("two sources have the same name and would be written over each other; judge them one by one")
     told: list[dict[str, Any]] = []
-    codes = [_one(source, folder, wanted, settings, told) for source, folder in zip(sources, folders, strict=True)]
+    codes = [
+        _one(source, folder, settings, told, keep_verdicts) for source, folder in zip(sources, folders, strict=True)
+    ]
     if settings.json:
         print(json.dumps(told[0] if len(told) == 1 else told, indent=1, ensure_ascii=False))
     raise typer.Exit(max(codes))
 
 
-def _one(path: Path, folder: Path, wanted: RejudgeOptions, settings: Settings, told: list[dict[str, Any]]) -> int:
+def _one(path: Path, folder: Path, settings: Settings, told: list[dict[str, Any]], keep_verdicts: bool) -> int:
     source = open_source(path, fields=parse_fields(list(settings.fields)))
     if folder.resolve() == path.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
-    prepared = prepare(source, wanted)
+    prepared = prepare(source, settings.claims, keep_verdicts=keep_verdicts, offline=settings.options.offline)
     gates = gates_of(settings, prepared.plan)
     calls = cached = 0
+    writer = RunWriter(folder, prepared.manifest, overwrite=settings.overwrite)
     if prepared.asks:
-        plan = prepared.plan
-        run = identity(plan, (result.sample for result in source.results())) if settings.options.capped else ""
-        outline, progress = carry_out_into(
-            folder, prepared.manifest, plan, prepared.results, prepared.samples, settings, run
-        )
+        outcome, progress = carry_out_into(writer, prepared.plan, prepared.results, prepared.samples, settings)
         calls, cached = progress.calls, progress.cached
     else:
-        outline = count_again(folder, prepared, settings.panel, overwrite=settings.overwrite)
-    report = forms.write(folder, "html") if outline.summary.complete else None
+        outcome = recount_into(writer, prepared, settings.claims.panel)
+    report = forms.write(folder, "html") if outcome.summary.complete else None
     saved = prepared.results.saved
     made = {
         "made": calls,
@@ -61,29 +55,13 @@ def _one(path: Path, folder: Path, wanted: RejudgeOptions, settings: Settings, t
         "spared_claims": saved.extractions,
         "spared_verdicts": saved.assessments,
     }
-    told.append({"run": str(folder), "calls_of_this_command": made, **outline.summary.model_dump()})
+    told.append({"run": str(folder), "calls_of_this_command": made, **outcome.summary.model_dump()})
     if not settings.json:
-        print_run(folder, prepared.manifest, outline.summary, prepared.samples or outline.summary.samples)
+        print_run(folder, prepared.manifest, outcome.summary, prepared.samples or outcome.summary.samples)
         print(
             f"Calls: {calls} made, {cached} answered by the store, {saved.calls} spared (the run had the claims of "
             f"{saved.extractions} texts and {saved.assessments} lists of verdicts)"
         )
         if report:
             print(f"Report: {report}")
-    return exit_code(outline, gates, settings.max_missing)
-
-
-def count_again(folder: Path, prepared: PreparedRejudge, panel: PanelOptions, *, overwrite: bool) -> Outline:
-    """Counts the votes of a source about which nobody is asked anything, and writes the run directory."""
-    record = prepared.manifest
-    with RunWriter(folder, record, overwrite=overwrite) as writer:
-        tallies = Tallies.of(record)
-        for result in recount(prepared):
-            writer.add(result)
-            tallies.add(result)
-        summary = tallies.summary()
-        if record.panel.needs_whole_run:
-            given = read_labels(Path(panel.labels)) if panel.labels else None
-            summary = settle(writer, record, prepared.plan.families, given, complete=True).summary
-        writer.finish(summary)
-    return Outline(summary=summary, interrupted=False, stopped={}, over_budget=None)
+    return exit_code(outcome, gates, settings.max_missing)

@@ -18,31 +18,29 @@ from claimeval.cli.batch_options import remind
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
-from claimeval.data.labels import read_labels
 from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
-from claimeval.evaluation.manifest import Manifest, manifest
-from claimeval.evaluation.plan import (
+from claimeval.evaluation.claims import (
     ClaimsJob,
+    ClaimsOptions,
     check_families,
     choose_metrics,
     incomplete,
-    make_plan,
-    notes,
-    settings_given,
+    make_job,
 )
-from claimeval.evaluation.run import Outline, Reiterable, carry_out, identity
+from claimeval.evaluation.job import JobOutcome, Reiterable
+from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, canonical_name
 from claimeval.report import forms
 from claimeval.runs.directory import RunWriter
-from claimeval.runs.revote import settle
+from claimeval.runs.jobs import run_into
 from claimeval.statistics.formatting import decimal, percent
 from claimeval.store.store import cache_folder
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
 
@@ -51,16 +49,8 @@ class Settings(NamedTuple):
     """The options of a scoring command, as they were given."""
 
     data: Path
-    judges: tuple[str, ...]
-    metrics: tuple[str, ...] | None = None
-    extractor: str | None = None
-    extract_prompt: str = "atomic"
-    assess_prompt: str | None = None
+    claims: ClaimsOptions
     references: str | None = None
-    panel: PanelOptions = PanelOptions()
-    per_document: bool | None = None
-    shuffle_contexts: int | None = None
-    extract_per_judge: bool | None = None
     out: Path | None = None
     overwrite: bool = False
     options: RunOptions = RunOptions()
@@ -93,86 +83,56 @@ def run_and_tell(settings: Settings) -> None:
         lambda: itertools.islice(read_samples(settings.data, fields=fields, references=references), settings.limit)
     )
 
-    asked = select_metrics(settings.metrics) if settings.metrics else None
+    asked = select_metrics(settings.claims.metrics) if settings.claims.metrics else None
     found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
-    check_cluster(settings.options.cluster, samples)
+    check_cluster(settings.claims.cluster, samples)
     for lack, names in incomplete(found, metrics.rows).items():
         say(f"{lack}: counted as missing_input in {', '.join(names)}")
-    plan = make_plan(
-        settings.judges,
-        settings.extractor,
-        metrics,
-        settings.extract_prompt,
-        settings.assess_prompt,
-        settings_given(
-            settings.panel,
-            per_document=settings.per_document,
-            shuffle_contexts=settings.shuffle_contexts,
-            extract_per_judge=settings.extract_per_judge,
-        ),
-        with_labels=settings.panel.labels is not None,
-        cluster=settings.options.cluster,
-    )
+    plan = make_job(settings.claims, metrics)
     gates = gates_of(settings, plan)
     check_families(plan, found.generators)
-    record = manifest(plan, notes(plan), str(settings.data), limit=settings.limit)
+    record = plan.manifest.of_data(str(settings.data), limit=settings.limit)
     folder = settings.out or default_out(record)
-    run = identity(plan, samples) if settings.options.capped else ""
-    outline, progress = carry_out_into(folder, record, plan, samples, found.samples, settings, run)
-    if outline.paused and not settings.json:
-        raise typer.Exit(ending_code(outline.ending))
+    writer = RunWriter(folder, record, overwrite=settings.overwrite)
+    outcome, progress = carry_out_into(writer, plan, samples, found.samples, settings)
+    if outcome.status.paused and not settings.json:
+        raise typer.Exit(ending_code(outcome.status))
     if not settings.json:
-        print_run(folder, record, outline.summary, found.samples)
-    report = None if outline.interrupted else str(forms.write(folder, "html"))
+        print_run(folder, record, outcome.summary, found.samples)
+    report = None if outcome.status.interrupted else str(forms.write(folder, "html"))
     if settings.json:
         paths = {"run": str(folder), "report": report}
-        print(json.dumps(paths | outline.summary.model_dump(), indent=1, ensure_ascii=False))
+        print(json.dumps(paths | outcome.summary.model_dump(), indent=1, ensure_ascii=False))
     elif report:
         print(f"Report: {report}")
         print(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
-    if progress.last_failure and any(metric.failure_rate for metric in outline.summary.metrics.values()):
+    if progress.last_failure and any(metric.failure_rate for metric in outcome.summary.metrics.values()):
         say(f"the last failure: {progress.last_failure}")
-    raise typer.Exit(exit_code(outline, gates, settings.max_missing))
+    raise typer.Exit(exit_code(outcome, gates, settings.max_missing))
 
 
 def carry_out_into(
-    folder: Path,
-    record: Manifest,
+    writer: RunWriter,
     plan: ClaimsJob,
     samples: Iterable[Sample | SampleResult],
     total: int | None,
     settings: Settings,
-    run: str = "",
-) -> tuple[Outline, Progress]:
+) -> tuple[JobOutcome, Progress]:
     """Carries the plan out and writes the run directory; says how far it is on standard error."""
     options = settings.options
     if not options.offline:
         for judge in plan.judges:
             if judge.name not in plan.on_record and (place := providers.describe_device(judge)):
                 say(f"{judge.name} on {place}")
-    with RunWriter(folder, record, overwrite=settings.overwrite) as writer:
-        if not options.batch and not options.offline and any(map(providers.reads_prompts, plan.asked)):
-            remind(cache_folder(options.cache))
-        with ProgressLine(sys.stderr) as line:
-            progress = Progress(total, line.show)
-            outline = asyncio.run(
-                carry_out(
-                    samples,
-                    plan,
-                    notes=record.notes,
-                    options=options,
-                    progress=progress,
-                    on_result=writer.add,
-                    run=run,
-                )
-            )
-        if plan.panel.needs_whole_run:
-            labels = read_labels(Path(settings.panel.labels)) if settings.panel.labels else None
-            settled = settle(writer, record, plan.families, labels, complete=outline.summary.complete)
-            outline = outline._replace(summary=settled.summary)
-        writer.finish(outline.summary)
-    return outline, progress
+    if not options.batch and not options.offline and any(map(providers.reads_prompts, plan.asked)):
+        remind(cache_folder(options.cache))
+    with ProgressLine(sys.stderr) as line:
+        progress = Progress(total, line.show)
+        outcome = asyncio.run(
+            run_into(writer, plan, samples, options=options, progress=progress, panel=settings.claims.panel)
+        )
+    return outcome, progress
 
 
 def default_out(record: Manifest) -> Path:
@@ -201,11 +161,11 @@ def _gate(option: str, text: str, plan: ClaimsJob, *, most: bool) -> Gate:
     return Gate(name, limit, most)
 
 
-def exit_code(outline: Outline, gates: list[Gate], max_missing: float) -> int:
+def exit_code(outcome: JobOutcome, gates: list[Gate], max_missing: float) -> int:
     """The exit code, said on standard error if it is not 0."""
-    if code := ending_code(outline.ending):
+    if code := ending_code(outcome.status):
         return code
-    failed = _failed_gates(outline.summary, gates, max_missing)
+    failed = _failed_gates(outcome.summary, gates, max_missing)
     for problem in failed:
         say(problem)
     return 1 if failed else 0

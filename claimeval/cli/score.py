@@ -43,20 +43,24 @@ def score(
     Example: `claimeval score answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness --out runs/a`
     """
     from claimeval.cli.running import Settings, run_and_tell
+    from claimeval.evaluation.claims import ClaimsOptions
 
     run_and_tell(
         Settings(
             data=data,
-            judges=tuple(judge),
-            metrics=tuple(metrics.split(",")) if metrics is not None else None,
-            extractor=extractor,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
+            claims=ClaimsOptions(
+                judges=tuple(judge),
+                metrics=tuple(metrics.split(",")) if metrics is not None else None,
+                extractor=extractor,
+                extract_prompt=extract_prompt,
+                assess_prompt=assess_prompt,
+                per_document=per_document,
+                shuffle_contexts=shuffle_contexts,
+                extract_per_judge=own_claims or None,
+                panel=panel,
+                cluster=cluster,
+            ),
             references=references,
-            panel=panel,
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-            extract_per_judge=own_claims or None,
             out=out,
             overwrite=overwrite,
             options=replace(options, cluster=cluster),

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from claimeval.evaluation.claims import evaluate
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.judging.assess import claim_line
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Evidence, Sample, SampleResult
@@ -45,7 +44,7 @@ def marks(*marks: int) -> object:
 
 
 def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
-    result = asyncio.run(evaluate(sample, plan, executor))
+    result = asyncio.run(plan.evaluate(sample, executor))
     assert executor.left == 0, "every scripted answer is asked for"
     return result
 

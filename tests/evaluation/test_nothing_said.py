@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import claimeval as ce
 from claimeval.cli.main import app
 from claimeval.data.reading import read_samples
+from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
-from claimeval.evaluation.plan import make_plan
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.derived import select_metrics
 from claimeval.types.options import PanelOptions, Vote
@@ -307,9 +307,8 @@ def test_people_and_judges_are_not_compared_on_what_nobody_was_asked(server: Ser
 
 def test_what_is_planned_has_no_assessment_for_empty_contexts() -> None:
     sample = Sample(id="a", question="Q?", answer="Two.", contexts=(), reference_answers=("Two moons.",))
-    planned = make_plan(
-        ["openai:gpt-5-mini"], None, select_metrics(["faithfulness", "context_recall"]), "atomic", "binary"
-    )
+    wanted = ClaimsOptions(judges=["openai:gpt-5-mini"], assess_prompt="binary")
+    planned = make_job(wanted, select_metrics(["faithfulness", "context_recall"]))
     expected = asyncio.run(forecast([sample], planned, None))
     assert expected.calls == (2, 2)  # the claims of answer and reference
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from claimeval.evaluation.claims import ONE_TEXT, evaluate
+from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.forecast import estimates
 from claimeval.evaluation.forecast.estimates import Counted, Range
 from claimeval.evaluation.forecast.workload import Line, StepWorkload
-from claimeval.evaluation.plan import ClaimsJob
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
 from claimeval.providers import Backend, provider, reads_prompts
@@ -91,7 +91,8 @@ class _Walk:
         self, plan: ClaimsJob, store: Store | None, prices: str | Path | None, seen: set[int], batched: Collection[str]
     ) -> None:
         self._plan = plan
-        self._first = plan._replace(
+        self._first = replace(
+            plan,
             judges=plan.judges[: plan.panel.escalate],
             panel=plan.panel.model_copy(update={"escalate": None}),
             joint=not plan.panel.per_document,
@@ -159,7 +160,7 @@ class _Walk:
 
     async def visit(self, sample: Sample) -> None:
         """Takes a sample through the pipeline and counts what it asks."""
-        result = await evaluate(sample, self._first, self)
+        result = await self._first.evaluate(sample, self)
         taken_from: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
             if call.step == "extract":
@@ -176,7 +177,7 @@ class _Walk:
             if any(call.failed == OPEN for call in result.calls):
                 self._allow_for(sample, result)
             else:
-                await evaluate(sample, self._plan, self, earlier=result)
+                await self._plan.evaluate(result, self)
         self._texts.clear()
 
     def _expect(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from claimeval.evaluation.claims import ONE_TEXT
+from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging import prompts as prompting
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel import Panel
