@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from claimeval.metrics.side import SideRow, cluster_of_row
 from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.records import Record, SampleResult, Score
 
 PAIRS = MappingProxyType({"rated_faithfulness": "faithfulness", "rated_correctness": "correctness"})

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from claimeval import ir
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.errors import DataError
 from claimeval.types.records import Record
 from claimeval.types.scales import Scale

@@ -10,13 +10,18 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from claimeval.statistics.active import active_estimate
     from claimeval.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
+    from claimeval.statistics.bootstrap import IntervalEstimate
     from claimeval.statistics.classification import BinaryReport, Confusion, binary_report, confusion
-    from claimeval.statistics.correction import CorrectedEstimate
-    from claimeval.statistics.error_rates import Rate, rogan_gladen, rogan_gladen_rate
-    from claimeval.statistics.estimate import IntervalEstimate
-    from claimeval.statistics.intervals import difference_interval, mean_interval, ratio_interval
+    from claimeval.statistics.correction import (
+        CorrectedEstimate,
+        Rate,
+        active_estimate,
+        prediction_powered,
+        rogan_gladen,
+        rogan_gladen_rate,
+    )
+    from claimeval.statistics.intervals import difference_interval, mean_interval, ratio_interval, wilson_interval
     from claimeval.statistics.paired import (
         PairedComparison,
         SignFlipTest,
@@ -26,10 +31,8 @@ if TYPE_CHECKING:
         sign_flip_test,
     )
     from claimeval.statistics.panels import preference_given_human, self_preference, vote_entropy, vote_shares
-    from claimeval.statistics.ppi import prediction_powered
     from claimeval.statistics.ranking import auroc, correlation
     from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
-    from claimeval.statistics.sparse import wilson_interval
     from claimeval.statistics.truth_inference import DawidSkene, Vote, dawid_skene, vote_weight
     from claimeval.statistics.validity import (
         AlternativeAnnotatorTest,
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from claimeval.statistics.variance import VarianceComponents, variance_components
 
 _HOMES = {
-    "active": ("active_estimate",),
     "agreement": (
         "cohen_kappa",
         "fleiss_kappa",
@@ -49,23 +51,26 @@ _HOMES = {
         "krippendorff_alpha",
         "raw_agreement",
     ),
+    "bootstrap": ("IntervalEstimate",),
     "classification": (
         "BinaryReport",
         "Confusion",
         "binary_report",
         "confusion",
     ),
-    "correction": ("CorrectedEstimate",),
-    "error_rates": (
+    "correction": (
+        "CorrectedEstimate",
         "Rate",
+        "active_estimate",
+        "prediction_powered",
         "rogan_gladen",
         "rogan_gladen_rate",
     ),
-    "estimate": ("IntervalEstimate",),
     "intervals": (
         "difference_interval",
         "mean_interval",
         "ratio_interval",
+        "wilson_interval",
     ),
     "paired": (
         "PairedComparison",
@@ -81,7 +86,6 @@ _HOMES = {
         "vote_entropy",
         "vote_shares",
     ),
-    "ppi": ("prediction_powered",),
     "ranking": (
         "auroc",
         "correlation",
@@ -92,7 +96,6 @@ _HOMES = {
         "draw_stratified",
         "draw_uniform",
     ),
-    "sparse": ("wilson_interval",),
     "truth_inference": (
         "DawidSkene",
         "Vote",

@@ -1,24 +1,20 @@
 """How far raters agree: raw agreement, Cohen, Fleiss, Krippendorff and Gwet, with intervals over items.
 
 Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of
-items (claims of one answer). Undefined coefficients are `None`: where all labels are equal, chance explains
-everything, and only raw agreement says something. Where a rater gives fewer than five items another label
+items (claims of one answer). Undefined coefficients are `None`: if all labels are equal, chance explains
+everything, and only raw agreement says something. If a rater gives fewer than five items another label
 than the most frequent one, kappa and alpha have no interval: resampled, 29 of 30 items alike would be a
-certain 0. Where one label fills 80 to 95 % of the items, as
-`supported` often does, kappa and alpha are low at high raw agreement; AC1 is not, so the three belong side by
-side.
+certain 0. If one label fills 80 to 95 % of the items, as `supported` often does, kappa and alpha are low at high
+raw agreement; AC1 is not, so report all three.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from claimeval.statistics.bootstrap import FEWEST, estimates_of_sums, quotient
-from claimeval.statistics.clusters import cluster_sums, keys_of
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.bootstrap import FEWEST, IntervalEstimate, cluster_sums, estimates_of_sums, keys_of, quotient
 from claimeval.statistics.intervals import mean_interval
-from claimeval.statistics.ratings import count_labels, label_codes, label_scale
 from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -28,6 +24,55 @@ if TYPE_CHECKING:
     from claimeval.statistics.bootstrap import Statistic
 
     Floats = NDArray[np.float64]
+
+Label = TypeVar("Label", bound=Hashable)
+
+
+class RatingTable(NamedTuple):
+    """`table[i, c]` raters gave item i the label `labels[c]`."""
+
+    table: Floats
+    labels: tuple[Hashable, ...]
+
+
+def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
+    """The labels in scale order: as given, or the used ones sorted (by value, or by text where kinds are mixed).
+
+    UsageError where a used label is not on the given scale.
+    """
+    found = {label for label in used if label is not None}
+    if labels is not None:
+        strays = found - set(labels)
+        if strays:
+            raise UsageError(f"labels off the scale: {sorted(map(repr, strays))}; the scale is {list(labels)!r}")
+        return tuple(labels)
+    ordered: Any = found
+    try:
+        return tuple(sorted(ordered))
+    except TypeError:
+        return tuple(sorted(found, key=repr))
+
+
+def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Hashable] | None = None) -> RatingTable:
+    """Count the labels each item received; `ratings[i][j]` is rater j's label of item i, `None` if there is none."""
+    import numpy as np
+
+    given = [label for item in ratings for label in item]
+    scale = label_scale(given, labels)
+    items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
+    codes = label_codes(given, scale)
+    cells = (items * len(scale) + codes)[codes >= 0]
+    table = np.bincount(cells, minlength=len(ratings) * len(scale)).reshape(len(ratings), len(scale))
+    return RatingTable(table.astype(np.float64), scale)
+
+
+def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Positions on the scale; -1 for `None`."""
+    import numpy as np
+
+    position: dict[Hashable | None, int] = {label: index for index, label in enumerate(scale)}
+    return np.fromiter((position.get(label, -1) for label in labels), np.int64, len(labels))
+
 
 Labels = Sequence[Hashable | None]
 Weighting = Literal["unweighted", "linear", "quadratic"]

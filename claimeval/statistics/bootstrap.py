@@ -1,4 +1,4 @@
-"""The cluster bootstrap of statistics that are functions of column sums, and the intervals made of it.
+"""The cluster bootstrap of statistics that are functions of column sums, and the estimates made of it.
 
 A mean, a ratio, F1, kappa and Krippendorff's alpha are all functions of sums over clusters: of values, of
 counts, of the cells of a table. Each cluster is one row of numbers, a resample is a vector of counts, and the
@@ -8,10 +8,10 @@ sums of all resamples are one matrix product.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from claimeval.statistics.estimate import IntervalEstimate, Method
 from claimeval.statistics.quantiles import check_level, critical_value, normal_cdf, normal_quantile
 from claimeval.types.errors import UsageError
 
@@ -21,6 +21,89 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
     Statistic: TypeAlias = Callable[[Floats], Floats]
+
+Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalEstimate:
+    """A value with its confidence interval. Undefined parts are `None` and `undefined_because` says why."""
+
+    value: float | None
+    """The point estimate."""
+    low: float | None
+    """Lower end of the interval."""
+    high: float | None
+    """Upper end of the interval."""
+    n: int
+    """How many observations the value rests on."""
+    method: Method
+    """How the interval was made; `none` where there is no interval."""
+    standard_error: float | None = None
+    """Standard error from the variance between clusters, with the factor G/(G-1) for G clusters."""
+    clusters: int = 0
+    """How many independent groups the observations form; equals `n` where nothing is clustered."""
+    level: float = 0.95
+    """Confidence level of the interval."""
+    undefined_because: str | None = None
+    """Why the value or the interval is missing."""
+
+    @property
+    def width(self) -> float | None:
+        """`high - low`, or `None` without an interval."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
+
+def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats:
+    """One row per cluster: the sums of the rows of `columns` that share a key, in order of first appearance.
+
+    Without `clusters` every row is its own cluster.
+    """
+    import numpy as np
+
+    if clusters is None:
+        return columns
+    codes = cluster_codes(clusters, len(columns))
+    sums = np.empty((int(codes.max(initial=-1)) + 1, columns.shape[1]))
+    for column, values in enumerate(columns.T):
+        sums[:, column] = np.bincount(codes, values, len(sums))
+    return sums
+
+
+def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
+    """The keys numbered from 0 in order of first appearance; UsageError unless there is one per observation."""
+    import numpy as np
+
+    if len(clusters) != observations:
+        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
+    number: dict[Hashable, int] = {}
+    return np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, observations)
+
+
+def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> list[Hashable] | None:
+    """The keys of the observations in use; UsageError unless there is one key per observation."""
+    if clusters is None:
+        return None
+    if len(clusters) != len(used):
+        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {len(used)} given")
+    return [key for key, kept in zip(clusters, used, strict=True) if kept]
+
+
+def clustered_error(residuals: Floats, total: float) -> float:
+    """sqrt(G/(G-1) * sum of squared residuals) / total, one residual for each of G clusters.
+
+    For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the mean.
+    Source: Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust errors have it.
+    """
+    count = len(residuals)
+    return math.sqrt(count / (count - 1) * float((residuals**2).sum())) / total
+
+
+def effective_number(weights: Floats) -> float:
+    """Kish's number of equally heavy clusters that vary like these: (sum w)^2 / sum w^2; 0 without weight."""
+    total = float(weights.sum())
+    return total * total / float((weights**2).sum()) if total > 0 else 0.0
+
 
 FEWEST = 5
 """Clusters that an interval needs to be made by resampling: one of two clusters covers 50 %, one of five 91."""

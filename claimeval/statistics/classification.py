@@ -6,13 +6,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claimeval.statistics.agreement import cohen_kappa
-from claimeval.statistics.bootstrap import estimates_of_sums, quotient
-from claimeval.statistics.clusters import cluster_sums
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.agreement import cohen_kappa, label_codes, label_scale
+from claimeval.statistics.bootstrap import IntervalEstimate, cluster_sums, estimates_of_sums, quotient
 from claimeval.statistics.intervals import ratio_interval
 from claimeval.statistics.ranking import auroc
-from claimeval.statistics.ratings import label_codes, label_scale
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,18 +1,29 @@
-"""What every correction of a judge by human labels returns, and the interval of a share with a given error.
+"""Correction of a judge's mean by human labels.
 
-Which correction: the labelled items are a random sample of the items in question, perhaps drawn by stratum ->
-`prediction_powered`; they were drawn with known unequal probabilities -> `active_estimate`; they come from
+Which correction: the labeled items are a random sample of the items in question, perhaps drawn by stratum ->
+`prediction_powered` (PPI++); they were drawn with known unequal probabilities -> `active_estimate`; they come from
 elsewhere, and only the judge's error rates carry over -> `rogan_gladen`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from claimeval.statistics.estimate import IntervalEstimate
-from claimeval.statistics.quantiles import critical_value
-from claimeval.statistics.sparse import constant_interval, wilson_interval
+from claimeval.statistics.bootstrap import IntervalEstimate, cluster_codes, cluster_sums, clustered_error
+from claimeval.statistics.formatting import decimal
+from claimeval.statistics.intervals import constant_interval, mean_interval, wilson_interval
+from claimeval.statistics.quantiles import check_level, critical_value
+from claimeval.types.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +70,334 @@ def mean_estimate(value: float, error: float, *, n: int, clusters: int, freedom:
     """The estimate of a mean from its standard error: Student's t interval."""
     reach = critical_value(level, freedom) * error
     return IntervalEstimate(value, value - reach, value + reach, n, "t", error, clusters, level)
+
+
+class _Stratum(NamedTuple):
+    labelled: Positions
+    unlabelled: Positions
+    weight: float
+    judge_weight: float
+    label_variance: float
+    explained: float
+
+
+class _LabeledItems(NamedTuple):
+    judge: Floats
+    human: Floats
+    clusters: Positions
+
+
+def prediction_powered(
+    judge: Sequence[float],
+    human: Sequence[float | None],
+    *,
+    strata: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> CorrectedEstimate:
+    """The mean of what people would say, from a judge on all items and people on a random sample of them.
+
+    `judge[i]` and `human[i]` belong to item i; `human[i]` is `None` where nobody labelled it. With n labelled
+    items (labels Y, judge F) and N unlabelled ones (judge G)::
+
+        theta  = lambda mean(G) + mean(Y - lambda F)
+        lambda = cov(Y, F) / ((1 + n/N) var(F and G)), clipped to [0, 1]
+
+    and with `strata` (those of the draw: the judge's label, the topic) the theta of each, weighted by its
+    share of all items. Lambda 0 is people alone. The standard error is that of sums over `clusters`, which
+    may hold labelled and unlabelled items (claims of one answer). It counts the spread between strata: their
+    shares are those of a sample, too, where StratPPI takes them as known. Undefined where a stratum has fewer
+    than two labelled clusters; keep 15.
+
+    Shares in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one
+    more labelled cluster on which the judge errs: a judge that happened to agree with every label is not
+    perfect. Other values get Student's t. `resamples` and `seed` are those of the judge's own interval.
+
+    Sources: PPI 2301.09633, PPI++ 2311.01453, StratPPI 2406.04291. Value and lambda equal
+    `ppi_py.ppi_mean_pointestimate`; its variances divide by n where these divide by n - 1.
+    """
+    import numpy as np
+
+    check_level(level)
+    if len(judge) != len(human):
+        raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
+    labelled = np.array([label is not None for label in human], dtype=bool)
+    items = _LabeledItems(
+        np.asarray(judge, dtype=np.float64),
+        np.array([math.nan if label is None else label for label in human], dtype=np.float64),
+        np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge)),
+    )
+    if not (np.isfinite(items.judge).all() and np.isfinite(items.human[labelled]).all()):
+        raise UsageError("values must be finite; leave items that the judge did not assess out")
+    groups = np.zeros(len(judge), np.intp) if strata is None else cluster_codes(strata, len(judge))
+    parts = [_stratum(items, labelled, groups == group) for group in np.unique(groups)]
+    judged = mean_interval(items.judge.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed)
+    count = int(labelled.sum())
+    corrected = _estimate(items, parts, level)
+    weight = None if corrected.value is None else sum(part.weight * part.judge_weight for part in parts)
+    return CorrectedEstimate(
+        corrected=corrected,
+        judge=judged,
+        human=_estimate(items, [part._replace(judge_weight=0.0) for part in parts], level),
+        labelled=count,
+        unlabelled=len(judge) - count,
+        method="ppi++" if strata is None else "stratified ppi++",
+        judge_weight=weight,
+        labels_to_halve=None if corrected.value is None else _labels_to_halve(parts),
+    )
+
+
+def _stratum(items: _LabeledItems, labelled: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
+    import numpy as np
+
+    known, open_ = np.flatnonzero(labelled & members), np.flatnonzero(~labelled & members)
+    n, rest = len(known), len(open_)
+    weight = (n + rest) / len(labelled)
+    if n < 2:
+        return _Stratum(known, open_, weight, 0.0, 0.0, 0.0)
+    labels, scores = items.human[known], items.judge[known]
+    covariance = float(((labels - labels.mean()) * (scores - scores.mean())).mean())
+    variance = float(items.judge[members].var(ddof=1))
+    useful = rest > 0 and variance > 0
+    judge_weight = min(1.0, max(0.0, covariance / ((1 + n / rest) * variance))) if useful else 0.0
+    explained = max(0.0, covariance) ** 2 / variance if useful else 0.0
+    return _Stratum(known, open_, weight, judge_weight, float(labels.var(ddof=1)), explained)
+
+
+def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> IntervalEstimate:
+    """Theta with its interval, for the judge weights in `parts`."""
+    import numpy as np
+
+    total = len(items.judge)
+    groups = [len(np.unique(items.clusters[part.labelled])) for part in parts]
+    if not parts or min(groups) < 2:
+        reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
+        return IntervalEstimate(None, None, None, total, "none", level=level, undefined_because=reason)
+    rectified = [items.human[part.labelled] - part.judge_weight * items.judge[part.labelled] for part in parts]
+    judged = [part.judge_weight * items.judge[part.unlabelled] for part in parts]
+    means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
+    value = sum(part.weight * mean for part, mean in zip(parts, means, strict=True))
+    residuals, surprise = np.zeros(total), 0.0
+    between = math.sqrt(sum(groups) / (sum(groups) - 1)) / total
+    for part, known, open_, mean, count in zip(parts, rectified, judged, means, groups, strict=True):
+        share = between * (mean - value)
+        residuals[part.labelled] = part.weight * _residuals(known, items.clusters[part.labelled]) + share
+        residuals[part.unlabelled] = part.weight * _residuals(open_, items.clusters[part.unlabelled]) + share
+        unseen = 1.0 if float(np.ptp(known)) == 0 else part.judge_weight
+        surprise += (part.weight * unseen / count) ** 2
+    error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
+    labels = items.human[np.concatenate([part.labelled for part in parts])]
+    freedom = sum(groups) - len(parts)
+    if all(values.min() >= 0 and values.max() <= 1 for values in (items.judge, labels)):
+        spread = math.sqrt(error**2 + surprise) if error > 0 else 0.0
+        return share_estimate(value, error, spread, n=total, clusters=sum(groups), freedom=freedom, level=level)
+    return mean_estimate(value, error, n=total, clusters=sum(groups), freedom=freedom, level=level)
+
+
+def _residuals(values: Floats, clusters: Positions) -> Floats:
+    """What each value adds to the error of the mean of `values`, with the factor G/(G-1)."""
+    import numpy as np
+
+    if not len(values):
+        return values
+    count = len(np.unique(clusters))
+    contributions: Floats = (values - values.mean()) / len(values) * math.sqrt(count / max(1, count - 1))
+    return contributions
+
+
+def _labels_to_halve(parts: Sequence[_Stratum]) -> int | None:
+    """How many more labels, in the present proportions, make the variance a quarter; found by bisection.
+
+    The variance of a stratum with T items and m labels is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best
+    lambda.
+    """
+
+    def variance(factor: float) -> float:
+        total = 0.0
+        for part in parts:
+            size = len(part.labelled) + len(part.unlabelled)
+            labels = min(size, factor * len(part.labelled))
+            unexplained = part.label_variance - part.explained * (size - labels) / size
+            total += part.weight**2 * max(0.0, unexplained) / labels
+        return total
+
+    low = 1.0
+    high = max((len(part.labelled) + len(part.unlabelled)) / len(part.labelled) for part in parts)
+    goal = variance(1.0) / 4
+    if goal == 0 or variance(high) > goal:
+        return None
+    labelled = sum(len(part.labelled) for part in parts)
+    while (high - low) * labelled > 0.01:
+        middle = (low + high) / 2
+        low, high = (middle, high) if variance(middle) > goal else (low, middle)
+    return math.ceil((high - 1) * labelled - 0.01)
+
+
+def active_estimate(
+    judge: Sequence[float],
+    human: Sequence[float | None],
+    probabilities: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> CorrectedEstimate:
+    """The mean of what people would say: mean of F + (Y - F) / pi over labelled items, F elsewhere.
+
+    `judge[i]` is F, `human[i]` is Y or `None`, `probabilities[i]` is pi, the probability with which item i
+    was chosen (`sampling.Draw.probabilities`). `human` of the result is the same with F = 0. The error treats
+    items as drawn independently, which is slightly cautious for draws of fixed size. Source: Zrnic & Candes
+    2024, 2403.03208.
+    """
+    import numpy as np
+
+    check_level(level)
+    if not len(judge) == len(human) == len(probabilities):
+        raise UsageError(
+            f"judge, human and probabilities must describe the same items: {len(judge)}, {len(human)} and "
+            f"{len(probabilities)} values"
+        )
+    if any(not 0 < probability <= 1 for probability in probabilities):
+        raise UsageError("inclusion probabilities must lie in (0, 1]: keep those that the draw returned")
+    scores, weights = np.asarray(judge, dtype=np.float64), 1 / np.asarray(probabilities, dtype=np.float64)
+    known = np.array([label is not None for label in human], dtype=bool)
+    labels = np.array([0.0 if label is None else label for label in human], dtype=np.float64)
+    shares = all(bool(((v >= 0) & (v <= 1)).all()) for v in (scores, labels[known]))
+    count = int(known.sum())
+
+    def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
+        if count < 2:
+            reason = "fewer than two labels"
+            return IntervalEstimate(None, None, None, len(judge), "none", level=level, undefined_because=reason)
+        increments = helper + np.where(known, weights * (labels - helper), 0.0)
+        value = float(increments.mean())
+        residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
+        if len(residuals) < 2:
+            reason = "one cluster has no spread to measure"
+            return IntervalEstimate(value, None, None, len(judge), "none", None, 1, level, reason)
+        error = clustered_error(residuals, len(judge))
+        if not shares:
+            return mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
+        return share_estimate(value, error, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
+
+    return CorrectedEstimate(
+        corrected=estimate(scores),
+        judge=mean_interval(scores.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed),
+        human=estimate(np.zeros_like(scores)),
+        labelled=count,
+        unlabelled=len(judge) - count,
+        method="active",
+    )
+
+
+class Rate(NamedTuple):
+    """A share of `n` independent items; `n` is an effective number where items are clustered."""
+
+    share: float
+    n: float
+
+
+def rogan_gladen(
+    judge: Sequence[bool],
+    human: Sequence[bool | None],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> CorrectedEstimate:
+    """The yes-rate people would give the unlabelled items, from the judge's error rates on the labelled ones.
+
+    `judge[i]` and `human[i]` belong to item i; `human[i]` is `None` for the items in question, and the
+    labelled items may come from another population with other prevalence, as long as the judge errs alike on
+    it. Where they are a random sample of the same items, `prediction_powered` is the narrower of the two.
+
+    Clustered items count as their effective number, n over the design effect. Undefined (`rogan_gladen_rate`
+    says why) where the judge cannot be told from chance.
+    """
+    if len(judge) != len(human):
+        raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
+    keys = list(range(len(judge))) if clusters is None else list(clusters)
+    if len(keys) != len(judge):
+        raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(judge)} items")
+
+    def rate(wanted: bool | None, answer: bool) -> Rate | None:
+        chosen = [i for i, label in enumerate(human) if label == wanted]
+        return _rate([judge[i] == answer for i in chosen], [keys[i] for i in chosen])
+
+    labelled = [i for i, label in enumerate(human) if label is not None]
+    yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
+    if yes is None or specificity is None or sensitivity is None:
+        missing = "unlabelled items" if yes is None else "labels of both kinds"
+        corrected = IntervalEstimate(
+            None, None, None, len(judge), "none", level=level, undefined_because=f"needs {missing}"
+        )
+    else:
+        corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=level)
+    return CorrectedEstimate(
+        corrected=corrected,
+        judge=mean_interval(
+            [float(answer) for answer in judge], clusters=clusters, level=level, resamples=resamples, seed=seed
+        ),
+        human=mean_interval(
+            [float(bool(human[i])) for i in labelled],
+            clusters=[keys[i] for i in labelled],
+            level=level,
+            resamples=resamples,
+            seed=seed,
+        ),
+        labelled=len(labelled),
+        unlabelled=len(judge) - len(labelled),
+        method="rogan-gladen",
+    )
+
+
+def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95) -> IntervalEstimate:
+    """theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with the adjusted interval of Lee et al. 2511.21140.
+
+    `yes` is the judge's yes-rate p, `specificity` q0 its rate of no on human no, `sensitivity` q1 of yes on
+    human yes. Undefined where q0 + q1 - 1, the judge's edge over chance, or the lower end of its interval is
+    not above 0: there the formula divides by noise, and an unguarded interval can have negative width.
+    """
+    z = critical_value(level)
+    p = (yes.n * yes.share + z * z / 2) / (yes.n + z * z)
+    n = yes.n + z * z
+    q0, m0 = (specificity.n * specificity.share + 1) / (specificity.n + 2), specificity.n + 2
+    q1, m1 = (sensitivity.n * sensitivity.share + 1) / (sensitivity.n + 2), sensitivity.n + 2
+    observations = round(yes.n + specificity.n + sensitivity.n)
+    edge = specificity.share + sensitivity.share - 1
+    noise0, noise1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
+    lowest = q0 + q1 - 1 - z * math.sqrt(noise0 + noise1)
+    if edge <= 0 or lowest <= 0:
+        reason = (
+            f"the labels cannot tell the judge from chance: sensitivity {decimal(sensitivity.share, 2)} + specificity "
+            f"{decimal(specificity.share, 2)} - 1 = {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
+        )
+        return IntervalEstimate(None, None, None, observations, "none", level=level, undefined_because=reason)
+    theta = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))
+    shift = 2 * z * z * (theta * noise1 - (1 - theta) * noise0)
+    variance = p * (1 - p) / n + (1 - theta) ** 2 * noise0 + theta**2 * noise1
+    error = math.sqrt(variance) / (q0 + q1 - 1)
+    value = min(1.0, max(0.0, (yes.share + specificity.share - 1) / edge))
+    low, high = theta + shift - z * error, theta + shift + z * error
+    return IntervalEstimate(
+        value, min(1.0, max(0.0, low)), min(1.0, max(0.0, high)), observations, "normal", error, observations, level
+    )
+
+
+def _rate(hits: Sequence[bool], clusters: Sequence[Hashable]) -> Rate | None:
+    """The share of hits and its effective number of items; `None` without items."""
+    import numpy as np
+
+    if not hits:
+        return None
+    share = sum(hits) / len(hits)
+    rows = cluster_sums(np.column_stack([np.array(hits, dtype=np.float64), np.ones(len(hits))]), clusters)
+    if len(rows) < 2 or share in (0, 1):
+        return Rate(share, len(rows))
+    error = clustered_error(rows[:, 0] - share * rows[:, 1], len(hits))
+    effect = error**2 * (len(hits) - 1) / (share * (1 - share))
+    return Rate(share, len(hits) / max(effect, 1.0))

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.statistics.clusters import cluster_sums
-from claimeval.statistics.estimate import Method
+from claimeval.statistics.bootstrap import Method, cluster_sums
 from claimeval.statistics.intervals import difference_interval
 from claimeval.types.errors import UsageError
 

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from claimeval.statistics.bootstrap import estimates_of_sums, quotient
-from claimeval.statistics.clusters import cluster_sums, keys_of
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.bootstrap import IntervalEstimate, cluster_sums, estimates_of_sums, keys_of, quotient
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,10 +6,17 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.statistics.bootstrap import FEWEST, bca_interval, distinct_rows, estimates_of_sums, resample_counts
-from claimeval.statistics.clusters import cluster_codes, cluster_sums
+from claimeval.statistics.bootstrap import (
+    FEWEST,
+    IntervalEstimate,
+    bca_interval,
+    cluster_codes,
+    cluster_sums,
+    distinct_rows,
+    estimates_of_sums,
+    resample_counts,
+)
 from claimeval.statistics.correction import share_estimate
-from claimeval.statistics.estimate import IntervalEstimate
 from claimeval.statistics.quantiles import check_level
 from claimeval.types.errors import UsageError, unknown_name
 

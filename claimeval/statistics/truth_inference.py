@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claimeval.statistics.ratings import label_codes, label_scale
+from claimeval.statistics.agreement import label_codes, label_scale
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from claimeval.statistics.agreement import Weighting, cohen_kappa, raw_agreement
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.errors import UsageError
 
 

@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
-from claimeval.statistics.bootstrap import distinct_rows, estimates_of_sums, resample_sums
-from claimeval.statistics.clusters import effective_number
+from claimeval.statistics.bootstrap import distinct_rows, effective_number, estimates_of_sums, resample_sums
+from claimeval.statistics.intervals import clopper_pearson_interval
 from claimeval.statistics.quantiles import beta_quantile, critical_value, student_quantile
-from claimeval.statistics.sparse import clopper_pearson_interval
 from claimeval.types.errors import UsageError
 
 

@@ -21,7 +21,7 @@ from claimeval.statistics import (
     prediction_powered,
     wilson_interval,
 )
-from claimeval.statistics.clusters import cluster_sums, clustered_error
+from claimeval.statistics.bootstrap import cluster_sums, clustered_error
 
 SEEDS = range(5)
 

@@ -17,7 +17,7 @@ from claimeval.statistics import (
     pairwise_agreement,
     raw_agreement,
 )
-from claimeval.statistics.estimate import IntervalEstimate
+from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.records import Record
 
 MANY = 8
