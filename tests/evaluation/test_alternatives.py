@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import claimeval as ce
 from claimeval import testing
-from claimeval.cli.main import app
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
@@ -22,6 +20,7 @@ from claimeval.metrics.scoring import best
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Sample, Score
 from tests import claim_judge, scripted
+from tests.command_line import call
 from tests.conftest import StartServer
 from tests.loopback.judge import Body, Reply, text_of
 
@@ -197,8 +196,8 @@ def test_the_command_line_says_that_references_belong_together(server: Server, t
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(row()) + "\n")
     judge = ["--judge", f"openai:judge-1@{server.url}", "--metrics", "coverage", "--references", "together"]
-    done = CliRunner().invoke(app, ["score", str(path), *judge, "--out", str(tmp_path / "run"), "--json"])
+    done = call("score", path, *judge, "--out", tmp_path / "run", "--json")
     assert json.loads(done.stdout)["metrics"]["coverage"]["mean"] == pytest.approx(1 / 3)
-    planned = CliRunner().invoke(app, ["plan", str(path), *judge, "--json"])
-    assert planned.exit_code == 0
+    planned = call("plan", path, *judge, "--json")
+    assert planned.returncode == 0
     assert len(server.prompts) == 2  # one text, one list of verdicts

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from typer.testing import CliRunner
 
 import claimeval as ce
-from claimeval.cli.main import app
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
@@ -21,6 +19,7 @@ from claimeval.metrics.derived import select_metrics
 from claimeval.types.options import PanelOptions, Vote
 from claimeval.types.records import Document, Sample
 from tests import claim_judge
+from tests.command_line import call
 from tests.conftest import StartServer
 from tests.loopback.judge import Body, Reply, text_of
 
@@ -335,9 +334,9 @@ def test_rank_metrics_of_contexts_that_are_not_given_have_no_value() -> None:
 
 def test_the_table_says_how_many_samples_had_no_documents(server: Server, tmp_path: Path) -> None:
     path = written(tmp_path, "jsonl", row(contexts=[], answer="It is."))
-    arguments = ["score", str(path), "--judge", f"openai:judge-1@{server.url}", "--out", str(tmp_path / "run")]
-    said = CliRunner().invoke(app, [*arguments, "--metrics", "faithfulness"], env={"COLUMNS": "200"}).output
-    assert "1 sample without documents counts 0" in said
+    arguments = ("score", path, "--judge", f"openai:judge-1@{server.url}", "--out", tmp_path / "run")
+    done = call(*arguments, "--metrics", "faithfulness", COLUMNS="200")
+    assert "1 sample without documents counts 0" in done.stdout
 
 
 # --- RAGChecker's results ---

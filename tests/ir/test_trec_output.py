@@ -10,7 +10,7 @@ import pytest
 
 from claimeval import ir
 from claimeval.ir import names
-from tests.ir.commands import run_command
+from tests.command_line import call
 from tests.shared_data import ROOT, shared_data
 
 FOLDER = ROOT / "trec_eval"
@@ -30,7 +30,7 @@ def test_expected_output_is_reproduced(command: dict[str, str]) -> None:
     folder = shared_data("trec_eval")
     expected = (folder / command["expected_output"]).read_text()
 
-    result = run_command(
+    result = call(
         "rank",
         str(folder / command["qrels"]),
         str(folder / command["results"]),
@@ -38,7 +38,7 @@ def test_expected_output_is_reproduced(command: dict[str, str]) -> None:
         *shlex.split(command["trec_eval_options"]),
     )
 
-    assert result.exit_code == 0
+    assert result.returncode == 0
     printed = {line.split()[0] for line in result.stdout.splitlines()}
     ours = "".join(line for line in expected.splitlines(keepends=True) if line.split()[0] in printed)
     assert result.stdout == ours

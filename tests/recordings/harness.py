@@ -16,7 +16,6 @@ import json
 import os
 import re
 import shlex
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests import claim_judge, query_judge
+from tests.command_line import call
 from tests.conftest import StartServer
 from tests.loopback import Batching, Options, ThreadHandle
 from tests.loopback.judge import Body, Reply, text_of
@@ -129,28 +129,12 @@ class Bench:
 
     def run(self, line: str, *more: object, stdin: str = "", keep: str = "") -> dict[str, Json]:
         """Runs `claimeval LINE MORE...` in this process; `keep` lists files and folders to record afterwards."""
-        from claimeval.cli.main import main
-
-        arguments = [*shlex.split(line), *map(str, more)]
-        out, err, code = io.StringIO(), io.StringIO(), 0
-        program: Any = sys.modules["__main__"]
-        before = (sys.argv, sys.stdin, program.__package__, dict(os.environ))
-        sys.argv, sys.stdin, program.__package__ = ["claimeval", *arguments], io.StringIO(stdin), None
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                main()
-        except SystemExit as done:
-            code = done.code if isinstance(done.code, int) else int(done.code is not None)
-        finally:
-            sys.argv, sys.stdin, program.__package__, environment = before
-            for name in os.environ.keys() - environment.keys():
-                del os.environ[name]
-            os.environ.update(environment)
+        done = call(*shlex.split(line), *more, stdin=stdin)
         step: dict[str, Json] = {
-            "command": plain(shlex.join(["claimeval", *arguments])),
-            "exit": code,
-            "stdout": printed(out.getvalue()),
-            "stderr": printed(err.getvalue()),
+            "command": plain(shlex.join(done.args)),
+            "exit": done.returncode,
+            "stdout": printed(done.stdout),
+            "stderr": printed(done.stderr),
         }
         if keep:
             step["files"] = {path: content for place in keep.split() for path, content in files(Path(place))}

@@ -8,14 +8,13 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from claimeval.cli.main import app
 from claimeval.judging.panel import Panel
 from claimeval.metrics.side import SideRow
 from claimeval.report import forms, markdown, tables
 from claimeval.report.visible import visible
 from claimeval.runs import scores
+from tests.command_line import call
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 
@@ -134,9 +133,9 @@ def test_json_of_two_runs_has_the_comparison(run: Path) -> None:
 
 def test_the_command_prints_texts_and_writes_pages(run: Path, tmp_path: Path) -> None:
     def invoke(*words: object) -> str:
-        result = CliRunner().invoke(app, ["report", *map(str, words)], catch_exceptions=False)
-        assert result.exit_code == 0
-        return result.output
+        done = call("report", *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
 
     assert invoke(run, "--format", "md") == forms.text(run, "md")
     assert invoke(run, "-f", "csv", "--rows", "claims") == forms.text(run, "csv", rows="claims")

@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from claimeval.cli import progress_line
-from claimeval.cli.main import app
 from claimeval.providers.local import perplexity
 from claimeval.runs import scores
 from claimeval.types.errors import UsageError
+from tests.command_line import call
 
 SAMPLES: tuple[dict[str, object], ...] = (
     {
@@ -36,16 +35,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def run(*arguments: object) -> Result:
-    """The command, in this process."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
 def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) -> None:
-    done = run("perplexity", data, "--model", t5, "--device", "cpu", "--window", 64, "--out", "run")
-    assert done.exit_code == 0
+    done = call("perplexity", data, "--model", t5, "--device", "cpu", "--window", 64, "--out", "run")
+    assert done.returncode == 0
     for part in ("query_likelihood@5", "1 no contexts", "texts: 4", "texts cut: 1", "Run: run"):
-        assert part in done.output
+        assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
     first, none, last = scores.rows(data.parent / "run", "perplexity")
     texts = first.details["texts"]
@@ -60,7 +54,7 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
 
 def test_perplexity_for_scripts_and_with_windows(data: Path, t5: Path) -> None:
     options = ("--model", t5, "--device", "cpu", "--window", 64, "--long", "window", "--json", "--batch-size", 100)
-    done = run("perplexity", data, *options)
+    done = call("perplexity", data, *options)
     printed = json.loads(done.stdout)
     assert printed["texts_in_windows"] == 1
     assert printed["texts_cut"] == 0
@@ -70,16 +64,16 @@ def test_perplexity_for_scripts_and_with_windows(data: Path, t5: Path) -> None:
 
 def test_reduced_precision_is_said_with_its_deviation(data: Path, t5: Path) -> None:
     options = ("--model", t5, "--device", "cpu", "--dtype", "bfloat16", "--json")
-    printed = json.loads(run("perplexity", data, *options).stdout)
+    printed = json.loads(call("perplexity", data, *options).stdout)
     assert 0 <= printed["largest_deviation_from_float32"] < 0.05
-    assert "largest_deviation_from_float32" not in json.loads(run("perplexity", data, *options[:4], "--json").stdout)
+    assert "largest_deviation_from_float32" not in json.loads(call("perplexity", data, *options[:4], "--json").stdout)
 
 
 def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path) -> None:
-    done = run("reward", data, "--model", reward_model, "--device", "cpu", "--window", 48, "--out", "run")
-    assert done.exit_code == 0
+    done = call("reward", data, "--model", reward_model, "--device", "cpu", "--window", 48, "--out", "run")
+    assert done.returncode == 0
     for part in ("answer_reward", "1 no answer", "answers cut: 1"):
-        assert part in done.output
+        assert part in done.stdout + done.stderr
     first, _, last = scores.rows(data.parent / "run", "reward")
     assert first.details == {}
     cut = last.details["tokens_cut"]
@@ -88,9 +82,9 @@ def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path)
 
 
 def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: Path) -> None:
-    assert run("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").exit_code == 0
-    assert run("perplexity", "run", "--model", t5, "--device", "cpu").exit_code == 0
-    assert run("reward", data, "--out", "run", "--model", reward_model, "--device", "cpu").exit_code == 0
+    assert call("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").returncode == 0
+    assert call("perplexity", "run", "--model", t5, "--device", "cpu").returncode == 0
+    assert call("reward", data, "--out", "run", "--model", reward_model, "--device", "cpu").returncode == 0
     assert [summary.kind for summary in scores.read(data.parent / "run")] == ["perplexity", "reward"]
 
 
@@ -102,21 +96,22 @@ def test_a_command_without_the_weights_says_how_to_fetch_them(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(UsageError, match=r"hf download google/flan-t5-small"):
-        run("perplexity", data)
+    done = call("perplexity", data)
+    assert done.returncode == 2
+    assert "hf download google/flan-t5-small" in done.stderr
 
 
 def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_line, "QUIET", 0.0)
     monkeypatch.setattr(progress_line, "PLAIN_EVERY", 0.0)
-    lines = run("perplexity", data, "--model", t5).stderr.splitlines()
+    lines = call("perplexity", data, "--model", t5).stderr.splitlines()
     assert "0/4 texts" in lines
     assert "4/4 texts  0:00 left" in lines
 
 
 def test_score_says_where_an_entailment_model_computes(data: Path, nli: Path) -> None:
-    done = run("score", data, "-j", f"local:nli={nli}", "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
-    assert done.exit_code == 0
+    done = call("score", data, "-j", f"local:nli={nli}", "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
+    assert done.returncode == 0
     assert f"local:nli={nli} on cpu (1 threads), float32" in done.stderr
     assert "local:lexical on" not in done.stderr
 
@@ -134,8 +129,9 @@ def test_mistakes_are_said_before_anything_is_computed(
     t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=problem):
-        run(*arguments, "--model", t5)
+    done = call(*arguments, "--model", t5)
+    assert done.returncode == 2
+    assert problem in done.stderr
 
 
 def test_the_device_can_be_named_once_for_all(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,8 +147,9 @@ def test_without_torch_the_message_says_what_to_install(data: Path, monkeypatch:
         raise ImportError(name)
 
     monkeypatch.setattr("importlib.import_module", absent)
-    with pytest.raises(UsageError, match=r"pip install 'claimeval\[local\]'"):
-        run("perplexity", data)
+    done = call("perplexity", data)
+    assert done.returncode == 2
+    assert "pip install 'claimeval[local]'" in done.stderr
 
 
 WITHOUT = """
