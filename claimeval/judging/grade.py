@@ -52,12 +52,12 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
 
     def verdict(name: str, said: ParsedGrade) -> Verdict:
         return Verdict(
-            subject=ids[name],
+            claim_id=ids[name],
             judge=request.judge.name,
             label=scale.grade_label(said.grade),
             grade=said.grade,
             replicate=request.replicate,
-            explanation=said.explanation,
+            reason=said.reason,
             prompt=request.prompt_id,
             settings=settings,
         )
