@@ -32,8 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.runs import CALLS, METRICS, ROOT, plan_at, run, samples, table
-from claimeval.evaluation.claims import evaluate
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.providers import openai as backend
 from claimeval.store.replies import pack
 from claimeval.store.store import Store
@@ -144,7 +143,7 @@ def bodies(plan: ClaimsJob, count: int) -> list[dict[str, Any]]:
 
     async def main() -> None:
         for sample in samples(count):
-            await evaluate(sample, plan, recording)
+            await plan.evaluate(sample, recording)
 
     asyncio.run(main())
     return [backend.body(request) for request in recording.requests]
@@ -248,7 +247,7 @@ def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
         with Store(folder / "store") as store:
             recording = Recording(store)
             for sample in samples(count):
-                await evaluate(sample, plan, recording)
+                await plan.evaluate(sample, recording)
 
     asyncio.run(main())
 

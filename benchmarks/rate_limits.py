@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from benchmarks.runs import plan_at, samples, table
-from claimeval.evaluation.plan import ClaimsJob
-from claimeval.evaluation.run import carry_out
+from claimeval.evaluation.claims import ClaimsJob
+from claimeval.evaluation.job import run_job
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from tests.loopback import Latency, Options, serve
@@ -47,17 +47,17 @@ async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float) -> None:
     def ignore(result: object) -> None:
         """Results are of no interest here."""
 
-    way = carry_out(
-        samples(10_000),
+    running = run_job(
         plan,
-        notes=(),
+        samples(10_000),
+        plan.manifest,
         options=RunOptions(cache=folder / "store"),
         progress=Progress(),
         on_result=ignore,
     )
     try:
         async with asyncio.timeout(seconds):
-            await way
+            await running
     except TimeoutError:
         return
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.evaluation.manifest import manifest
-from claimeval.evaluation.plan import ClaimsJob, make_plan
-from claimeval.evaluation.run import carry_out
+from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
+from claimeval.evaluation.job import run_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.directory import RunWriter
 from claimeval.types.options import RunOptions
@@ -40,26 +39,26 @@ def samples(count: int) -> Iterator[Sample]:
 
 def plan_at(url: str) -> ClaimsJob:
     judge = Judge(name="judge", model="openai:judge", endpoint=url)
-    return make_plan([judge], None, select_metrics(METRICS), "atomic", "three_way")
+    return make_job(ClaimsOptions(judges=[judge]), select_metrics(METRICS))
 
 
 def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
     """A run with everything that belongs to it: store, results, summary."""
     progress = Progress(count)
-    writer = RunWriter(folder / "run", manifest(plan, (), None), overwrite=True)
-    outline = asyncio.run(
-        carry_out(
-            samples(count),
+    writer = RunWriter(folder / "run", plan.manifest, overwrite=True)
+    outcome = asyncio.run(
+        run_job(
             plan,
-            notes=(),
+            samples(count),
+            writer.manifest,
             options=RunOptions(cache=folder / "store", **options),
             progress=progress,
             on_result=writer.add,
         )
     )
-    writer.finish(outline.summary)
-    assert outline.summary.complete
-    assert outline.summary["faithfulness"].mean == 0.75, "the scores are those that the rule foretells"
+    writer.finish(outcome.summary)
+    assert outcome.summary.complete
+    assert outcome.summary["faithfulness"].mean == 0.75, "the scores are those that the rule foretells"
     return progress
 
 

@@ -14,9 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from claimeval.api.claims import arejudge, ascore, rejudge, score
-    from claimeval.api.comparison import compare
-    from claimeval.api.data import read_samples
+    from claimeval.api.claims import arejudge, ascore, compare, rejudge, score
     from claimeval.api.ratings import (
         Grading,
         Ratings,
@@ -30,14 +28,15 @@ if TYPE_CHECKING:
         sort_answers,
     )
     from claimeval.api.reports import SideReport
-    from claimeval.api.run import Run
     from claimeval.api.test_sets import WrittenSet, awrite_queries, draw_sample, write_queries
+    from claimeval.data.reading import read_samples
     from claimeval.evaluation.baseline import RatingComparison
     from claimeval.evaluation.manifest import Manifest
     from claimeval.evaluation.summary.run import Summary
     from claimeval.metrics.rows import METRICS, Metric
     from claimeval.metrics.scoring import MetricSummary
     from claimeval.metrics.side import SideMetric, SideRow, SideSummary
+    from claimeval.runs.run import Run
     from claimeval.runs.track import track
     from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
     from claimeval.types.options import PanelOptions, RunOptions
@@ -58,11 +57,10 @@ _HOMES = {
     "api.claims": (
         "arejudge",
         "ascore",
+        "compare",
         "rejudge",
         "score",
     ),
-    "api.comparison": ("compare",),
-    "api.data": ("read_samples",),
     "api.ratings": (
         "Grading",
         "Ratings",
@@ -82,6 +80,7 @@ _HOMES = {
         "draw_sample",
         "write_queries",
     ),
+    "data.reading": ("read_samples",),
     "evaluation.baseline": ("RatingComparison",),
     "evaluation.manifest": ("Manifest",),
     "evaluation.summary.run": ("Summary",),
@@ -95,7 +94,7 @@ _HOMES = {
         "SideRow",
         "SideSummary",
     ),
-    "api.run": ("Run",),
+    "runs.run": ("Run",),
     "runs.track": ("track",),
     "types.errors": (
         "ClaimevalError",

@@ -28,4 +28,4 @@ for result in report.results:
     for assessment in result.assessments:
         if assessment.evidence.part == "contexts":
             label = assessment.unassessed_because or assessment.label
-            print(f"{result.sample.id:8} {label:12} {claims[assessment.claim_id].text}")
+            print(f"{result.sample.id:8} {label:12} {claims[assessment.subject].text}")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.evaluation.plan import make_plan
-from claimeval.evaluation.run import Outline, carry_out, identity
+from claimeval.evaluation.claims import ClaimsOptions, make_job
+from claimeval.evaluation.job import JobOutcome, run_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -29,7 +29,7 @@ RIGHT = 0.5
 
 class Run(NamedTuple):
     results: list[SampleResult]
-    outline: Outline
+    outcome: JobOutcome
     progress: Progress
 
     @property
@@ -59,16 +59,11 @@ def run(
     progress = Progress(len(samples))
     quick: dict[str, Any] = {"attempts": 2, "timeout": 5.0, "backoff": 0.0}
     settled = RunOptions(**quick | options, cache=cache)
-    plan = make_plan(judges, extractor, select_metrics(metrics), extract_prompt, assess_prompt)
-    outline = asyncio.run(
-        carry_out(
-            samples,
-            plan,
-            notes=(),
-            options=settled,
-            progress=progress,
-            on_result=results.append,
-            run=identity(plan, samples),
-        )
+    wanted = ClaimsOptions(
+        judges=judges, extractor=extractor, extract_prompt=extract_prompt, assess_prompt=assess_prompt
     )
-    return Run(results, outline, progress)
+    job = make_job(wanted, select_metrics(metrics))
+    outcome = asyncio.run(
+        run_job(job, samples, job.manifest, options=settled, progress=progress, on_result=results.append)
+    )
+    return Run(results, outcome, progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.judging import prompts
 from claimeval.metrics.rows import rows
 from claimeval.types.chat_format import read_chat, write_chat

@@ -79,9 +79,9 @@ def test_a_fault_that_stays_is_no_score_with_a_reason(
     ran = run([judge], store, samples, timeout=0.3 if KINDS[kind].group == "slow" else 5.0)
     assert (ran.values, ran.reasons) == ([None], [reason])
     assert {v.unassessed_because for a in ran.results[0].assessments for v in a.verdicts} == {reason}
-    metric = ran.outline.summary["faithfulness"]
+    metric = ran.outcome.summary["faithfulness"]
     assert (metric.mean, metric.n, metric.missing, metric.bounds) == (None, 0, {reason: 1}, (0.0, 1.0))
-    assert ran.outline.summary.complete
+    assert ran.outcome.summary.complete
     assert len(server.exchanges()) - before <= 1 + 2 * 2 * 2, "extraction, then attempts x questions x halves"
 
     server.server.faults = Faults()
@@ -108,8 +108,8 @@ def test_a_fault_that_nothing_betters_stops_the_run_and_the_same_run_goes_on(
     before = len(server.exchanges())
     judge = judge_at(server, provider)
     stopped = run([judge], store, samples, concurrency=2)
-    assert not stopped.outline.summary.complete
-    assert list(stopped.outline.stopped) == [judge.name]
+    assert not stopped.outcome.summary.complete
+    assert list(stopped.outcome.status.stopped) == [judge.name]
     assert set(stopped.values) <= {RIGHT}
     assert len(server.exchanges()) - before <= 5 + 2
 
@@ -130,7 +130,7 @@ def test_a_panel_goes_on_without_a_judge_that_fails(start_server: StartServer, t
     verdicts = [verdict for result in ran.results for a in result.assessments for verdict in a.verdicts]
     assert {v.unassessed_because for v in verdicts if v.judge != "bad"} == {None}
     assert None not in {v.unassessed_because for v in verdicts if v.judge == "bad"}
-    assert ran.outline.summary.complete
+    assert ran.outcome.summary.complete
 
 
 def test_a_cap_on_calls_stops_the_run_and_a_higher_one_pays_only_the_rest(server: ThreadHandle, store: Path) -> None:
@@ -140,18 +140,18 @@ def test_a_cap_on_calls_stops_the_run_and_a_higher_one_pays_only_the_rest(server
     before = len(server.exchanges())
     first = run([judge], store, samples, max_calls=15, concurrency=8)
     assert len(server.exchanges()) - before == 15
-    assert first.outline.over_budget is not None
-    assert first.outline.over_budget.startswith("15 calls ")
+    assert first.outcome.status.over_budget is not None
+    assert first.outcome.status.over_budget.startswith("15 calls ")
     assert set(first.values) <= {RIGHT}
-    assert not first.outline.summary.complete
+    assert not first.outcome.summary.complete
 
     again = run([judge], store, samples, max_calls=15)
     assert len(server.exchanges()) - before == 15
-    assert again.outline.over_budget
+    assert again.outcome.status.over_budget
 
     rest = run([judge], store, samples, max_calls=40)
     assert rest.values == [RIGHT] * 20
-    assert rest.outline.over_budget is None
+    assert rest.outcome.status.over_budget is None
     assert len(server.exchanges()) - before == 40
 
 
@@ -164,7 +164,7 @@ def test_a_cap_on_money_holds_with_faults_that_may_be_paid(
     server.server.faults = Faults(seed=1, rates=dict.fromkeys(("reset", "cut_body", "status_503", "null_body"), 0.06))
     judge = judge_at(server, "openai", max_tokens=500)
     before, cap, runs = len(server.exchanges()), 0.05, 0
-    while (ran := run([judge], store, samples, max_cost=cap, attempts=5)).outline.over_budget:
+    while (ran := run([judge], store, samples, max_cost=cap, attempts=5)).outcome.status.over_budget:
         runs += 1
         paid = [exchange for exchange in server.exchanges()[before:] if exchange.paid]
         assert sum(e.tokens for e in paid) * 1e-6 <= cap, "even if all tokens were prompts"

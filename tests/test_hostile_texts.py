@@ -89,7 +89,7 @@ def labels(ran: Run) -> dict[str, str]:
     """The label of each claim by its text."""
     (result,) = ran.results
     texts = {claim.id: claim.text for claim in result.claims}
-    return {texts[a.claim_id]: a.label for a in result.assessments}
+    return {texts[a.subject]: a.label for a in result.assessments}
 
 
 def within(text: str, tag: str) -> list[str]:
@@ -345,7 +345,7 @@ def read(text: str, document: str) -> dict[str, str]:
     request = assess.ask(prompts.load("assess", "three_way"), scripted.judge(), claims, documents, "Q?")
     reading = assess.read(scripted.completion(text), request)
     texts = {claim.id: claim.text for claim in claims}
-    return {texts[verdict.claim_id]: verdict.label for verdict in reading.values.values()}
+    return {texts[verdict.subject]: verdict.label for verdict in reading.values.values()}
 
 
 def right(labels: dict[str, str]) -> bool:

@@ -106,15 +106,15 @@ def test_no_file_and_no_record_of_a_run_holds_the_key(
     found: list[object] = []
     with caplog.at_level(logging.DEBUG):
         ran = run([judge], tmp_path / "store", samples, attempts=4, concurrency=1)
-        found += [ran.results, ran.outline, vars(ran.progress)]
+        found += [ran.results, ran.outcome, vars(ran.progress)]
         for kind in ECHOES:
             server.server.faults = Faults(rates={kind: 1.0})
             asked = SAMPLE.model_copy(update={"question": kind})
             stopped = run([judge], tmp_path / "store", [asked], attempts=1)
-            found += [stopped.results, stopped.outline]
+            found += [stopped.results, stopped.outcome]
     assert "[key]" in repr(found), "keys came back and were taken out"
     assert not holds_a_key(repr(found))
-    assert not holds_a_key(pickle.dumps([ran.results, ran.outline]))
+    assert not holds_a_key(pickle.dumps([ran.results, ran.outcome]))
     assert not [record for record in caplog.records if holds_a_key(record.getMessage())]
     assert files_with_a_key(tmp_path) == []
 

@@ -9,11 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from claimeval.api.claims import without_labels
-from claimeval.api.data import Data
+from claimeval.api.claims import Data, blocking_twin, ended, without_labels
 from claimeval.api.reports import SideReport, judged, material, reported
-from claimeval.api.run import raise_if_stopped
-from claimeval.api.twins import blocking_twin
 from claimeval.evaluation import matching, relevance, relevance_run, retrieval
 from claimeval.evaluation.baseline import RatingComparison, compare_ratings
 from claimeval.evaluation.raters import Members, kin, members
@@ -139,7 +136,7 @@ async def agrade_relevance(
     progress = Progress(relevance.survey(items).items, options.progress, unit=unit)
     grades: list[Graded] = []
     outcome = await grade_all(items, plan, grades.extend, source="samples", options=options, progress=progress)
-    raise_if_stopped(outcome.ending)
+    ended(outcome.ending)
     rows = relevance_run.rows(asked, outcome.qrels, outcome.holes, plan.scale)
     units, cluster = relevance_run.units(plan.scale), options.cluster
     scores = reported(rows, asked, "relevance", units, outcome.summary.settings, cluster)

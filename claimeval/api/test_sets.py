@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.api.run import raise_if_stopped
-from claimeval.api.twins import blocking_twin
+from claimeval.api.claims import blocking_twin, ended
 from claimeval.data.corpora import read_corpus
 from claimeval.data.reading import read_samples
 from claimeval.data.rows import read_rows
@@ -65,7 +64,7 @@ async def awrite_queries(
         options=options,
         progress=Progress(len(documents), options.progress, unit="documents"),
     )
-    raise_if_stopped(outcome.ending)
+    ended(outcome.ending)
     kept = tuple(read_samples(Path(out) / DATA)) if outcome.summary.kept else ()
     return WrittenSet(kept, outcome.summary)
 

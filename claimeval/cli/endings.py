@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from claimeval.execution.runner import Ending
+from claimeval.execution.runner import RunStatus
 
 
-def ending_code(ending: Ending) -> int:
+def ending_code(ending: RunStatus) -> int:
     """Print why the job ended before its last item and return the exit code; 0 if it did not."""
     if ending.interrupted:
         say("Interrupted. All replies received so far are stored; run the same command to resume.")

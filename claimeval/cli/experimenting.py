@@ -17,7 +17,7 @@ from claimeval.cli.endings import ending_code
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
-from claimeval.evaluation.plan import choose_metrics
+from claimeval.evaluation.claims import choose_metrics
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.design import Arm, read
@@ -58,7 +58,7 @@ def experiment_and_tell(
                 show=show,
             )
         )
-    if code := ending_code(carried.last.ending):
+    if code := ending_code(carried.last.status):
         raise typer.Exit(code)
     table = tabulate(design, prepared.metrics, folder, options, carried.calls)
     if select:

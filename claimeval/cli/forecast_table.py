@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,8 +16,8 @@ from rich.table import Table
 from claimeval.cli.whole_tables import print_whole
 from claimeval.data.reading import parse_fields, parse_references, read_samples
 from claimeval.data.survey import survey
+from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, choose_metrics, make_job, without_partial_support
 from claimeval.evaluation.forecast.walk import Forecast, forecast
-from claimeval.evaluation.plan import ClaimsJob, choose_metrics, make_plan, without_partial_support
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT
@@ -35,13 +34,8 @@ NOT_COUNTED = "questions put again after a useless reply, retries, discounts for
 
 def forecast_and_tell(
     data: Path,
+    claims: ClaimsOptions,
     *,
-    judges: tuple[str, ...],
-    metrics: tuple[str, ...] | None,
-    extractor: str | None,
-    prompts: tuple[str, str | None],
-    panel: Mapping[str, Any],
-    with_labels: bool,
     options: RunOptions,
     limit: int | None,
     fields: tuple[str, ...],
@@ -54,9 +48,9 @@ def forecast_and_tell(
     def samples() -> Iterator[Sample]:
         return islice(read_samples(data, fields=names, references=several), limit)
 
-    asked = select_metrics(metrics) if metrics else None
+    asked = select_metrics(claims.metrics) if claims.metrics else None
     chosen = choose_metrics(asked, survey(samples(), asked.rows if asked else SUPPORT))
-    plan = make_plan(judges, extractor, chosen, *prompts, panel, with_labels=with_labels)
+    plan = make_job(claims, chosen)
     folder = cache_folder(options.cache)
     with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
         found = asyncio.run(forecast(samples(), plan, store, options.prices, batched=_batched(options, plan)))

@@ -24,9 +24,9 @@ from claimeval.cli.table import print_sides
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_assessors, read_names, read_qrels, relevance_scale, write_assessors
 from claimeval.evaluation import relevance, relevance_run
+from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.relevance import Candidates
 from claimeval.evaluation.relevance_run import GRADES, QRELS, grading_plan, prospects, run
-from claimeval.evaluation.run import Reiterable
 from claimeval.evaluation.validity import Refused, Validity, check_grades, on_scale, share_pairs, validity
 from claimeval.ir.output import labels as labels_of
 from claimeval.runs import scores

@@ -10,7 +10,8 @@ import typer
 from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.evaluation.run import Reiterable, Work, lost, score_each
+from claimeval.evaluation.job import Reiterable
+from claimeval.evaluation.run import Work, lost, score_each
 from claimeval.metrics.side import SideRow
 from claimeval.statistics.formatting import percent
 from claimeval.types.options import RunOptions

@@ -63,7 +63,7 @@ def plan(
     Example: `claimeval plan answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness`
     """
     from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
-    from claimeval.evaluation.plan import settings_given
+    from claimeval.evaluation.claims import ClaimsOptions
     from claimeval.types.errors import UsageError
 
     options = RunOptions(cache=cache, prices=prices, batch=batch, online=tuple(online or ()))
@@ -74,18 +74,18 @@ def plan(
         raise UsageError("plan needs a --judge, or the YAML file of an experiment in place of the data")
     forecast_and_tell(
         data,
-        judges=tuple(judge),
-        metrics=tuple(metrics.split(",")) if metrics is not None else None,
-        extractor=extractor,
-        prompts=(extract_prompt, assess_prompt),
-        references=references,
-        with_labels=panel.labels is not None,
-        panel=settings_given(
-            panel,
+        ClaimsOptions(
+            judges=tuple(judge),
+            metrics=tuple(metrics.split(",")) if metrics is not None else None,
+            extractor=extractor,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
             per_document=per_document,
             shuffle_contexts=shuffle_contexts,
             extract_per_judge=own_claims or None,
+            panel=panel,
         ),
+        references=references,
         options=options,
         limit=limit,
         fields=tuple(field or ()),

@@ -164,7 +164,7 @@ def _reasons(counts: dict[Reason, int]) -> str:
 
 def _print_trouble(console: Console, trouble: WorstClaim) -> None:
     label = "contradicted by" if trouble.label == "contradicted" else "not found in"
-    why = f": {_short(trouble.reason)}" if trouble.reason else ""
+    why = f": {_short(trouble.explanation)}" if trouble.explanation else ""
     lines = {
         "question": escape(_short(trouble.question, 2 * WIDTH)),
         "claim": escape(_short(trouble.claim, 2 * WIDTH)),

@@ -1,27 +1,34 @@
-"""One sample's way from texts to scores.
+"""The claims job: claims are taken from texts once, put to the judges for each pair of part and evidence, and scored.
 
-The way is straight-line code over `ask`: extract the claims of each part once, put each claim to the judges for each
-pair of part and evidence, ask once more about claims that a reply left out, vote, score. What an earlier result of the
-sample has found out is taken from it.
+How one sample is evaluated is straight-line code over `ask`: extract the claims of each part, ask about each claim, ask
+once more about claims that a reply left out, vote, score. What an earlier result of the sample has is taken from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from claimeval.data.survey import Survey
 from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, judge
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging import assess, extract
+from claimeval.judging import assess, extract, prompts
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.voting import Voters
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
 from claimeval.metrics import scoring
-from claimeval.providers import reads_prompts
+from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
+from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
+from claimeval.providers import reads_prompts, specs
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.families import Families
+from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
     ASKED,
     Call,
@@ -39,6 +46,131 @@ from claimeval.types.requests import Completion, Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
+EXTRACT_PROMPT = "atomic"
+"""The prompt for taking claims if none is named."""
+
+
+_ONE_JUDGE = Panel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsOptions:
+    """What a user says about the claims job; None is not said, so the panel file, the source or the default decides."""
+
+    judges: Sequence[str | Judge] = ()
+    """`provider:model`, `openai:model@URL`, YAML files or `Judge`; of a run that is judged again also their names."""
+    extractor: str | Judge | None = None
+    """Who takes the claims from the texts; the first judge by default."""
+    metrics: Sequence[str | Metric] | None = None
+    extract_prompt: str | None = None
+    assess_prompt: str | None = None
+    """By default `three_way`, or `partial` if a metric counts partial support."""
+    per_document: bool | None = None
+    """Assess claims against each document alone too."""
+    shuffle_contexts: int | None = None
+    """In how many other orders of the documents claims are assessed too."""
+    extract_per_judge: bool | None = None
+    """Every judge takes its own claims and assesses those alone."""
+    panel: PanelOptions = PanelOptions()
+    cluster: str | None = None
+    """The field by which samples belong together in intervals; None for their question."""
+
+    @property
+    def panel_settings(self) -> dict[str, Any]:
+        """The settings of a panel that were given, by the names of `Panel`."""
+        question = {
+            "per_document": self.per_document,
+            "shuffles": self.shuffle_contexts,
+            "own_claims": self.extract_per_judge,
+        }
+        return self.panel.given | {name: value for name, value in question.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ClaimsJob:
+    """Judge answers claim by claim: what is asked of every sample, settled and checked before any call is made."""
+
+    metrics: tuple[Metric, ...]
+    judges: tuple[Judge, ...]
+    extractor: Judge
+    extract_prompt: Prompt
+    assess_prompt: Prompt
+    panel: Panel = _ONE_JUDGE
+    on_record: frozenset[str] = frozenset()
+    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
+    extracts: bool = True
+    """Whether some text may have to be taken apart."""
+    derived: tuple[str, ...] = ()
+    """Metrics that are read off the verdicts, by name."""
+    own_prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    """By metric, the prompts of rows that ask something else than whether a text supports a claim."""
+    joint: bool = True
+    """Whether claims that no single document supports are assessed against all of them together."""
+    cluster: str | None = None
+    """The field by which samples belong together in intervals; None for their question."""
+    name = "score"
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        judges = tuple(judge for judge in self.judges if judge.name not in self.on_record)
+        return (*judges, self.extractor) if self.extracts and not self.panel.own_claims else judges
+
+    @cached_property
+    def families(self) -> Families:
+        """Which models are of one family."""
+        return Families(self.panel.families)
+
+    @property
+    def voters(self) -> Voters:
+        """The judges with the rules by which their verdicts become labels."""
+        return Voters(self.judges, self.panel, self.families)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything about the job that decides numbers."""
+        used = (self.extract_prompt, self.assess_prompt, *self.own_prompts.values())
+        return Manifest(
+            job=self.name,
+            metrics=self.metrics,
+            derived=self.derived,
+            judges=self.judges,
+            extractor=self.extractor,
+            prompts=tuple(prompt.record for prompt in used),
+            asked_with={judge.name: self.asks_with(judge) for judge in self.judges},
+            panel=self.panel,
+            notes=notes(self),
+            cluster=self.cluster,
+            versions=versions(),
+        )
+
+    def asks_with(self, judge: Judge) -> tuple[str, ...]:
+        """The ids of the prompts that a judge is asked with."""
+        rows = (metric for metric in self.metrics if not metric.prompt or reads_prompts(judge))
+        return tuple(dict.fromkeys(self.prompt(row.claims_of, row.against).id for row in rows))
+
+    def prompt(self, of: Part, against: Part) -> Prompt:
+        """What judges are asked of the claims of a part against a text."""
+        for metric in self.metrics if self.own_prompts else ():
+            if metric.prompt and (metric.claims_of, metric.against) == (of, against):
+                return self.own_prompts[metric.name]
+        return self.assess_prompt
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether no judge, or no extractor, is left."""
+        asked = [judge.name for judge in self.judges if judge.name not in self.on_record]
+        nobody = bool(asked) and all(name in stopped for name in asked)
+        one_taker = self.extracts and not self.panel.own_claims
+        return nobody or (one_taker and self.extractor.name in stopped)
+
+    async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
+        """Return all claims, verdicts and scores of one sample. What fails is in the result as a reason.
+
+        What an earlier result has (claims of parts whose extraction did not fail, verdicts) is taken over and not asked
+        for again.
+        """
+        sample, known = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
+        return await _evaluate(sample, self, executor, EarlierVerdicts(known))
 
 
 @dataclass(frozen=True)
@@ -71,7 +203,7 @@ class ClaimsQuestion:
     def concerns(self, judge: Judge, subject: Claim) -> bool:
         """Whether the judge reads such a prompt and, with claims of its own, took this claim."""
         reads = self.prompt.step == "assess" or reads_prompts(judge)
-        return reads and (not self.own_claims or subject.taken_by == judge.name)
+        return reads and (not self.own_claims or subject.extractor == judge.name)
 
     def ask(
         self, judge: Judge, subjects: Sequence[Claim], evidence: Evidence, *, attempt: int, replicate: int
@@ -98,30 +230,23 @@ class _Extracted(NamedTuple):
     calls: tuple[Call, ...]
 
 
-async def evaluate(
-    sample: Sample, plan: ClaimsJob, executor: Executor, earlier: SampleResult | None = None
-) -> SampleResult:
-    """All claims, verdicts and scores of one sample. What fails is in the result as a reason.
-
-    What `earlier` has (claims of parts whose extraction did not fail, verdicts) is taken over and not asked for again.
-    """
-    known = EarlierVerdicts(earlier)
-    fed = [metric for metric in plan.metrics if metric.lacks(sample) is None]
+async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: EarlierVerdicts) -> SampleResult:
+    fed = [metric for metric in job.metrics if metric.lacks(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
-    extracted: list[_Extracted] = await gather_all([_claims(sample, part, plan, executor, known) for part in parts])
+    extracted: list[_Extracted] = await gather_all([_claims(sample, part, job, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
         question = ClaimsQuestion(
-            sample, plan.prompt(of, against), of, Evidence(part=against), own_claims=plan.panel.own_claims
+            sample, job.prompt(of, against), of, Evidence(part=against), own_claims=job.panel.own_claims
         )
         context = JudgingContext(
-            judges=plan.judges,
-            panel=plan.voters.settings(against),
+            judges=job.judges,
+            panel=job.voters.settings(against),
             executor=executor,
-            same_family=plan.voters.same_family(sample, of, against),
-            on_record=plan.on_record,
-            joint=plan.joint,
+            same_family=job.voters.same_family(sample, of, against),
+            on_record=job.on_record,
+            joint=job.joint,
             earlier=known,
         )
         return judge(question, extractions[of].claims, context)
@@ -141,23 +266,21 @@ async def evaluate(
         extractions=tuple(extractions.values()),
         assessments=tuple(assessment for column in assessments.values() for assessment in column),
         cells=cells,
-        scores=scoring.scores(plan.metrics, sample, extractions, assessments, plan.derived, cells),
+        scores=scoring.scores(job.metrics, sample, extractions, assessments, job.derived, cells),
         calls=known.calls + tuple(call for one in asked for call in one.calls),
     )
 
 
-async def _claims(
-    sample: Sample, part: Part, plan: ClaimsJob, executor: Executor, known: EarlierVerdicts
-) -> _Extracted:
+async def _claims(sample: Sample, part: Part, job: ClaimsJob, executor: Executor, known: EarlierVerdicts) -> _Extracted:
     """The claims of one part: known, taken by the extractor, or by every judge for itself."""
     if part in known.extractions:
         return _Extracted(known.extractions[part], ())
-    if not plan.panel.own_claims:
-        return await _extract(sample, part, plan.extractor, plan.extract_prompt, executor)
+    if not job.panel.own_claims:
+        return await _extract(sample, part, job.extractor, job.extract_prompt, executor)
     found: list[_Extracted] = await gather_all(
-        [_extract(sample, part, judge, plan.extract_prompt, executor) for judge in plan.judges]
+        [_extract(sample, part, judge, job.extract_prompt, executor) for judge in job.judges]
     )
-    by_judge = {judge.name: f.extraction for judge, f in zip(plan.judges, found, strict=True)}
+    by_judge = {judge.name: f.extraction for judge, f in zip(job.judges, found, strict=True)}
     return _Extracted(extract.side_by_side(part, by_judge), tuple(call for f in found for call in f.calls))
 
 
@@ -188,3 +311,121 @@ async def _extract_text(
         failed = Extraction(of=part, failed_because=reply.value.reason, message=reply.value.message)
         return _Extracted(failed, reply.calls)
     return _Extracted(reply.value, reply.calls)
+
+
+def choose_metrics(asked: MetricSelection | None, found: Survey) -> MetricSelection:
+    """The metrics that were asked for, or the built-in ones about answers that some sample can feed.
+
+    Where none of these can be fed, `reference_support` is taken if it can: the file is a test set without answers.
+
+    Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
+    that was asked for, or none at all; DataError where two samples have one id.
+    """
+    if found.duplicate_ids:
+        raise DataError(f"Duplicate sample id {found.doubled}; ids must be unique")
+    fed = tuple(metric for metric in SUPPORT if not asked and found.feeds(metric.name))
+    chosen = asked.rows if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
+    if not chosen:
+        needs = "; ".join(incomplete(found, [METRICS[name] for name in ABOUT_ANSWERS]))
+        raise UsageError(
+            f"no sample can feed a metric: {needs}. Say with --field under which names they stand in the file, as in "
+            "--field answer=draft, or name a metric over what there is, as in --metrics on_policy=answer:policy"
+        )
+    for metric in chosen:
+        if not found.feeds(metric.name):
+            lacks = ", ".join(incomplete(found, [metric]))
+            raise UsageError(
+                f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or say with --field under which "
+                "name it stands in the file"
+            )
+    return asked or MetricSelection(chosen, None)
+
+
+def incomplete(found: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]:
+    """What some samples lack, in words, and the metrics that need it."""
+    lacks: dict[str, list[str]] = {}
+    for metric in metrics:
+        for lack in found.lacks[metric.name]:
+            words = f"{lack.count} of {found.samples} samples lack {lack.field} (first: {lack.first!r})"
+            lacks.setdefault(words, []).append(metric.name)
+    return lacks
+
+
+def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
+    """Return the job with everything checked; UsageError before any call can be made."""
+    found = specs.parse_panel(wanted.judges)
+    spec = wanted.extractor or found.extractor
+    taker = specs.parse_judge(spec) if spec else found.judges[0]
+    if any(judge.name == taker.name and judge != taker for judge in found.judges):
+        raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
+    prompt = prompts.load("assess", wanted.assess_prompt or usual_assess_prompt(metrics))
+    assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
+    settings = specs.panel_settings(
+        found, wanted.panel_settings, prompt.scale, with_labels=wanted.panel.labels is not None
+    )
+    if settings.own_claims and spec:
+        raise UsageError("every judge takes its own claims (own_claims), so there is no extractor to name")
+    return ClaimsJob(
+        metrics=metrics.rows,
+        derived=resolve_derived(
+            metrics, per_document=settings.per_document, three_way="contradicted" in settings.labels
+        ),
+        own_prompts=own_prompts(metrics.rows, found.judges, settings),
+        judges=found.judges,
+        extractor=taker,
+        extract_prompt=prompts.load("extract", wanted.extract_prompt or EXTRACT_PROMPT),
+        assess_prompt=prompt,
+        panel=settings,
+        cluster=wanted.cluster,
+    )
+
+
+def usual_assess_prompt(metrics: MetricSelection | None) -> str:
+    """The assess prompt if none is named: `partial` if a metric counts partial support, `three_way` otherwise, and
+    also if a metric needs contradicted told from not found, which `partial` does not."""
+    rows = [derived(name) for name in (metrics.derived if metrics else None) or ()]
+    return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else "three_way"
+
+
+def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
+    """What must stand beside the numbers; `extractor` took the claims if the job's did not."""
+    return (*specs.notes(job.judges, extractor or job.extractor), *without_partial_support(job))
+
+
+def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
+    """A note if metrics count partial support and the prompt lets no judge say it."""
+    names = [name for name in job.derived if derived(name).partial]
+    if not names or job.panel.grades:
+        return ()
+    verb = "equals" if len(names) == 1 else "equal"
+    return (
+        f"the prompt {job.assess_prompt.name} has no label for partial support, so {', '.join(names)} {verb} the "
+        "strict form (assess/partial has one)",
+    )
+
+
+def own_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel) -> dict[str, Prompt]:
+    """The prompts of rows that have one of their own, by name; UsageError where nobody can be asked about a claim."""
+    own = {metric.name: prompts.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
+    local = [judge.name for judge in judges if not reads_prompts(judge)]
+    if own and len(local) == len(judges):
+        raise UsageError(f"{min(own)} asks what a claim has to do with a question, which takes a language model")
+    if own and settings.own_claims and local:
+        raise UsageError(
+            f"{min(own)} asks what a claim has to do with a question, which takes a language model, and {local[0]!r}, "
+            "which is none, takes claims of its own"
+        )
+    return own
+
+
+def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:
+    """UsageError where judge or extractor are of a generator's family and that was declared an error."""
+    if job.panel.on_same_family != "error":
+        return
+    for generator in generators:
+        for role, one in [("judge", one) for one in job.judges] + [("extractor", job.extractor)]:
+            if job.families.same(one.model, generator):
+                raise UsageError(
+                    f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                    f"{role}, or say what to do with --on-same-family warn or skip"
+                )

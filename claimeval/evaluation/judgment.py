@@ -75,7 +75,7 @@ class EarlierVerdicts:
         self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
         self._cells = earlier.cells if earlier else ()
         self.verdicts = {
-            (a.claim_id, a.evidence, verdict.judge, verdict.replicate): verdict
+            (a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
             for a in ((*earlier.assessments, *earlier.cells) if earlier else ())
             for verdict in a.verdicts
             if verdict.unassessed_because != "not_in_cache"
@@ -87,7 +87,7 @@ class EarlierVerdicts:
         """The verdicts of one judge on the subjects against single documents of a set, or its other orders."""
         ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
         for cell in self._cells:
-            if cell.claim_id in ids and cell.evidence.part == evidence.part:
+            if cell.subject in ids and cell.evidence.part == evidence.part:
                 yield from ((cell.evidence, v) for v in cell.verdicts if (v.judge, v.replicate) == asked)
 
 
@@ -138,14 +138,14 @@ class _Verdicts(NamedTuple):
         """The verdicts on the evidence as a whole."""
         rows: dict[str, list[Verdict]] = {}
         for verdict in self.verdicts:
-            rows.setdefault(verdict.claim_id, []).append(verdict)
+            rows.setdefault(verdict.subject, []).append(verdict)
         return rows
 
     def by_cell(self) -> dict[tuple[Evidence, str], list[Verdict]]:
         """The verdicts on each subject against each single document or other order."""
         rows: dict[tuple[Evidence, str], list[Verdict]] = {}
         for evidence, verdict in self.cells:
-            rows.setdefault((evidence, verdict.claim_id), []).append(verdict)
+            rows.setdefault((evidence, verdict.subject), []).append(verdict)
         return rows
 
 
@@ -219,7 +219,7 @@ async def _ask_judge(
         joint = await ask(whole, rest)
     else:
         joint = _Verdicts(tuple(unassessed(subject, judge, "not_in_cache", replicate) for subject in rest))
-    verdicts = supported | {verdict.claim_id: verdict for verdict in joint.verdicts}
+    verdicts = supported | {verdict.subject: verdict for verdict in joint.verdicts}
     return _joined(cells_alone, joint)._replace(verdicts=tuple(verdicts[subject.id] for subject in subjects))
 
 
@@ -228,7 +228,7 @@ def _supported(alone: _Verdicts, documents: Mapping[Evidence, Document]) -> dict
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
     for evidence, verdict in alone.cells:
         if verdict.label == "supported":
-            by_subject.setdefault(verdict.claim_id, []).append((evidence, verdict))
+            by_subject.setdefault(verdict.subject, []).append((evidence, verdict))
     return {
         subject: yes[0][1].model_copy(
             update={
@@ -287,5 +287,5 @@ async def _ask_at(
 def unassessed(subject: Subject, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:
     """Return the verdict of a judge that has none, with the reason."""
     return Verdict(
-        claim_id=subject.id, judge=judge.name, label="unassessed", unassessed_because=reason, replicate=replicate
+        subject=subject.id, judge=judge.name, label="unassessed", unassessed_because=reason, replicate=replicate
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.rows import Metric
@@ -24,6 +23,8 @@ class Manifest(Record):
     """Everything that decides a run's numbers, apart from the data and the replies."""
 
     format: int = RUN_FORMAT
+    job: str = "score"
+    """The job's name: `score`, `rate`, `grade`, `measure`, `write_queries`."""
     metrics: tuple[Metric, ...]
     derived: tuple[str, ...] = ()
     """Metrics that are read off the verdicts of these, by name."""
@@ -51,33 +52,30 @@ class Manifest(Record):
         """What the judges and the extractor are called in tables, by name."""
         return short_names(judge.name for judge in (*self.judges, self.extractor))
 
+    @property
+    def identity(self) -> str:
+        """A digest of what is asked of whom; two runs with the same one ask the same questions about the same items."""
+        digest = hashlib.sha256(self.job.encode())
+        for part in (*self.metrics, *self.judges, self.extractor):
+            digest.update(part.model_dump_json().encode())
+        panel = self.panel
+        digest.update(f"{panel.per_document} {panel.shuffles} {panel.replicates} {panel.own_claims}".encode())
+        for prompt in self.prompts:
+            digest.update(prompt.digest.encode())
+        return digest.hexdigest()
+
+    def of_data(self, data: str | None, *, limit: int | None = None) -> Manifest:
+        """The manifest of a run over a file, or over samples that were given in Python (`data` None)."""
+        digest = _digest(Path(data)) if data and Path(data).is_file() else None
+        return self.model_copy(update={"data": data, "data_digest": digest, "limit": limit})
+
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        fields = ("metrics", "derived", "judges", "extractor", "prompts", "asked_with", "panel")
+        fields = ("job", "metrics", "derived", "judges", "extractor", "prompts", "asked_with", "panel")
         for field in (*fields, "data", "data_digest", "limit", "cluster"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None
-
-
-def manifest(plan: ClaimsJob, notes: tuple[str, ...], data: str | None, *, limit: int | None = None) -> Manifest:
-    """The manifest of a plan that is about to run over a file, or over samples given in Python (`data` None)."""
-    prompts = (plan.extract_prompt, plan.assess_prompt, *plan.own_prompts.values())
-    return Manifest(
-        metrics=plan.metrics,
-        derived=plan.derived,
-        judges=plan.judges,
-        extractor=plan.extractor,
-        prompts=tuple(prompt.record for prompt in prompts),
-        asked_with={judge.name: plan.asks_with(judge) for judge in plan.judges},
-        panel=plan.panel,
-        notes=notes,
-        data=data,
-        data_digest=_digest(Path(data)) if data and Path(data).is_file() else None,
-        limit=limit,
-        cluster=plan.cluster,
-        versions=versions(),
-    )
 
 
 def versions() -> dict[str, str]:

@@ -97,7 +97,7 @@ class Opinions(NamedTuple):
             for verdict in self.vote.verdicts
         ]
         settings = self.asked.panel.model_copy(update={"vote": "majority", "grades": None})
-        return panel.vote(self.vote.claim_id, self.vote.evidence, verdicts, settings, same_family=self.same_family)
+        return panel.vote(self.vote.subject, self.vote.evidence, verdicts, settings, same_family=self.same_family)
 
     @property
     def details(self) -> list[JsonValue]:
@@ -108,7 +108,7 @@ class Opinions(NamedTuple):
         question, replicate = self.asked.question, (verdict.judge, verdict.replicate)
         calls = [call for call in self.judged.calls if (call.judge, call.replicate) == replicate]
         said: dict[str, JsonValue] = {"judge": verdict.judge, question.field: None}
-        reason, reply = verdict.reason, calls[-1].reply if calls else None
+        reason, reply = verdict.explanation, calls[-1].reply if calls else None
         if isinstance(verdict, RatingVerdict) and verdict.grade is not None:
             said[question.field] = question.scale.word(verdict.grade)
             said |= {flag: flag in verdict.flags for flag in question.flags}

@@ -40,7 +40,7 @@ class Query(Record):
     passage: str
     rejected: tuple[str, ...] = ()
     """Why it is not kept: a rule, or what the checker says it is not."""
-    reason: str | None = None
+    explanation: str | None = None
     """The checker's own words."""
     unchecked_because: Reason | None = None
     """Why the checker gave no opinion; such a question is not kept."""
@@ -103,7 +103,7 @@ async def _check(written: WrittenQuery, document: Document, plan: WritingPlan, e
     if isinstance(reply.value, Failure):
         return _Checked(query.model_copy(update={"unchecked_because": reply.value.reason}), reply.calls)
     not_so = tuple(f"not {name}" for name in reply.value.failed)
-    return _Checked(query.model_copy(update={"rejected": not_so, "reason": reply.value.reason}), reply.calls)
+    return _Checked(query.model_copy(update={"rejected": not_so, "explanation": reply.value.explanation}), reply.calls)
 
 
 VERBATIM = 90.0

@@ -19,7 +19,7 @@ from claimeval.evaluation.forecast.estimates import Range
 from claimeval.evaluation.forecast.quotes import Prospect
 from claimeval.evaluation.queries import Query, WritingPlan, Written, write
 from claimeval.evaluation.relevance import check_name
-from claimeval.execution.runner import Ending, run_items
+from claimeval.execution.runner import RunStatus, run_items
 from claimeval.judging import check_query, write_query
 from claimeval.judging import prompts as prompting
 from claimeval.judging.prompts import PromptRecord
@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
     """How the making ended."""
 
     summary: MadeSet
-    ending: Ending
+    ending: RunStatus
 
 
 def writing_plan(

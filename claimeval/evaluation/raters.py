@@ -74,11 +74,11 @@ def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
     if not isinstance(word, str):
         because = opinion["failed_because"]
         return Verdict.model_validate(
-            {"claim_id": "answer", "judge": name, "label": "unassessed", "unassessed_because": because}
+            {"subject": "answer", "judge": name, "label": "unassessed", "unassessed_because": because}
         )
     scale = asked.question.scale
     label = scale.label(word) or "unassessed"
-    return Verdict(claim_id="answer", judge=name, label=label, grade=scale.grade(word))
+    return Verdict(subject="answer", judge=name, label=label, grade=scale.grade(word))
 
 
 def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: Sequence[str], clusters: list[int]) -> Share | None:

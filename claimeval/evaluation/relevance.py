@@ -48,7 +48,7 @@ class Graded(Record):
     agreement: float | None = None
     """Share of the judges with a grade who gave this one; None for a single judge."""
     verdicts: tuple[Verdict, ...] = ()
-    """Of each judge, with its reason in its own words; `claim_id` is the document."""
+    """Of each judge, with its reason in its own words; `subject` is the document."""
     calls: tuple[Call, ...] = ()
     """A call about several documents stands with the first of them."""
 
@@ -85,7 +85,7 @@ async def grade(item: Candidates, plan: GradingPlan, executor: Executor) -> tupl
     documents = [document for document in item.documents if gradable(item.question, document)]
     question = RelevanceQuestion(item.question, plan.prompt, plan.scale, plan.per_call)
     judged = await judge(question, documents, JudgingContext(plan.judges, plan.panel, executor))
-    votes = {vote.claim_id: vote for vote in judged.assessments}
+    votes = {vote.subject: vote for vote in judged.assessments}
     return tuple(_graded(item.query, document.id, votes.get(document.id), judged.calls) for document in item.documents)
 
 
@@ -99,7 +99,7 @@ def _graded(query: str, document: str, vote: Assessment | None, calls: Sequence[
         ungraded_because=vote.unassessed_because or ("tie" if vote.grade is None else None),
         agreement=vote.agreement,
         verdicts=vote.verdicts,
-        calls=tuple(call for call in calls if call.claim_ids[0] == document),
+        calls=tuple(call for call in calls if call.subjects[0] == document),
     )
 
 

@@ -20,7 +20,7 @@ from claimeval.data.grades import relevance_scale
 from claimeval.evaluation.forecast.estimates import Range
 from claimeval.evaluation.forecast.quotes import Prospect
 from claimeval.evaluation.relevance import PER_CALL, Candidates, Graded, GradingPlan, gradable, grade
-from claimeval.execution.runner import Ending, run_items
+from claimeval.execution.runner import RunStatus, run_items
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -97,7 +97,7 @@ class Outcome(NamedTuple):
     """How a grading ended."""
 
     summary: RelevanceSummary
-    ending: Ending
+    ending: RunStatus
     qrels: dict[str, dict[str, int]]
     """The grades without the holes."""
     holes: dict[str, dict[str, Reason]]

@@ -1,6 +1,6 @@
-"""Carries work that asks judges through over many items: opens the store and the judges, runs the workers.
+"""The runner: opens the reply store and the judges, and carries work that asks judges over many items.
 
-What the work is (the claims of a sample, the grades of a document, a question to invent) is the caller's business.
+It knows nothing of what is done for an item; `evaluation.job.run_job` gives it the jobs.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Ending(NamedTuple):
-    """How the work ended."""
+class RunStatus(NamedTuple):
+    """How a run ended."""
 
     complete: bool
     """False when it stopped before the last item."""
     interrupted: bool
     """By Ctrl-C."""
-    stopped: dict[str, str]
+    stopped: Mapping[str, str]
     """The judges that could not be asked any more, and why."""
-    over_budget: str | None
+    over_budget: str | None = None
     """The cap that was reached, in words."""
     paused: str | None = None
     """What is under way in batches, in words, when the work did not wait for it."""
@@ -68,7 +68,7 @@ async def run_items(
     on_result: Callable[[R], None],
     hopeless: Callable[[Mapping[str, str]], bool],
     run: str = "",
-) -> Ending:
+) -> RunStatus:
     """Run the job on every item and pass each result to `on_result`, in item order.
 
     Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when the judges that are stopped
@@ -137,7 +137,7 @@ async def run_items(
                 if not interrupt.requested:
                     raise
                 complete = False
-        return Ending(
+        return RunStatus(
             complete=complete,
             interrupted=interrupt.requested,
             stopped=stopped(),

@@ -110,14 +110,14 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
 
     def verdict(name: str, said: ParsedVerdict) -> Verdict:
         return Verdict(
-            claim_id=claims[name],
+            subject=claims[name],
             judge=request.judge.name,
             label=said.label or "unassessed",
             unassessed_because=None if said.label else "unsure",
             grade=said.grade,
             replicate=request.replicate,
             probability=said.probability if computed else likely().get(name),
-            reason=said.reason,
+            explanation=said.explanation,
             cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
             prompt=request.prompt_id,
             settings=settings,

@@ -15,7 +15,7 @@ def call_record(
     failure: Failure | None,
     part: Part,
     evidence: Evidence | None = None,
-    claim_ids: Sequence[str] = (),
+    subjects: Sequence[str] = (),
     message: str | None = None,
 ) -> Call:
     """The record of a call; `failure` is also set where a reply came and was no use.
@@ -29,12 +29,12 @@ def call_record(
         judge=request.judge.name,
         part=part,
         evidence=evidence,
-        claim_ids=tuple(claim_ids),
+        subjects=tuple(subjects),
         prompt=request.prompt_id,
         attempt=request.attempt,
         replicate=request.replicate,
         reply=completion.text if completion else None,
-        failed_because=failure.reason if failure else None,
+        failed=failure.reason if failure else None,
         message=failure.message if failure else message,
         served_model=completion.served_model if completion else None,
         prompt_tokens=completion.usage.prompt_tokens if completion else None,

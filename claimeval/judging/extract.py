@@ -109,7 +109,7 @@ def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:
     """The claims of several judges in one extraction, each marked with who took it; a failure only if all failed."""
     taken = [(name, claim) for name, extraction in by_judge.items() for claim in extraction.claims]
     claims = (
-        claim.model_copy(update={"id": f"{part}-{number}", "taken_by": name})
+        claim.model_copy(update={"id": f"{part}-{number}", "extractor": name})
         for number, (name, claim) in enumerate(taken, 1)
     )
     failed = {name: extraction for name, extraction in by_judge.items() if extraction.failed_because}

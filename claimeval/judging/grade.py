@@ -52,12 +52,12 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
 
     def verdict(name: str, said: ParsedGrade) -> Verdict:
         return Verdict(
-            claim_id=ids[name],
+            subject=ids[name],
             judge=request.judge.name,
             label=scale.grade_label(said.grade),
             grade=said.grade,
             replicate=request.replicate,
-            reason=said.reason,
+            explanation=said.explanation,
             prompt=request.prompt_id,
             settings=settings,
         )

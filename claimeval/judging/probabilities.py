@@ -42,11 +42,11 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
     starts = [0, *accumulate(len(token.content) for token in tokens)]
     places = _labels_of_json(text, tuple(lines)) if request.reply_format == "json" else _marks_of_lines(text, lines)
     found = {}
-    for claim_id, place in places:
+    for subject, place in places:
         token = tokens[bisect_right(starts, len(text[:place].encode("utf-8", "replace"))) - 1]
         probability = _probability(token, request.task.scale)
         if probability is not None:
-            found[claim_id] = probability
+            found[subject] = probability
     return found
 
 
@@ -60,15 +60,15 @@ def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
         if colon.group() == ":" and before.group() in ('"id"', '"label"'):
             entry[before.group()[1:-1]] = value
             if len(entry) == 2:
-                claim_id = meant(entry["id"].group().strip('"'), ids)
-                if claim_id and entry["label"].group().startswith('"'):
-                    yield claim_id, entry["label"].start() + 1
+                subject = meant(entry["id"].group().strip('"'), ids)
+                if subject and entry["label"].group().startswith('"'):
+                    yield subject, entry["label"].start() + 1
                 entry = {}
 
 
 def _marks_of_lines(text: str, lines: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """Where the mark of each line begins that repeats a claim."""
-    ids = {" ".join(line.split()): claim_id for claim_id, line in lines.items()}
+    ids = {" ".join(line.split()): subject for subject, line in lines.items()}
     start = 0
     for line in text.splitlines(keepends=True):
         mark = _MARK.search(line)

@@ -109,6 +109,11 @@ class Prompt:
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
         self._template = _compile(name, step, source, frozenset(self.parameters))
+        self._made_of = name, step, source, self.parameters
+
+    def __reduce__(self) -> tuple[type[Prompt], tuple[object, ...]]:
+        """The compiled template cannot be pickled, so a copy is loaded from the source."""
+        return Prompt, self._made_of
 
     @property
     def id(self) -> str:

@@ -58,12 +58,12 @@ def read(completion: Completion, request: Request, question: AnswerQuestion, sub
     grade, label = question.scale.grade(said.word), question.scale.label(said.word)
     assert label is not None, "a reply is read by the words of its scale"
     verdict = RatingVerdict(
-        claim_id=subject,
+        subject=subject,
         judge=request.judge.name,
         label=label,
         grade=grade,
         replicate=request.replicate,
-        reason=said.reason,
+        explanation=said.explanation,
         prompt=request.prompt_id,
         settings=request.judge.id,
         flags=said.flags,

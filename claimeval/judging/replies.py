@@ -49,7 +49,7 @@ class ExtractedClaim(NamedTuple):
 class ParsedVerdict(NamedTuple):
     label: Label | None
     """None: the judge abstained."""
-    reason: str | None
+    explanation: str | None
     evidence: tuple[str, ...]
     probability: float | None
     grade: int | None = None
@@ -58,7 +58,7 @@ class ParsedVerdict(NamedTuple):
 
 class ParsedGrade(NamedTuple):
     grade: int
-    reason: str | None
+    explanation: str | None
 
 
 class WrittenQuery(NamedTuple):
@@ -74,7 +74,7 @@ SCREENED = ("answerable", "self_contained", "realistic")
 class QueryCheck(NamedTuple):
     failed: tuple[str, ...]
     """Those of `SCREENED` that the question is not."""
-    reason: str | None
+    explanation: str | None
 
 
 class Rating(NamedTuple):
@@ -82,7 +82,7 @@ class Rating(NamedTuple):
     """One of those that were offered."""
     flags: tuple[str, ...]
     """Those that the judge raised."""
-    reason: str | None
+    explanation: str | None
 
 
 MAX_CLAIM_LENGTH = 2000
@@ -165,11 +165,11 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
 
 def _verdict(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdict]:
     word = _word(entry, "label", (*scale.words, ABSTAIN))
-    reason, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
+    explanation, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
     cited = evidence if isinstance(evidence, list) else [evidence]
     return word, ParsedVerdict(
         label=scale.label(word),
-        reason=reason if isinstance(reason, str) else None,
+        explanation=explanation if isinstance(explanation, str) else None,
         evidence=tuple([document for document in cited if isinstance(document, str)]),
         probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
         grade=scale.grade(word),
@@ -256,7 +256,7 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Reading
     one remaining claim that it nearly repeats, with the same numbers and negations, citations aside. Only the mark at
     the end of the line counts. A claim with no line, or with two different marks, has no verdict.
     """
-    by_text = {_spaced(claim): claim_id for claim_id, claim in claims.items()}
+    by_text = {_spaced(claim): subject for subject, claim in claims.items()}
     marks: dict[str, dict[str, None]] = {}
     unmatched: list[tuple[str, str]] = []
     for line in text.splitlines():
@@ -265,16 +265,16 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Reading
             continue
         said, mark = line[: tags[-1].start()].rstrip("*_`"), line[tags[-1].end() :].strip()
         repeated = [_spaced(said), _spaced(_BULLET.sub("", said, count=1))]
-        if claim_id := by_text.get(repeated[0]) or by_text.get(repeated[1]):
-            marks.setdefault(claim_id, {})[mark] = None
+        if subject := by_text.get(repeated[0]) or by_text.get(repeated[1]):
+            marks.setdefault(subject, {})[mark] = None
         else:
             unmatched.append((repeated[1], mark))
-    open_claims = {claim: claim_id for claim, claim_id in by_text.items() if claim_id not in marks}
+    open_claims = {claim: subject for claim, subject in by_text.items() if subject not in marks}
     for said, mark in unmatched:
         if near := _one_near(said, open_claims):
             marks.setdefault(near, {})[mark] = None
     entries: list[dict[str, object]] = [
-        {"id": claim_id, "mark": mark} for claim_id, several in marks.items() for mark in several
+        {"id": subject, "mark": mark} for subject, several in marks.items() for mark in several
     ]
     return by_id(entries, tuple(claims), "a line", lambda entry: _marked(entry, scale))
 
@@ -290,8 +290,8 @@ def _marked(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdi
 def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
     said = without(said)
     near = [
-        claim_id
-        for claim, claim_id in ((without(claim), claim_id) for claim, claim_id in claims.items())
+        subject
+        for claim, subject in ((without(claim), subject) for claim, subject in claims.items())
         if not _TAG.search(claim)
         and fuzz.ratio(said, claim, score_cutoff=FUZZY_MATCH)
         and _NUMBER.findall(said) == _NUMBER.findall(claim)

@@ -25,7 +25,7 @@ class Flip(Record):
 
     sample_id: str
     question: str
-    claim_id: str
+    subject: str
     """Its id in run a."""
     claim: str
     of: Part
@@ -99,7 +99,7 @@ def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
     theirs = _by_text(b)
     for key, assessment in _by_text(a).items():
         if other := theirs.get(key):
-            yield ClaimPair(claims[assessment.claim_id], assessment, other)
+            yield ClaimPair(claims[assessment.subject], assessment, other)
 
 
 def _by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Assessment]:
@@ -109,7 +109,7 @@ def _by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Asse
     for claim in result.claims:
         places[claim.id] = (claim.of, claim.text, seen[claim.of, claim.text])
         seen[claim.of, claim.text] += 1
-    return {(*places[a.claim_id], a.evidence): a for a in result.assessments if a.claim_id in places}
+    return {(*places[a.subject], a.evidence): a for a in result.assessments if a.subject in places}
 
 
 class FlipTally:
@@ -149,7 +149,7 @@ def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
     return Flip(
         sample_id=result.sample.id,
         question=result.sample.question,
-        claim_id=pair.claim.id,
+        subject=pair.claim.id,
         claim=pair.claim.text,
         of=pair.claim.of,
         evidence=pair.a.evidence,
@@ -163,4 +163,4 @@ def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
 
 
 def _explanation(assessment: Assessment) -> str | None:
-    return next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None)
+    return next((v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None)

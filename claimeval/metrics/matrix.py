@@ -57,7 +57,7 @@ class Matrix(NamedTuple):
         part = {claim.id: of for of, extraction in extractions.items() for claim in extraction.claims}
         columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
         for assessment in assessments:
-            columns.setdefault((part[assessment.claim_id], assessment.evidence), {})[assessment.claim_id] = assessment
+            columns.setdefault((part[assessment.subject], assessment.evidence), {})[assessment.subject] = assessment
         return cls(sample, extractions, columns)
 
     def claims(self, of: Part) -> tuple[Claim, ...]:

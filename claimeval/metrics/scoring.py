@@ -50,12 +50,12 @@ def score(
         reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score(metric=metric.name, total=total, undefined_because=because)
-    assessed = {a.claim_id: a.label for a in assessments}
+    assessed = {a.subject: a.label for a in assessments}
     takers: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in extraction.claims:
         label = assessed.get(claim.id, "unassessed")
         number = claim.alternative if claim.alternative and metric.takes_best else 0
-        of_taker = takers.setdefault(claim.taken_by, {}).setdefault(number, [])
+        of_taker = takers.setdefault(claim.extractor, {}).setdefault(number, [])
         of_taker.append(None if label == "unassessed" else label)
     parts = [
         best({number: _share_of(metric.name, labels) for number, labels in of_taker.items()})
@@ -111,7 +111,7 @@ def unasked(
     """The assessments against parts that are there and empty: nothing supports a claim, and no judge is asked."""
     return {
         (metric.claims_of, metric.against): [
-            Assessment(claim_id=claim.id, evidence=Evidence(part=metric.against), verdicts=(), label="not_found")
+            Assessment(subject=claim.id, evidence=Evidence(part=metric.against), verdicts=(), label="not_found")
             for claim in extraction.claims
         ]
         for metric in metrics

@@ -132,12 +132,12 @@ class SampleRow(NamedTuple):
 
 def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
     """The row of one sample."""
-    found = {(a.evidence.part, a.claim_id): a for a in result.assessments}
+    found = {(a.evidence.part, a.subject): a for a in result.assessments}
     extracted = {extraction.of: extraction.claims for extraction in result.extractions}
     scores = {score.metric: score for score in result.scores}
 
-    def letter(against: str, claim_id: str) -> str:
-        assessment = found.get((against, claim_id))
+    def letter(against: str, subject: str) -> str:
+        assessment = found.get((against, subject))
         if assessment is None:
             return LETTERS["unassessed"]
         letter = LETTERS[assessment.label]
@@ -147,7 +147,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
         id=result.sample.id,
         question=result.sample.question[:QUESTION],
         ungrounded=sum(claim.grounding == "ungrounded" for claim in result.claims),
-        failed=sum(call.failed_because is not None for call in result.calls),
+        failed=sum(call.failed is not None for call in result.calls),
         cells=tuple(
             ScoreCell(
                 _rounded(scores[metric.name].value),

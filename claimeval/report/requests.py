@@ -85,10 +85,10 @@ class Rebuilder:
             return next((request for request in asked if request.key == call.key), None)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.evidence) if call.evidence else None
-        if not documents or not claims.keys() >= set(call.claim_ids):
+        if not documents or not claims.keys() >= set(call.subjects):
             return None
         several = call.evidence is not None and result.sample.alternatives(call.evidence.part)
-        about = [claims[i] for i in call.claim_ids]
+        about = [claims[i] for i in call.subjects]
         return assess.ask(prompt, judge, about, documents, question, alternatives=several, **again)
 
 

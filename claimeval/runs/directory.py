@@ -55,7 +55,7 @@ class RunWriter:
 
     def __init__(self, folder: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
         self.folder = folder
-        self._manifest = manifest
+        self.manifest = manifest
         self._part = folder / f"{RESULTS}.part"
         try:
             if not overwrite:
@@ -84,6 +84,7 @@ class RunWriter:
 
     def amend(self, manifest: Manifest) -> None:
         """Puts a manifest that says more in the place of the one the run began with."""
+        self.manifest = manifest
         with _explained(self.folder):
             _write(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
 

@@ -128,7 +128,7 @@ def import_judged(
                 unread.add(_read(sample, readings))
         summary = tallies.summary()
         if panel.needs_whole_run:
-            summary, record = settle(writer, record, families, _labels(folder), complete=True)
+            summary, record = settle(writer, _labels(folder), complete=True), writer.manifest
         writer.finish(summary)
     if judged.kind in READERS:
         _keep_scores(judged, folder, cluster)
@@ -181,7 +181,7 @@ def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Itera
             reading.refused[because] += 1
             yield Unread(
                 sample=sample.result.sample.id,
-                claim_id=call.claim_ids[0],
+                subject=call.subjects[0],
                 judge=judge,
                 because=because,
                 reply=call.reply or "",

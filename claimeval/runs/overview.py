@@ -104,11 +104,11 @@ class WorstClaim(Record):
 
     sample_id: str
     question: str
-    claim_id: str
+    subject: str
     claim: str
     evidence: Evidence
     label: str
-    reason: str | None
+    explanation: str | None
     """The words of the first judge who gave that label."""
     excerpt: str | None = None
     """How the first document begins that a judge named, after its id in brackets; None when none was named."""
@@ -317,7 +317,7 @@ class Gathering:
         """Counts one sample in."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
-            pair = claims[assessment.claim_id].of, assessment.evidence.part
+            pair = claims[assessment.subject].of, assessment.evidence.part
             self._labels[pair][assessment.label] += 1
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
@@ -382,8 +382,8 @@ class _JudgeTally:
 
     def add(self, call: Call) -> None:
         self._steps[call.step] += 1
-        if call.failed_because:
-            self._failed[call.failed_because] += 1
+        if call.failed:
+            self._failed[call.failed] += 1
         if call.served_model:
             self._served[call.served_model] += 1
         self._tokens[0] += call.prompt_tokens or 0
@@ -483,7 +483,7 @@ class WorstClaims:
         troubles = [
             a
             for a in result.assessments
-            if a.claim_id in of_answer and a.label in ("contradicted", "not_found") and a.evidence.part != ASKED
+            if a.subject in of_answer and a.label in ("contradicted", "not_found") and a.evidence.part != ASKED
         ]
         if troubles:
             worst = min(troubles, key=self._rank)
@@ -511,11 +511,13 @@ def _trouble(result: SampleResult, assessment: Assessment) -> WorstClaim:
     return WorstClaim(
         sample_id=result.sample.id,
         question=result.sample.question,
-        claim_id=assessment.claim_id,
-        claim=next(claim.text for claim in result.claims if claim.id == assessment.claim_id),
+        subject=assessment.subject,
+        claim=next(claim.text for claim in result.claims if claim.id == assessment.subject),
         evidence=assessment.evidence,
         label=assessment.label,
-        reason=next((v.reason for v in assessment.verdicts if v.label == assessment.label and v.reason), None),
+        explanation=next(
+            (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
+        ),
         excerpt=None if named is None else f"[{named}] {documents[named].text[:EXCERPT]}",
         documents=len(documents),
     )

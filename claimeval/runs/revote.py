@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import Manifest
@@ -20,31 +19,15 @@ from claimeval.types.families import Families
 from claimeval.types.records import ASKED, Assessment, Part, SampleResult
 
 
-class Settled(NamedTuple):
-    """A run after the votes that need all of it."""
+def settle(writer: RunWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
+    """Put the votes that need the whole run in the place of those made while it ran, and add up anew.
 
-    summary: Summary
-    manifest: Manifest
-    """With the weights that were learned."""
-
-
-def settle(
-    writer: RunWriter,
-    record: Manifest,
-    families: Families,
-    labels: Iterable[HumanLabel] | None,
-    *,
-    complete: bool,
-) -> Settled:
-    """Puts the votes that need the whole run in the place of those made while it ran, and adds up anew.
-
-    Weights of a weighted vote come from `labels` where the manifest has none.
+    Weights of a weighted vote come from `labels` where the manifest has none; then it is amended.
     """
-    weighted = with_weights(record, writer.added(), labels)
-    if weighted != record:
-        record = weighted
+    record = with_weights(writer.manifest, writer.added(), labels)
+    if record != writer.manifest:
         writer.amend(record)
-    voters = Voters(record.judges, record.panel, families)
+    voters = Voters(record.judges, record.panel, Families(record.panel.families))
     rates = rates_of(writer.added(), voters)
     tallies = Tallies.of(record)
 
@@ -54,7 +37,7 @@ def settle(
         return now
 
     writer.revise(voted)
-    return Settled(tallies.summary(complete=complete, rates=rates), record)
+    return tallies.summary(complete=complete, rates=rates)
 
 
 def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iterable[HumanLabel] | None) -> Manifest:
@@ -78,7 +61,7 @@ def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | No
         for a in result.assessments:
             if a.evidence.part == ASKED or a.unasked:
                 continue
-            own = voters.same_family(result.sample, part[a.claim_id], a.evidence.part)
+            own = voters.same_family(result.sample, part[a.subject], a.evidence.part)
             left_out = own if voters.panel.on_same_family == "no-vote" else frozenset()
             ballots = cast_ballots([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
             patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
@@ -102,11 +85,11 @@ def revote(
     def voted(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
         for a in assessments:
             if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
-                yield voters.vote(result.sample, part[a.claim_id], a.evidence, a.claim_id, verdicts, rates)
+                yield voters.vote(result.sample, part[a.subject], a.evidence, a.subject, verdicts, rates)
 
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
     for now in voted(result.assessments):
-        columns.setdefault((part[now.claim_id], now.evidence.part), []).append(now)
+        columns.setdefault((part[now.subject], now.evidence.part), []).append(now)
     cells = tuple(voted(result.cells))
     extractions = {extraction.of: extraction for extraction in result.extractions}
     columns |= {

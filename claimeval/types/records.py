@@ -271,7 +271,7 @@ class Claim(Record):
     span: tuple[int, int] | None = None
     """Where it stands in the source text, as character offsets."""
     grounding: Grounding = "ungrounded"
-    taken_by: str | None = None
+    extractor: str | None = None
     """The judge who took it and alone assesses it, where every judge takes its own claims."""
     alternative: int | None = None
     """Of several gold answers that are alternatives, the one it was taken from, from 1."""
@@ -282,7 +282,7 @@ class Claim(Record):
 class Verdict(Record):
     """What one judge says of one claim, held against some evidence."""
 
-    claim_id: str
+    subject: str
     judge: str
     label: Literal[Label, "unassessed"]
     unassessed_because: Reason | None = None
@@ -293,8 +293,8 @@ class Verdict(Record):
     """Which sample of the same question this is, from 0."""
     probability: float | None = Field(default=None, ge=0, le=1)
     """The probability of "supported", from token log-probabilities or a local model; None where there are none."""
-    reason: str | None = None
-    """The judge's own words."""
+    explanation: str | None = None
+    """What the judge wrote to justify its verdict."""
     cites: tuple[str, ...] = ()
     """Ids of the documents the judge relied on."""
     prompt: str | None = None
@@ -316,7 +316,7 @@ class Assessment(Record):
     there are no verdicts, and the label is `not_found`.
     """
 
-    claim_id: str
+    subject: str
     evidence: Evidence
     verdicts: tuple[Verdict, ...]
     label: Literal[Label, "unassessed"]
@@ -392,7 +392,7 @@ class Call(Record):
     """Whose claims it is about."""
     evidence: Evidence | None = None
     """What they are held against; None for an extraction."""
-    claim_ids: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
     prompt: str | None = None
     """Id of the prompt; None for a call that is on record from elsewhere."""
     attempt: int = 0
@@ -401,7 +401,7 @@ class Call(Record):
     """Taken over from an earlier run; this run did not ask."""
     reply: str | None = None
     """The judge's text, untouched; None when the call failed."""
-    failed_because: Reason | None = None
+    failed: Reason | None = None
     message: str | None = None
     """The provider's words on a failure, or what could not be read in the reply."""
     served_model: str | None = None

@@ -135,7 +135,6 @@ def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path
     assert ce.Run.load(tmp_path / "run") == report
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "manifest.json",
-        "report.html",
         "results.jsonl",
         "summary.json",
     ]
@@ -182,7 +181,7 @@ def test_local_lexical_answers_in_every_reply_format(extract: str, assess: str) 
         COPIED, judges=["local:lexical"], extract_prompt=extract, assess_prompt=assess, metrics=["faithfulness"]
     )
     assert report.results[0].score("faithfulness").value == 1.0
-    failed = [call for result in report.results for call in result.calls if call.failed_because]
+    failed = [call for result in report.results for call in result.calls if call.failed]
     assert not failed
 
 

@@ -59,7 +59,7 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     here = data.parent / "here"
     assert (here / "out" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
     rows = [json.loads(line) for line in (here / "out" / "grades.jsonl").read_text().splitlines()]
-    assert rows[0]["verdicts"][0]["reason"] == "by rule"
+    assert rows[0]["verdicts"][0]["explanation"] == "by rule"
     assert rows[3]["ungraded_because"] == "unparsable"
     assert "grade" not in rows[3]
     assert len(rows[3]["calls"]) == 2

@@ -71,7 +71,7 @@ def test_replies_by_the_names_of_judges(tmp_path: Path) -> None:
 def test_a_reply_is_kept_whole_beside_why_it_was_refused(tmp_path: Path) -> None:
     _, two = judged(tmp_path, ROWS, BY_NAME).samples()
     call = two.result.calls[0]
-    assert (call.reply, call.failed_because, call.reused) == ("No, the candidate is correct.", "unparsable", True)
+    assert (call.reply, call.failed, call.reused) == ("No, the candidate is correct.", "unparsable", True)
     assert call.message == "the reply says both not_found and supported"
     assert two.forms == (("gpt-4", "refused"), ("said", "word"))
 

@@ -41,7 +41,7 @@ def samples(tmp_path: Path, content: object, name: str = "results.json") -> list
 def verdicts(sample: JudgedSample, of: str, against: str) -> list[Verdict]:
     part = {claim.id: claim.of for claim in sample.result.claims}
     return [
-        v for a in sample.result.assessments if (part[a.claim_id], a.evidence.part) == (of, against) for v in a.verdicts
+        v for a in sample.result.assessments if (part[a.subject], a.evidence.part) == (of, against) for v in a.verdicts
     ]
 
 
@@ -146,7 +146,7 @@ def test_deepevals_verdicts_are_paired_with_its_claims(tmp_path: Path) -> None:
         "It is red.",
     ]
     found = verdicts(sample, "answer", "contexts")
-    assert [(v.label, v.reason) for v in found] == [
+    assert [(v.label, v.explanation) for v in found] == [
         ("supported", None),
         ("not_found", "nothing on sounds"),
         ("contradicted", "it is white"),
@@ -201,7 +201,7 @@ def test_ragas_scores_are_kept_and_nan_is_undefined(tmp_path: Path) -> None:
 def test_ragas_statements_become_verdicts_where_traces_were_kept(tmp_path: Path) -> None:
     (sample,) = samples(tmp_path, [{**RAGAS, "traces": TRACE}], "ragas.json")
     assert [claim.text for claim in sample.result.claims] == ["It is 63 metres high.", "It is red."]
-    assert [(v.label, v.reason) for v in verdicts(sample, "answer", "contexts")] == [
+    assert [(v.label, v.explanation) for v in verdicts(sample, "answer", "contexts")] == [
         ("supported", "said so"),
         ("not_found", "not said"),
     ]

@@ -12,8 +12,8 @@ import pytest
 import claimeval as ce
 from claimeval import testing
 from claimeval.data.reading import read_samples
+from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
-from claimeval.evaluation.plan import make_plan
 from claimeval.judging import assess, prompts
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.scoring import best
@@ -140,7 +140,7 @@ def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server,
 
 def test_a_plan_counts_an_extraction_for_each_alternative() -> None:
     sample = Sample(id="a", question="Q?", answer="It is Paris.", reference_answers=tuple(NAMES))
-    plan = make_plan(["openai:gpt-5-mini"], None, select_metrics(["coverage", "correctness"]), "atomic", "three_way")
+    plan = make_job(ClaimsOptions(judges=["openai:gpt-5-mini"]), select_metrics(["coverage", "correctness"]))
     assert asyncio.run(forecast([sample], plan, None)).calls == (6, 6)  # 3 + 1 texts, 2 assessments
 
 
@@ -169,11 +169,10 @@ def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
 
 
 def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> None:
-    from claimeval.evaluation.claims import evaluate
 
     sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))
     executor = scripted.Scripted([testing.claims_reply("Paris."), scripted.FAILED])
-    score = asyncio.run(evaluate(sample, scripted.plan("coverage"), executor)).score("coverage")
+    score = asyncio.run(scripted.plan("coverage").evaluate(sample, executor)).score("coverage")
     assert score.undefined_because == "provider_error"
 
 

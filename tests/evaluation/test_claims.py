@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from claimeval.evaluation.claims import evaluate
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.judging.assess import claim_line
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Evidence, Sample, SampleResult
@@ -45,7 +44,7 @@ def marks(*marks: int) -> object:
 
 
 def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
-    result = asyncio.run(evaluate(sample, plan, executor))
+    result = asyncio.run(plan.evaluate(sample, executor))
     assert executor.left == 0, "every scripted answer is asked for"
     return result
 
@@ -211,7 +210,7 @@ def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
     answers = [verdicts_reply(["supported"] * n) for n in (20, 20, 5)]
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*many)], answers))
     assert result.score("faithfulness").total == 45
-    assert [len(c.claim_ids) for c in result.calls if c.step == "assess"] == [20, 20, 5]
+    assert [len(c.subjects) for c in result.calls if c.step == "assess"] == [20, 20, 5]
 
 
 def test_repeated_claims_are_merged_and_counted() -> None:

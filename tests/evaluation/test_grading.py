@@ -38,7 +38,7 @@ def read(text: str) -> Reading[Verdict]:
 
 def test_grades_are_read_by_id_with_their_reasons() -> None:
     reading = read(grades(("d2", 0), ("d1", 3)))
-    found = {v.claim_id: (v.grade, v.label, v.reason) for v in reading.values.values()}
+    found = {v.subject: (v.grade, v.label, v.explanation) for v in reading.values.values()}
     assert found == {"b": (0, "not_found", "why"), "a": (3, "supported", "why")}
     assert reading.values.keys() == {"a", "b"}
     assert reading.failure is None
@@ -47,13 +47,13 @@ def test_grades_are_read_by_id_with_their_reasons() -> None:
 @pytest.mark.parametrize("said", [4, -1, 2.5, "2.5", "4", True, None, "relevant"])
 def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
     reading = read(grades(("d1", said), ("d2", 1)))
-    assert [v.claim_id for v in reading.values.values()] == ["b"]
+    assert [v.subject for v in reading.values.values()] == ["b"]
     assert reading.lack("a").reason == "unparsable"
 
 
 @pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
 def test_a_grade_is_read_from_its_spellings(said: object) -> None:
-    assert {v.claim_id: v.grade for v in read(grades(("D1", said), ("2", 1))).values.values()} == {"a": 2, "b": 1}
+    assert {v.subject: v.grade for v in read(grades(("D1", said), ("2", 1))).values.values()} == {"a": 2, "b": 1}
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:
@@ -116,7 +116,7 @@ def test_a_document_that_a_reply_leaves_out_is_asked_about_once_more() -> None:
     executor = Replies(one=[grades(("d2", 2)), grades(("d1", 1))])
     first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
     assert (first.grade, second.grade) == (1, 2)
-    assert [call.claim_ids for call in (*first.calls, *second.calls)] == [("a", "b"), ("a",)]
+    assert [call.subjects for call in (*first.calls, *second.calls)] == [("a", "b"), ("a",)]
     assert executor.requests[1].attempt == 1
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import claimeval as ce
 from claimeval.data.reading import read_samples
+from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
-from claimeval.evaluation.plan import make_plan
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.derived import select_metrics
 from claimeval.types.options import PanelOptions, Vote
@@ -134,10 +134,10 @@ def test_a_blank_reference_beside_another_is_left_out() -> None:
 
 def test_a_blank_reference_in_a_data_frame_is_no_reference() -> None:
     pandas = pytest.importorskip("pandas")
-    from claimeval.api.data import samples_of
+    from claimeval.api.claims import as_samples
 
     frame = pandas.DataFrame([row(reference_answers=[""]), row(reference_answers=" "), row(reference_answers=["Two."])])
-    assert [sample.reference_answers for sample in samples_of(frame)] == [(), (), ("Two.",)]
+    assert [sample.reference_answers for sample in as_samples(frame)] == [(), (), ("Two.",)]
 
 
 def test_a_reference_of_marks_alone_is_missing_for_the_judge(server: Server) -> None:
@@ -306,9 +306,8 @@ def test_people_and_judges_are_not_compared_on_what_nobody_was_asked(server: Ser
 
 def test_what_is_planned_has_no_assessment_for_empty_contexts() -> None:
     sample = Sample(id="a", question="Q?", answer="Two.", contexts=(), reference_answers=("Two moons.",))
-    planned = make_plan(
-        ["openai:gpt-5-mini"], None, select_metrics(["faithfulness", "context_recall"]), "atomic", "binary"
-    )
+    wanted = ClaimsOptions(judges=["openai:gpt-5-mini"], assess_prompt="binary")
+    planned = make_job(wanted, select_metrics(["faithfulness", "context_recall"]))
     expected = asyncio.run(forecast([sample], planned, None))
     assert expected.calls == (2, 2)  # the claims of answer and reference
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ import pytest
 
 import claimeval as ce
 from claimeval.data.reading import read_samples
-from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
-from claimeval.evaluation.plan import make_plan
 from claimeval.execution.batch import polling
 from claimeval.judging.panel import Panel
 from claimeval.metrics.derived import select_metrics
@@ -77,7 +77,7 @@ def labels(report: ce.Run, evidence: Evidence, of: str = "answer", at: int = 0) 
     found = report.results[at]
     part = {claim.id: claim.of for claim in found.claims}
     held = (a for a in (*found.assessments, *found.cells) if a.evidence == evidence)
-    return "".join(a.label[0] for a in held if part[a.claim_id] == of)
+    return "".join(a.label[0] for a in held if part[a.subject] == of)
 
 
 def assessed(asked: list[str]) -> int:
@@ -216,7 +216,7 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
     report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", **SINGLY)
     for result in report.results:
         documents = len(result.sample.contexts or ())
-        cells = [a for a in result.cells if a.claim_id.startswith("reference")]
+        cells = [a for a in result.cells if a.subject.startswith("reference")]
         claims = sum(claim.of == "reference" for claim in result.claims)
         assert len(cells) == documents * claims
         assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)
@@ -393,11 +393,11 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     x = ce.Metric(name="x", claims_of="answer", against="policy.2")
     y = ce.Metric(name="y", claims_of="answer", against="policy")
     plan = scripted.plan("faithfulness", judges=[scripted.judge("first")])
-    plan = plan._replace(metrics=(x, y), panel=Panel(per_document=True))
+    plan = replace(plan, metrics=(x, y), panel=Panel(per_document=True))
     executor = Scripted([claims_reply(*claims)], [by_words] * 10)
-    first = asyncio.run(evaluate(sample, plan, executor))
-    both = plan._replace(judges=(*plan.judges, scripted.judge("second")), on_record=frozenset({"first"}))
-    again = asyncio.run(evaluate(sample, both, executor, earlier=first))
+    first = asyncio.run(plan.evaluate(sample, executor))
+    both = replace(plan, judges=(*plan.judges, scripted.judge("second")), on_record=frozenset({"first"}))
+    again = asyncio.run(both.evaluate(first, executor))
     assert (first.score("x").value, first.score("y").value) == (1.0, 0.0)
     assert (again.score("x").value, again.score("y").value) == (1.0, 0.0)
     kept = [a.verdicts[0].label for a in again.assessments if a.evidence.part == "policy.2"]
@@ -435,7 +435,7 @@ def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:
 def test_the_plan_counts_one_question_once(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(judge=claim_judge.answer)
     twin = Sample(id="twin", question="?", answer="It is.", reference_answers=("It is.",))
-    plan = make_plan([spec(server)], None, select_metrics(["correctness", "coverage"]), "atomic", "three_way")
+    plan = make_job(ClaimsOptions(judges=[spec(server)]), select_metrics(["correctness", "coverage"]))
     with Store(tmp_path / "store") as store:
         low, _ = asyncio.run(forecast([twin], plan, store)).calls
     ce.score([twin], judges=[spec(server)], metrics=["correctness", "coverage"])
@@ -448,7 +448,7 @@ def test_the_plan_foretells_the_calls(start_server: StartServer, tmp_path: Path)
     file.write_text("".join(json.dumps(sample) + "\n" for sample in (TOWER, ALONE, BARE)))
     samples = list(read_samples(file))
     chosen = select_metrics(["faithfulness", "correctness"])
-    plan = make_plan([spec(server)], None, chosen, "atomic", "three_way", SINGLY)
+    plan = make_job(ClaimsOptions(judges=[spec(server)], **SINGLY), chosen)
 
     def ahead() -> tuple[int, int]:
         with Store(cache) as store:

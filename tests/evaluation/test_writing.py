@@ -88,7 +88,7 @@ def test_what_a_rule_rejects_is_not_looked_at_again() -> None:
 def test_the_second_look_says_what_a_question_is_not() -> None:
     (query,) = written(listed(GOOD), opinion(realistic=False, answerable=False))[0].queries
     assert query.rejected == ("not answerable", "not realistic")
-    assert query.reason == "why"
+    assert query.explanation == "why"
 
 
 def test_no_opinion_is_no_yes() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -14,9 +15,8 @@ import yaml
 
 import claimeval as ce
 from claimeval import testing
-from claimeval.evaluation.claims import evaluate
-from claimeval.evaluation.plan import make_plan
-from claimeval.evaluation.run import carry_out
+from claimeval.evaluation.claims import ClaimsOptions, make_job
+from claimeval.evaluation.job import run_job
 from claimeval.execution.batch import polling, rounds
 from claimeval.execution.batch.request_file import RequestFile
 from claimeval.execution.batch.state import BatchState
@@ -60,7 +60,7 @@ def test_results_are_those_of_the_online_run_to_the_byte(server: ThreadHandle, t
     online = go(server, judges, tmp_path / "online", batch=False)
     came = go(server, judges, tmp_path / "batch")
     assert lines(came.run.results) == lines(online.run.results)
-    assert came.run.outline.summary == online.run.outline.summary
+    assert came.run.outcome.summary == online.run.outcome.summary
     assert came.online == online.online == 3 * 4, "the batch run asked nothing one by one"
     assert came.batches == 3, "one for extraction, then one for each judge"
     assert len(came.asked) == came.paid.total() == 3 * 4
@@ -100,7 +100,7 @@ def test_the_same_run_again_asks_nothing(server: ThreadHandle, tmp_path: Path) -
 def test_a_panel_may_ask_one_judge_in_batches_one_online_and_one_here(server: ThreadHandle, tmp_path: Path) -> None:
     judges = [spec(server, "openai"), spec(server, "mistral"), "local:lexical"]
     came = go(server, judges, tmp_path, online=(judges[1],))
-    assert came.run.outline.summary.complete
+    assert came.run.outcome.summary.complete
     assert {verdict.judge for r in came.run.results for a in r.assessments for verdict in a.verdicts} == set(judges)
     assert all(v.label != "unassessed" for r in came.run.results for a in r.assessments for v in a.verdicts)
     assert came.paid.total() == 2 * 4
@@ -202,7 +202,7 @@ def test_three_refusals_stop_the_judge_and_the_next_run_may_try_again(
 ) -> None:
     server = start_server(Options(batching=Plan(outcomes=("failed",) * 3)), judge=claim_judge.answer)
     came = go(server, [spec(server, "openai")], tmp_path)
-    (why,) = came.run.outline.stopped.values()
+    (why,) = came.run.outcome.status.stopped.values()
     assert "3 batches in a row were refused: internal_error" in why
     assert came.lines == []
     assert go(server, [spec(server, "openai")], tmp_path).run.values == [RIGHT] * 4
@@ -214,7 +214,7 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
     monkeypatch.setattr(polling, "OVERDUE", 0.05)
     server = start_server(Options(batching=Plan(outcomes=("stuck",), seconds=0.01)), judge=claim_judge.answer)
     came = go(server, [spec(server, "openai")], tmp_path)
-    (why,) = came.run.outline.stopped.values()
+    (why,) = came.run.outcome.status.stopped.values()
     assert "should have ended by now (the provider says 'in_progress'); `claimeval batch cancel " in why
     assert came.creates == 1
 
@@ -227,7 +227,7 @@ def test_a_provider_out_of_reach_is_tried_for_an_hour(
     judge = spec(server, "openai")
     server.stop()
     came = run([judge], tmp_path, samples(1), batch=True)
-    (why,) = came.outline.stopped.values()
+    (why,) = came.outcome.status.stopped.values()
     assert why.startswith("out of reach for")
     assert "no connection" in why
 
@@ -236,7 +236,7 @@ def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp
     server = start_server(judge=claim_judge.answer)
     judge = f"openai:judge@http://127.0.0.1:{server.port}/nothing/v1"
     came = run([judge], tmp_path, samples(1), batch=True)
-    (why,) = came.outline.stopped.values()
+    (why,) = came.outcome.status.stopped.values()
     assert f"(a server without batches is asked with --online {judge})" in why
 
 
@@ -245,12 +245,12 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     judge = spec(server, "mistral")
     first = go(server, [judge], tmp_path, detach=True)
     assert first.run.results == []
-    assert not first.run.outline.summary.complete
-    assert first.run.outline.paused
-    assert first.run.outline.paused.startswith("1 batch with 4 requests pending. Run the same command to resume")
+    assert not first.run.outcome.summary.complete
+    assert first.run.outcome.status.paused
+    assert first.run.outcome.status.paused.startswith("1 batch with 4 requests pending. Run the same command to resume")
     assert first.creates == 1
     soon = go(server, [judge], tmp_path, detach=True)
-    assert soon.run.outline.paused == first.run.outline.paused
+    assert soon.run.outcome.status.paused == first.run.outcome.status.paused
     assert soon.creates == 1, "nothing is submitted twice"
     last = go(ahead(start_server, server, Plan()), [judge], tmp_path)
     assert last.run.values == [RIGHT] * 4
@@ -259,14 +259,14 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
 
 def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
-    plan = make_plan([spec(server, "openai")], None, select_metrics(["faithfulness"]), "atomic", "three_way")
+    plan = make_job(ClaimsOptions(judges=[spec(server, "openai")]), select_metrics(["faithfulness"]))
     results: list[list[SampleResult]] = [[], []]
 
     async def one(into: list[SampleResult]) -> None:
-        await carry_out(
-            samples(6),
+        await run_job(
             plan,
-            notes=(),
+            samples(6),
+            plan.manifest,
             options=RunOptions(cache=tmp_path, batch=True),
             progress=Progress(),
             on_result=into.append,
@@ -282,9 +282,9 @@ def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer,
 
 
 def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandle, tmp_path: Path) -> None:
-    plan = make_plan([spec(server, "openai")], None, select_metrics(["faithfulness"]), "atomic", "three_way")
+    plan = make_job(ClaimsOptions(judges=[spec(server, "openai")]), select_metrics(["faithfulness"]))
     first = scripted.Scripted(extract=[scripted.FAILED])
-    asyncio.run(evaluate(samples(1)[0], plan, first))
+    asyncio.run(plan.evaluate(samples(1)[0], first))
     (request,) = first.requests
     with Store(tmp_path), BatchState(tmp_path) as state:
         turns = KeyLocks(tmp_path / "turns")
@@ -329,7 +329,7 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 
     panel = [Judge(name=f"judge-{n}", model=f"scripted:{n}") for n in range(3)]
     plan = scripted.plan("faithfulness", "coverage", judges=panel)
-    plan = plan._replace(panel=plan.panel.model_copy(update={"escalate": 1, "replicates": 2}))
+    plan = replace(plan, panel=plan.panel.model_copy(update={"escalate": 1, "replicates": 2}))
     executor = Counting(
         extract=[testing.claims_reply("The tower is high.")] * 2,
         assess=[testing.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],
@@ -337,7 +337,7 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 
     async def main() -> None:
         nonlocal turns
-        way = asyncio.create_task(evaluate(samples(1)[0], plan, executor))
+        way = asyncio.create_task(plan.evaluate(samples(1)[0], executor))
         while not way.done():
             turns += 1
             await asyncio.sleep(0)

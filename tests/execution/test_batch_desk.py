@@ -85,7 +85,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
 
     server = ahead(start_server, server, Plan(seconds=1.0))  # a tenth or more of it had passed
     stopped = go(server, [judge], tmp_path, 20)
-    (why,) = stopped.run.outline.stopped.values()
+    (why,) = stopped.run.outcome.status.stopped.values()
     assert why == f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again"
     ran = sum(line.paid for line in stopped.lines)
     assert 0 < ran <= 20
@@ -116,7 +116,7 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
     for file in server.log.with_suffix(".state").glob("jobs/*"):
         file.unlink()
     stopped = go(server, [judge], tmp_path)
-    (why,) = stopped.run.outline.stopped.values()
+    (why,) = stopped.run.outcome.status.stopped.values()
     assert f"(asked for batch {batch.id}; `claimeval batch cancel --forget {batch.name[:8]}` gives it up)" in why
     (dropped,) = at_desk(tmp_path, lambda desk: desk.forget([batch]))
     assert dropped.state == "dropped"

@@ -50,7 +50,7 @@ def came_of(start_server: StartServer, folder: Path, provider: Name, plan: Plan,
 
 
 def is_right(came: Came) -> bool:
-    return came.run.values == [RIGHT] * SAMPLES and came.run.outline.summary.complete
+    return came.run.values == [RIGHT] * SAMPLES and came.run.outcome.summary.complete
 
 
 def is_fatal(kind: str, provider: Name) -> bool:
@@ -65,7 +65,7 @@ def test_a_line_that_fails_is_a_reason_or_is_asked_again(
     plan = Plan(lines=dict.fromkeys(kinds, 1 / len(kinds)), faulty_batches=1)
     server = start_server(Options(batching=plan), judge=claim_judge.answer)
     came = go(server, [spec(server, provider)], tmp_path / "store", 150)
-    assert came.run.outline.summary.complete
+    assert came.run.outcome.summary.complete
     first = came.lines[0].batch
     befell = {str(line.custom_id): str(line.fault) for line in came.lines if line.batch == first}
     for result, value, reason in zip(came.run.results, came.run.values, came.run.reasons, strict=True):
@@ -90,8 +90,8 @@ def test_what_no_request_can_better_stops_the_judge_and_loses_nothing(
     judge = spec(server, provider)
     came = go(server, [judge], tmp_path / "store", SAMPLES)
     assert not came.run.results
-    assert not came.run.outline.summary.complete
-    assert list(came.run.outline.stopped) == [judge]
+    assert not came.run.outcome.summary.complete
+    assert list(came.run.outcome.status.stopped) == [judge]
     assert came.batches == 1
 
     again = go(server, [judge], tmp_path / "store", SAMPLES)

@@ -125,10 +125,10 @@ def test_an_unknown_label_is_unparsable_and_named_in_the_record(start_server: St
     ran = run([judge_at(server, "openai")], tmp_path / "store", SAMPLES[:1])
     (result,) = ran.results
     open_claims = [a for a in result.assessments if a.label == "unassessed"]
-    assert [(a.claim_id, a.unassessed_because) for a in open_claims] == [("answer-3", "unparsable")]
+    assert [(a.subject, a.unassessed_because) for a in open_claims] == [("answer-3", "unparsable")]
     messages = [call.message for call in result.calls]
     assert messages == [None, *["answer-3: unknown label 'mostly true'"] * 2]
-    assert [call.failed_because for call in result.calls] == [None] * 3
+    assert [call.failed for call in result.calls] == [None] * 3
     assert ran.values == [pytest.approx(2 / 3)]
     assert result.score("faithfulness").bounds == (0.5, 0.75)
 

@@ -126,7 +126,7 @@ def test_a_verdict_inside_a_reason_does_not_count() -> None:
     text = json.dumps({"verdicts": [{"id": "c1", "label": "not_found", "reason": reason}]})
     read = replies.verdicts_json(text, IDS, THREE_WAY)
     assert {claim_id: v.label for claim_id, v in read.by_id.items()} == {"c1": "not_found"}
-    assert read.by_id["c1"].reason == reason
+    assert read.by_id["c1"].explanation == reason
 
 
 def test_a_judge_may_abstain() -> None:

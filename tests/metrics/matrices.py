@@ -10,10 +10,10 @@ from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence
 LABELS: dict[str, Label | None] = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "not_found", "?": None}
 
 
-def assessment(claim_id: str, evidence: Evidence, letter: str) -> Assessment:
+def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
     label = LABELS[letter]
     return Assessment(
-        claim_id=claim_id,
+        subject=subject,
         evidence=evidence,
         verdicts=(),
         label=label or "unassessed",

@@ -22,7 +22,7 @@ CONTEXTS = Evidence(part="contexts")
 
 def assessed(label: str, claim: str = "c1", grade: int | None = None) -> Assessment:
     because = "unsure" if label == "unassessed" else None
-    fields = {"claim_id": claim, "evidence": CONTEXTS, "verdicts": (), "label": label, "grade": grade}
+    fields = {"subject": claim, "evidence": CONTEXTS, "verdicts": (), "label": label, "grade": grade}
     return Assessment.model_validate({**fields, "unassessed_because": because})
 
 
@@ -68,7 +68,7 @@ def test_claims_are_matched_by_their_text_whatever_their_ids() -> None:
     a = result(("c1", "It is old.", "supported"), ("c2", "It is red.", "supported"))
     b = result(("c1", "It is red.", "supported"), ("c2", "It is old.", "not_found"), ("c3", "It is new.", "supported"))
     tally = FlipTally({("answer", "contexts")}, graded=False)
-    assert [(flip.claim_id, flip.claim, flip.a, flip.b) for flip in tally.add(a, b)] == [
+    assert [(flip.subject, flip.claim, flip.a, flip.b) for flip in tally.add(a, b)] == [
         ("c1", "It is old.", "supported", "not_found")
     ]
     assert tally.counts() == (2, 1, 0, 0)  # "It is new." is compared with nothing

@@ -13,9 +13,7 @@ METRIC = metric("faithfulness")
 
 
 def verdict(label: str, judge: str = "one", reason: Reason | None = None) -> Verdict:
-    return Verdict.model_validate(
-        {"claim_id": "answer-1", "judge": judge, "label": label, "unassessed_because": reason}
-    )
+    return Verdict.model_validate({"subject": "answer-1", "judge": judge, "label": label, "unassessed_because": reason})
 
 
 def extraction(n: int) -> Extraction:
@@ -27,7 +25,7 @@ def labelled(*labels: str) -> list[Assessment]:
     return [
         Assessment.model_validate(
             {
-                "claim_id": f"answer-{i}",
+                "subject": f"answer-{i}",
                 "evidence": Evidence(part="contexts"),
                 "verdicts": (),
                 "label": "unassessed" if label in reasons else label,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from claimeval.evaluation.claims import evaluate
-from claimeval.evaluation.manifest import manifest
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.summary.run import Tallies
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
@@ -95,12 +94,12 @@ def make(
     """
     says = {"strict": TOWER_SAYS} if says is None else says
     settings: ClaimsJob = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
-    settings = settings._replace(metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
-    record = manifest(settings, notes, data)
+    settings = replace(settings, metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
+    record = settings.manifest.of_data(data).model_copy(update={"notes": notes})
     tallies = Tallies.of(record)
     writer = RunWriter(folder, record)
     for sample in samples:
-        result = revise(asyncio.run(evaluate(sample, settings, Rule(says, failing))))
+        result = revise(asyncio.run(settings.evaluate(sample, Rule(says, failing))))
         tallies.add(result)
         writer.add(result)
     writer.finish(tallies.summary())

@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
         arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
         selection=held_out,
     )
-    said: dict[str, Any] = {"sample_id": "tower", "question": "How high?", "claim_id": "answer-1", "of": "answer"}
+    said: dict[str, Any] = {"sample_id": "tower", "question": "How high?", "subject": "answer-1", "of": "answer"}
     said |= {"evidence": Evidence(part="contexts"), "a": "not_found", "b": "supported"}
     flips = [
         ArmFlip(arm="lenient", claim="It is 90 metres high.", a_explanation="no", b_explanation="near", **said),

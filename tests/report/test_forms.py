@@ -149,4 +149,4 @@ def test_the_command_prints_texts_and_writes_pages(run: Path, tmp_path: Path) ->
 def test_panels_show_every_judge_in_the_tables(tmp_path: Path) -> None:
     run = make(tmp_path / "run", says={"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}})
     head = forms.text(run, "csv", rows="claims").splitlines()[0]
-    assert "a: label,a: probability,a: reason,a: cites,b: label" in head
+    assert "a: label,a: probability,a: explanation,a: cites,b: label" in head

@@ -80,7 +80,7 @@ def test_the_worst_claim_of_each_sample_contradicted_first(tmp_path: Path) -> No
         ("tower", "It is 90 metres high.", "contradicted"),
         ("poet", "Its keeper was a poet.", "not_found"),
     ]
-    assert facts.worst[0].reason == "strict: contradicted"
+    assert facts.worst[0].explanation == "strict: contradicted"
 
 
 def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:

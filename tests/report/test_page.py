@@ -125,7 +125,7 @@ def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, p
                 known = {
                     "q": lambda: result.sample.question,  # noqa: B023
                     "s": lambda: source[int(start) : int(end)],  # noqa: B023
-                    "c": lambda: claims[call.claim_ids[int(start) - 1]],  # noqa: B023
+                    "c": lambda: claims[call.subjects[int(start) - 1]],  # noqa: B023
                     "d": lambda: documents[int(start) - 1].text,  # noqa: B023
                     "t": lambda: documents[int(start) - 1].title or "",  # noqa: B023
                 }

@@ -129,8 +129,8 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
         changed = tuple(
             a.model_copy(
                 update={
-                    "verdicts": tuple(v.model_copy(update={"cites": named[a.claim_id]}) for v in a.verdicts)
-                    if a.evidence.part == "contexts" and a.claim_id in named
+                    "verdicts": tuple(v.model_copy(update={"cites": named[a.subject]}) for v in a.verdicts)
+                    if a.evidence.part == "contexts" and a.subject in named
                     else a.verdicts
                 }
             )

@@ -111,11 +111,11 @@ def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], 
         [_verdict(stated, judge, entry) for stated, entry in zip(claims, said, strict=True)]
         if len(said) == len(claims)
         else [
-            Verdict(claim_id=stated.id, judge=judge, label="unassessed", unassessed_because="incomplete")
+            Verdict(subject=stated.id, judge=judge, label="unassessed", unassessed_because="incomplete")
             for stated in claims
         ]
     )
-    return claims, tuple(assessment(v.claim_id, Evidence(part="contexts"), (v,)) for v in verdicts)
+    return claims, tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts)
 
 
 def _said(log: str) -> list[Any]:
@@ -133,7 +133,7 @@ def _verdict(stated: Claim, judge: str, entry: Any) -> Verdict:
     word = str(entry.get("verdict", "")).strip().lower() if isinstance(entry, dict) else ""
     reason = entry.get("reason") if isinstance(entry, dict) else None
     if word not in LABELS:
-        return Verdict(claim_id=stated.id, judge=judge, label="unassessed", unassessed_because="unparsable")
+        return Verdict(subject=stated.id, judge=judge, label="unassessed", unassessed_because="unparsable")
     return Verdict(
-        claim_id=stated.id, judge=judge, label=LABELS[word], reason=reason if isinstance(reason, str) else None
+        subject=stated.id, judge=judge, label=LABELS[word], explanation=reason if isinstance(reason, str) else None
     )

@@ -68,7 +68,7 @@ def _sample(row: SourceRow) -> JudgedSample:
         SampleResult(
             sample=sample,
             extractions=(Extraction(of="answer", claims=claims),) if claims else (),
-            assessments=tuple(assessment(v.claim_id, Evidence(part="contexts"), (v,)) for v in verdicts),
+            assessments=tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts),
         ),
         scores=scores,
     )
@@ -77,8 +77,8 @@ def _sample(row: SourceRow) -> JudgedSample:
 def _verdict(stated: Claim, said: Any, reason: Any) -> Verdict:
     label = LABELS.get(str(said).strip().lower())
     if label is None:
-        return Verdict(claim_id=stated.id, judge=JUDGE, label="unassessed", unassessed_because="unparsable")
-    return Verdict(claim_id=stated.id, judge=JUDGE, label=label, reason=reason if isinstance(reason, str) else None)
+        return Verdict(subject=stated.id, judge=JUDGE, label="unassessed", unassessed_because="unparsable")
+    return Verdict(subject=stated.id, judge=JUDGE, label=label, explanation=reason if isinstance(reason, str) else None)
 
 
 def _statements(value: object) -> list[tuple[str, Any, Any]]:

@@ -117,7 +117,7 @@ def _assessments(
             raise DataError(f"{row.place}, field {names[0]!r}: {len(documents)} labels a claim were expected")
         labels = [_label(row, names[0], word) for word in (said if several else [said])]
         verdict = Verdict(
-            claim_id=stated.id,
+            subject=stated.id,
             judge=JUDGE,
             label=merged(labels),
             cites=tuple(d for d, label in zip(documents, labels, strict=True) if label == "supported")
@@ -133,7 +133,7 @@ def _cells(row: SourceRow, claims: Sequence[Claim], of: Part) -> Iterator[Assess
     given: Any = _first(row.fields, name) or ()
     for stated, words in zip(claims, given, strict=False):
         for rank, word in enumerate(words if isinstance(words, list) else (), 1):
-            verdict = Verdict(claim_id=stated.id, judge=JUDGE, label=_label(row, name[0], word))
+            verdict = Verdict(subject=stated.id, judge=JUDGE, label=_label(row, name[0], word))
             yield assessment(stated.id, Evidence(part="contexts", document=rank), (verdict,))
 
 

@@ -173,7 +173,7 @@ class Recorded:
         return JudgedSample(result, tuple(human), {}, tuple(forms))
 
     def _verdict(self, claim_id: str, reply: _Reply, replicate: int) -> tuple[Verdict, Call, str]:
-        given: dict[str, Any] = {"claim_id": claim_id, "judge": reply.judge, "replicate": replicate}
+        given: dict[str, Any] = {"subject": claim_id, "judge": reply.judge, "replicate": replicate}
         message, form = None, ""
         if reply.text is None:
             given |= {"label": "unassessed", "unassessed_because": "incomplete"}
@@ -188,7 +188,7 @@ class Recorded:
                 form = said.form
                 unsure = said.meaning == "unsure"
                 given |= {"label": "unassessed" if unsure else said.meaning, "grade": said.grade}
-                given |= {"unassessed_because": "unsure" if unsure else None, "reason": reply.text[:SAID]}
+                given |= {"unassessed_because": "unsure" if unsure else None, "explanation": reply.text[:SAID]}
         verdict = Verdict(**given)
         call = Call(
             key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
@@ -196,11 +196,11 @@ class Recorded:
             judge=reply.judge,
             part=self._fields.of,
             evidence=self._evidence,
-            claim_ids=(claim_id,),
+            subjects=(claim_id,),
             replicate=replicate,
             reused=True,
             reply=reply.text,
-            failed_because=verdict.unassessed_because if message else None,
+            failed=verdict.unassessed_because if message else None,
             message=message,
         )
         return verdict, call, form

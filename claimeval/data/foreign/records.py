@@ -56,7 +56,7 @@ class Unread(Record):
     """A recorded text in which no verdict could be read."""
 
     sample: str
-    claim_id: str
+    subject: str
     judge: str
     because: str
     reply: str
@@ -91,8 +91,8 @@ def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
     )
 
 
-def assessment(claim_id: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
+def assessment(subject: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
     """An assessment before the vote."""
     return Assessment(
-        claim_id=claim_id, evidence=evidence, verdicts=verdicts, label="unassessed", unassessed_because="tie"
+        subject=subject, evidence=evidence, verdicts=verdicts, label="unassessed", unassessed_because="tie"
     )

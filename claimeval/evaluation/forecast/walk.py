@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from claimeval.evaluation.claims import ONE_TEXT, evaluate
+from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.forecast import estimates
 from claimeval.evaluation.forecast.estimates import Counted, Range
 from claimeval.evaluation.forecast.workload import Line, StepWorkload
-from claimeval.evaluation.plan import ClaimsJob
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
 from claimeval.providers import Backend, provider, reads_prompts
@@ -91,7 +91,8 @@ class _Walk:
         self, plan: ClaimsJob, store: Store | None, prices: str | Path | None, seen: set[int], batched: Collection[str]
     ) -> None:
         self._plan = plan
-        self._first = plan._replace(
+        self._first = replace(
+            plan,
             judges=plan.judges[: plan.panel.escalate],
             panel=plan.panel.model_copy(update={"escalate": None}),
             joint=not plan.panel.per_document,
@@ -159,7 +160,7 @@ class _Walk:
 
     async def visit(self, sample: Sample) -> None:
         """Takes a sample through the pipeline and counts what it asks."""
-        result = await evaluate(sample, self._first, self)
+        result = await self._first.evaluate(sample, self)
         taken_from: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
             if call.step == "extract":
@@ -167,16 +168,16 @@ class _Walk:
         for (part, judge), calls in taken_from.items():
             texts = [self._texts[call.key] for call in calls if not call.attempt]
             sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
-            if still_open := [call for call in calls if call.failed_because == OPEN]:
+            if still_open := [call for call in calls if call.failed == OPEN]:
                 self._expect(sample, still_open[0], sentences, size)
-            elif not any(call.failed_because for call in calls):
-                taken = sum(c.of == part and c.taken_by in (None, judge) for c in result.claims)
+            elif not any(call.failed for call in calls):
+                taken = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
                 self._claims_per_sentence[taken / max(1, sentences)] += 1
         if self._plan.panel.escalate or self._plan.panel.per_document:
-            if any(call.failed_because == OPEN for call in result.calls):
+            if any(call.failed == OPEN for call in result.calls):
                 self._allow_for(sample, result)
             else:
-                await evaluate(sample, self._plan, self, earlier=result)
+                await self._plan.evaluate(result, self)
         self._texts.clear()
 
     def _expect(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
@@ -202,7 +203,7 @@ class _Walk:
             for evidence, documents, in_any_case in self._evidence(sample, extraction.of):
                 prompt = self._plan.prompt(extraction.of, evidence.part)
                 for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
-                    claims = tuple(c for c in extraction.claims if c.taken_by in (None, workload.judge.name))
+                    claims = tuple(c for c in extraction.claims if c.extractor in (None, workload.judge.name))
                     for chunk in [] if certain and in_any_case else assess.chunks(claims):
                         request = assess.ask(
                             prompt,

@@ -41,10 +41,10 @@ class MemberTally:
         """
         own: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
-            claim = claims.get(assessment.claim_id)
+            claim = claims.get(assessment.subject)
             number = claim.alternative if claim and claim.alternative and score.alternative else 0
             if assessment.unasked:
-                taker = claim.taken_by if claim else None
+                taker = claim.extractor if claim else None
                 for judge in own if taker is None else {taker} & own.keys():
                     own[judge].setdefault(number, _Counts()).labels[assessment.label] += 1
             for ballot in cast_ballots(assessment.verdicts, self._panel):
@@ -68,7 +68,7 @@ class MemberTally:
                 tally.add(mine, counts.reasons.elements(), 0, cluster)
             values[judge] = mine.value if mine else None
         if self._panel.replicates > 1:
-            self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.claim_id))])
+            self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.subject))])
         return values
 
     def _add_repeats(self, assessments: Sequence[Assessment]) -> None:
@@ -139,7 +139,7 @@ class CallTally:
         """Calls that the later judges would have had, each asked about all claims, less those they had."""
         part_of = {claim.id: claim.of for claim in result.claims}
         claims: Counter[tuple[Part, Evidence]] = Counter(
-            (part_of[a.claim_id], a.evidence) for a in result.assessments if not a.unasked
+            (part_of[a.subject], a.evidence) for a in result.assessments if not a.unasked
         )
         in_all = sum(-(-n // CLAIMS_PER_CALL) for n in claims.values()) * len(self._later) * self._repeats
         had = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)

@@ -61,10 +61,10 @@ class OrderTally:
 
     def add(self, result: SampleResult, cluster: int) -> None:
         """Counts one sample in, with what it belongs to."""
-        original = {(a.claim_id, a.evidence): a for a in result.assessments}
+        original = {(a.subject, a.evidence): a for a in result.assessments}
         columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
         for cell in result.cells:
-            place, order = (cell.claim_id, cell.evidence.whole), cell.evidence.order
+            place, order = (cell.subject, cell.evidence.whole), cell.evidence.order
             if order is not None and place in original:
                 columns.setdefault(place, {0: original[place]})[order] = cell
         found = [

@@ -53,7 +53,7 @@ class PanelTally:
             if self._panel.replicates > 1:
                 self._count_repeats(assessment.verdicts)
             if assessment.entropy:
-                self._list_dispute(result.sample, claims[assessment.claim_id], assessment, ballots)
+                self._list_dispute(result.sample, claims[assessment.subject], assessment, ballots)
 
     def _decided(self, assessment: Assessment) -> Choice | None:
         if assessment.label == "unassessed":
@@ -74,7 +74,7 @@ class PanelTally:
             return
         dispute = Dispute(
             sample=sample.id,
-            claim_id=claim.id,
+            subject=claim.id,
             claim=claim.text,
             of=claim.of,
             evidence=assessment.evidence,

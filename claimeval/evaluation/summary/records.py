@@ -29,7 +29,7 @@ class Dispute(Record):
     """A claim on which the votes are split."""
 
     sample: str
-    claim_id: str
+    subject: str
     claim: str
     of: Part
     """Whose claim it is."""

@@ -105,8 +105,8 @@ class Tallies:
             mine = {claim.id: claim for claim in claims.get(metric.claims_of, ())}
             tally.add(
                 score,
-                [a.unassessed_because for a in assessments if a.unassessed_because and a.claim_id in counted],
-                sum(mine[claim_id].grounding == "ungrounded" for claim_id in counted),
+                [a.unassessed_because for a in assessments if a.unassessed_because and a.subject in counted],
+                sum(mine[subject].grounding == "ungrounded" for subject in counted),
                 cluster,
                 unasked=any(a.unasked for a in assessments),
             )
@@ -147,5 +147,5 @@ def _columns(result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
     part = {claim.id: claim.of for claim in result.claims}
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
     for assessment in result.assessments:
-        columns.setdefault((part[assessment.claim_id], assessment.evidence.part), []).append(assessment)
+        columns.setdefault((part[assessment.subject], assessment.evidence.part), []).append(assessment)
     return columns

@@ -24,7 +24,7 @@ _ALONE = Panel()
 
 
 def vote(
-    claim_id: str,
+    subject: str,
     evidence: Evidence,
     verdicts: Sequence[Verdict],
     panel: Panel = _ALONE,
@@ -45,7 +45,7 @@ def vote(
     `dawid_skene`.
     """
     if len(verdicts) == 1 and not same_family and not panel.grades:
-        return _as_it_stands(claim_id, evidence, verdicts[0])
+        return _as_it_stands(subject, evidence, verdicts[0])
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
@@ -54,12 +54,12 @@ def vote(
         ]
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labelled, panel):
-        return _assessment(claim_id, evidence, verdicts, _Outcome(None, None, reason), ballots, panel)
+        return _assessment(subject, evidence, verdicts, _Outcome(None, None, reason), ballots, panel)
     said = {ballot.choice for ballot in labelled if ballot.choice is not None}
     winners = VOTES[panel.vote](labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
     label = _label(winners if winner is None else (winner,), panel)
-    return _assessment(claim_id, evidence, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
+    return _assessment(subject, evidence, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
 
 
 class _Outcome(NamedTuple):
@@ -71,10 +71,10 @@ class _Outcome(NamedTuple):
     because: Reason | None
 
 
-def _as_it_stands(claim_id: str, evidence: Evidence, verdict: Verdict) -> Assessment:
+def _as_it_stands(subject: str, evidence: Evidence, verdict: Verdict) -> Assessment:
     """What every rule makes of one verdict, in the common case of a single judge."""
     return Assessment(
-        claim_id=claim_id,
+        subject=subject,
         evidence=evidence,
         verdicts=(verdict,),
         label=verdict.label,
@@ -119,7 +119,7 @@ def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> Ch
 
 
 def _assessment(
-    claim_id: str,
+    subject: str,
     evidence: Evidence,
     verdicts: Sequence[Verdict],
     outcome: _Outcome,
@@ -131,7 +131,7 @@ def _assessment(
     several = len(votes) > 1
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     return Assessment(
-        claim_id=claim_id,
+        subject=subject,
         evidence=evidence,
         verdicts=tuple(verdicts),
         label=outcome.label or "unassessed",
@@ -187,7 +187,7 @@ class Voters(NamedTuple):
         sample: Sample,
         of: Part,
         evidence: Evidence,
-        claim_id: str,
+        subject: str,
         verdicts: Sequence[Verdict],
         rates: ErrorRates | None = None,
     ) -> Assessment:
@@ -195,5 +195,5 @@ class Voters(NamedTuple):
         majority."""
         panel, own = self.settings(evidence.part, rates), self.same_family(sample, of, evidence.part)
         return vote(
-            claim_id, evidence, verdicts, panel, same_family=own, rates=None if evidence.part == ASKED else rates
+            subject, evidence, verdicts, panel, same_family=own, rates=None if evidence.part == ASKED else rates
         )

@@ -5,7 +5,7 @@ const GRAVITY = ["contradicted", "not_found", "unassessed", "supported"]; // whi
 // The claims of one metric with what was found: [{ claim, number, assessment, label, because }].
 function entriesOf(result, metric) {
   const found = new Map(
-    (result.assessments ?? []).filter((a) => isWhole(a.evidence, metric.against)).map((a) => [a.claim_id, a]),
+    (result.assessments ?? []).filter((a) => isWhole(a.evidence, metric.against)).map((a) => [a.subject, a]),
   );
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
   return claimsOf(result, metric.claims_of).map((claim, i) => {
@@ -199,7 +199,7 @@ function verdictItem(verdict, claim, side) {
         ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,
     ),
-    verdict.reason ? el("blockquote", null, block(verdict.reason)) : null,
+    verdict.explanation ? el("blockquote", null, block(verdict.explanation)) : null,
     el(
       "p",
       { class: "small" },
@@ -226,7 +226,7 @@ function verdictItem(verdict, claim, side) {
                 call.judge === verdict.judge &&
                 (call.replicate ?? 0) === (verdict.replicate ?? 0) &&
                 call.evidence?.part === side.metric.against &&
-                (call.claim_ids ?? []).includes(claim.id),
+                (call.subjects ?? []).includes(claim.id),
             ),
         },
         "request and reply",

@@ -127,7 +127,7 @@ function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
         "a",
         {
           class: "worst-claim",
-          href: sampleAddress(rowOf(flip.sample_id), { metric: metric?.name, claim: flip.claim_id }),
+          href: sampleAddress(rowOf(flip.sample_id), { metric: metric?.name, claim: flip.subject }),
         },
         sign(flip.a),
         "→",

@@ -22,7 +22,7 @@ function messagesOf(packed, call, sample, claims, literals) {
     if (piece === "q") return quoted(sample.question);
     const [from, to] = piece.slice(1).split("-").map(Number);
     if (piece[0] === "s") return quoted(source.slice(from, to));
-    if (piece[0] === "c") return quoted(claims.get(call.claim_ids[from - 1]).text);
+    if (piece[0] === "c") return quoted(claims.get(call.subjects[from - 1]).text);
     return quoted(piece[0] === "t" ? documents[from - 1].title : documents[from - 1].text);
   };
   return packed[0].map(([role, pieces]) => ({ role, content: pieces.map(text).join("") }));
@@ -88,15 +88,15 @@ function exchange(call, packed, side, number, all) {
         .filter(([, value]) => value)
         .map(([name, value]) => el("div", null, el("dt", null, name), el("dd", { class: "long" }, data(value)))),
     ),
-    call.failed_because &&
+    call.failed &&
       el(
         "p",
         { class: "failure" },
-        `${reasonInWords(call.failed_because)} `,
-        el("code", null, call.failed_because),
+        `${reasonInWords(call.failed)} `,
+        el("code", null, call.failed),
         call.message ? [": ", data(call.message)] : null,
       ),
-    !call.failed_because && call.message && el("p", { class: "failure" }, "Not read: ", data(call.message)),
+    !call.failed && call.message && el("p", { class: "failure" }, "Not read: ", data(call.message)),
     el("h3", null, "Request"),
     packed
       ? requestText(packed, call, side, claims, judge)

@@ -80,8 +80,8 @@ function labelsOfDocuments({ result, metric }) {
   return new Map(
     (result.cells ?? [])
       .filter(({ evidence }) => evidence.part === metric.against && evidence.document !== undefined)
-      .map(({ claim_id, evidence, label, unassessed_because }) => [
-        `${claim_id} ${evidence.document}`,
+      .map(({ subject, evidence, label, unassessed_because }) => [
+        `${subject} ${evidence.document}`,
         { label, because: unassessed_because, judges: [] },
       ]),
   );

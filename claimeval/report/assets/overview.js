@@ -66,7 +66,7 @@ function worstClaims({ worst }, run) {
   const entry = (trouble) => {
     const row = rowOf(trouble.sample_id);
     const metric = report.metrics.find((m) => m.against === trouble.evidence.part && m.claims_of === "answer");
-    const target = row && sampleAddress(row, { metric: metric?.name, claim: trouble.claim_id, run: run || null });
+    const target = row && sampleAddress(row, { metric: metric?.name, claim: trouble.subject, run: run || null });
     return el(
       "li",
       null,
@@ -81,7 +81,7 @@ function worstClaims({ worst }, run) {
         { class: "quiet small" },
         `${LABELS[trouble.label].word} in the `,
         data(partName(trouble.evidence.part)),
-        trouble.reason ? [" · ", data(trouble.reason)] : null,
+        trouble.explanation ? [" · ", data(trouble.explanation)] : null,
         " · ",
         data(trouble.sample_id),
       ),

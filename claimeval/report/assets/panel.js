@@ -105,7 +105,7 @@ function disputes(disputed, short, run) {
     " ",
     Object.hasOwn(LABELS, said) ? [sign(said), ` ${LABELS[said].word}`] : data(said),
   ];
-  const entry = ({ sample, claim_id: id, claim, of, evidence, votes }) => {
+  const entry = ({ sample, subject: id, claim, of, evidence, votes }) => {
     const row = rowOf(sample);
     const metric = report.metrics.find((m) => m.against === evidence.part && m.claims_of === of);
     const target = row && sampleAddress(row, { metric: metric?.name, claim: id, run: run || null });

@@ -15,7 +15,7 @@ function searchText(row, results) {
   for (const { sample, extractions, assessments } of results) {
     texts.push(sample.question, sample.answer ?? "", ...(sample.reference_answers ?? []), sample.generator ?? "");
     for (const { claims } of extractions ?? []) texts.push(...(claims ?? []).map((claim) => claim.text));
-    for (const { verdicts } of assessments ?? []) texts.push(...verdicts.map((verdict) => verdict.reason ?? ""));
+    for (const { verdicts } of assessments ?? []) texts.push(...verdicts.map((verdict) => verdict.explanation ?? ""));
     texts.push(...(sample.contexts ?? []).map((document) => document.id), JSON.stringify(sample.metadata ?? {}));
   }
   return texts.join("\n").toLowerCase();

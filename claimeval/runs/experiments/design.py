@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import Field, JsonValue, ValidationError
 
-from claimeval.evaluation.plan import ClaimsJob, own_prompts, usual_assess_prompt
+from claimeval.evaluation.claims import ClaimsJob, own_prompts, usual_assess_prompt
 from claimeval.judging import prompts
 from claimeval.judging.panel.settings import Panel, vote_name
 from claimeval.judging.prompts import Prompt

@@ -218,7 +218,7 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
                 unassessed += verdict.label == "unassessed"
             for call in result.calls:
                 replies += call.reply is not None
-                unreadable += call.failed_because in ("unparsable", "truncated")
+                unreadable += call.failed in ("unparsable", "truncated")
                 if call.key in seen:
                     continue
                 seen.add(call.key)

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
-from claimeval.evaluation.manifest import manifest
-from claimeval.evaluation.plan import ClaimsJob, notes
-from claimeval.evaluation.run import Outline, Reiterable, carry_out, identity
+from claimeval.evaluation.claims import ClaimsJob
+from claimeval.evaluation.job import JobOutcome, Reiterable, run_identity
 from claimeval.execution.batch.admin import open_desk
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.metrics.derived import MetricSelection, select_metrics
@@ -22,6 +21,7 @@ from claimeval.metrics.rows import SUPPORT
 from claimeval.providers import check_key
 from claimeval.runs.directory import RunWriter
 from claimeval.runs.experiments.design import Arm, Experiment, plan, slug
+from claimeval.runs.jobs import run_into
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
@@ -48,11 +48,11 @@ class PreparedExperiment(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """How an experiment ended: the arms that were finished, and the outline of the last one begun."""
+    """How an experiment ended: the arms that were finished, and the outcome of the last one begun."""
 
     calls: dict[str, int]
     """Requests that were sent for each arm, what earlier arms had asked left out."""
-    last: Outline
+    last: JobOutcome
 
 
 def prepare(
@@ -80,7 +80,7 @@ def _plans(design: Experiment, metrics: MetricSelection) -> tuple[ClaimsJob, ...
     def with_extractor(own: ClaimsJob) -> ClaimsJob:
         alike = any(judge.name == shared.name and judge != shared for judge in own.judges)
         taker = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
-        return own._replace(extractor=taker)
+        return replace(own, extractor=taker)
 
     return tuple(own if arm.extractor else with_extractor(own) for arm, own in zip(design.arms, plans, strict=True))
 
@@ -105,7 +105,7 @@ async def run(
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
             check_key(judge)
     calls: Counter[str] = Counter()
-    whole = "-".join(identity(p, prepared.samples()) for p in prepared.plans) if options.capped else ""
+    whole = "-".join(run_identity(p.manifest, prepared.samples()) for p in prepared.plans) if options.capped else ""
     step = options
     if options.batch:
         batch_judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)], options)
@@ -116,43 +116,26 @@ async def run(
         paused: list[tuple[Arm, ClaimsJob]] = []
         for arm, arm_plan in arms:
             progress = Progress(prepared.found.samples, show(arm))
-            outline = await _carry_out_arm(prepared, arm_folder(folder, arm), arm_plan, step, name, progress)
+            record = arm_plan.manifest.of_data(str(prepared.design.data), limit=prepared.design.limit)
+            outcome = await run_into(
+                RunWriter(arm_folder(folder, arm), record),
+                arm_plan,
+                Reiterable(prepared.samples),
+                options=options_for((*arm_plan.judges, arm_plan.extractor), step),
+                progress=progress,
+                run=name,
+            )
             calls[arm.name] += progress.calls
-            if outline.paused:
+            if outcome.status.paused:
                 paused.append((arm, arm_plan))
-                last = outline
-            elif not outline.summary.complete:
-                return Carried(calls, outline)
+                last = outcome
+            elif not outcome.summary.complete:
+                return Carried(calls, outcome)
         if not paused:
-            return Carried(calls, outline)
+            return Carried(calls, outcome)
         if not options.batch or options.detach:
             return Carried(calls, last)
         arms = paused
         with Store(cache_folder(options.cache)) as store:
             async with open_desk(store, options.prices) as desk:
                 await desk.wait(Progress(None, show(arms[0][0])))
-
-
-async def _carry_out_arm(
-    prepared: PreparedExperiment,
-    folder: Path,
-    arm_plan: ClaimsJob,
-    options: RunOptions,
-    run: str,
-    progress: Progress,
-) -> Outline:
-    """Asks what is missing of one arm and writes its run directory; in batches it waits for nothing."""
-    said = notes(arm_plan)
-    record = manifest(arm_plan, said, str(prepared.design.data), limit=prepared.design.limit)
-    with RunWriter(folder, record) as writer:
-        outline = await carry_out(
-            Reiterable(prepared.samples),
-            arm_plan,
-            notes=said,
-            options=options_for((*arm_plan.judges, arm_plan.extractor), options),
-            progress=progress,
-            on_result=writer.add,
-            run=run,
-        )
-        writer.finish(outline.summary)
-    return outline

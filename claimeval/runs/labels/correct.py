@@ -161,7 +161,7 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
     done = labelled / len(known) if labelled else 1.0
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
-        judged = {a.claim_id: a for a in _judged(result, metric)}
+        judged = {a.subject: a for a in _judged(result, metric)}
         about: dict[str, list[HumanLabel]] = {}
         for label in by_sample.get(result.sample.id, ()):
             meant = [] if label.of_sample or not _fits(label, metric) else list(claims_meant(result, label))
@@ -195,7 +195,7 @@ def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
     return [
         assessment
         for assessment in result.assessments
-        if assessment.claim_id in of and assessment.evidence.part == metric.against and assessment.label != "unassessed"
+        if assessment.subject in of and assessment.evidence.part == metric.against and assessment.label != "unassessed"
     ]
 
 

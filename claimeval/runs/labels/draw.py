@@ -72,7 +72,7 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
     judged = [(r.sample.id, a) for r in read_results(run) for a in _assessments(r, row) if a.label != "unassessed"]
     chosen = _draw([a for _, a in judged], count, design, seed)
     items = [
-        Item(sample=judged[i][0], claim_id=judged[i][1].claim_id, probability=chosen.probabilities[i])
+        Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i])
         for i in chosen.chosen
     ]
     order = draw_order(len(items), seed)
@@ -209,7 +209,7 @@ def metric_of(run: Path, name: str | None) -> Metric:
 
 def _assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
     of = result.counted(metric.name, metric.claims_of)
-    return (a for a in result.assessments if a.evidence.part == metric.against and a.claim_id in of)
+    return (a for a in result.assessments if a.evidence.part == metric.against and a.subject in of)
 
 
 def _path(run: Path, metric: str) -> Path:

@@ -158,16 +158,16 @@ class _Joining:
             about = [
                 a
                 for a in result.assessments
-                if a.claim_id in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
+                if a.subject in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
             ]
-            pairs = {(part[a.claim_id], a.evidence.part) for a in about}
+            pairs = {(part[a.subject], a.evidence.part) for a in about}
             if len(pairs) > 1 and against is None:
                 raise UsageError(_which_evidence(pairs))
             about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
             self.joined.unmatched += not about
             for assessment in about:
-                found.setdefault((assessment.claim_id, assessment.evidence), []).append(label)
-        assessments = {(a.claim_id, a.evidence): a for a in result.assessments}
+                found.setdefault((assessment.subject, assessment.evidence), []).append(label)
+        assessments = {(a.subject, a.evidence): a for a in result.assessments}
         for key, given in found.items():
             self.add(
                 result.sample,
@@ -184,7 +184,7 @@ class _Joining:
         mine = [
             a
             for a in result.assessments
-            if part[a.claim_id] == "answer" and about in (None, a.evidence.part) and not a.unasked
+            if part[a.subject] == "answer" and about in (None, a.evidence.part) and not a.unasked
         ]
         if len({a.evidence for a in mine}) > 1:
             raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from claimeval.evaluation.claims import ONE_TEXT
+from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging import prompts as prompting
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel import Panel
@@ -154,7 +153,7 @@ class ReusableVerdicts:
             return tuple(
                 a.model_copy(update={"verdicts": verdicts})
                 for a in found
-                if (of := part.get(a.claim_id))
+                if (of := part.get(a.subject))
                 if (verdicts := tuple(v for v in a.verdicts if holds(v, of, a.evidence) and _stands(v, plan)))
             )
 
@@ -195,7 +194,7 @@ def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part]) -> i
     claims: dict[tuple[str, int, Part, Evidence], int] = {}
     for assessment in assessments:
         for verdict in assessment.verdicts:
-            key = verdict.judge, verdict.replicate, part[assessment.claim_id], assessment.evidence
+            key = verdict.judge, verdict.replicate, part[assessment.subject], assessment.evidence
             claims[key] = claims.get(key, 0) + 1
     return sum(-(-n // CLAIMS_PER_CALL) for n in claims.values())
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimeval.data.foreign.records import RECORDED
 from claimeval.data.survey import Survey, survey
-from claimeval.evaluation.manifest import Manifest, manifest
-from claimeval.evaluation.plan import ClaimsJob, check_families, choose_metrics, own_prompts, usual_assess_prompt
-from claimeval.evaluation.plan import notes as notes_of
+from claimeval.evaluation.claims import (
+    EXTRACT_PROMPT,
+    ClaimsJob,
+    ClaimsOptions,
+    check_families,
+    choose_metrics,
+    own_prompts,
+    usual_assess_prompt,
+)
+from claimeval.evaluation.claims import notes as notes_of
+from claimeval.evaluation.manifest import Manifest
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
@@ -21,33 +28,11 @@ from claimeval.providers import specs as judging
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.rejudge.known import ReusableVerdicts, ReuseCounts
 from claimeval.runs.rejudge.sources import RejudgeSource
+from claimeval.runs.revote import revote
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
-from claimeval.types.families import Families
 from claimeval.types.records import Part, Sample, SampleResult
 from claimeval.types.requests import Judge
-
-EXTRACT_PROMPT = "atomic"
-"""Where neither the run nor the caller says which."""
-
-
-class RejudgeOptions(NamedTuple):
-    """What shall be other than in the source; None and empty for as it was."""
-
-    judges: Sequence[str | Judge] = ()
-    """Judges to ask, or names of judges of the run."""
-    keep: bool = False
-    """Keep the verdicts of the run's own judges beside those of the new ones."""
-    extractor: str | Judge | None = None
-    metrics: Sequence[str | Metric] | None = None
-    extract_prompt: str | None = None
-    assess_prompt: str | None = None
-    panel: Mapping[str, Any] = MappingProxyType({})
-    with_labels: bool = False
-    """Human labels are at hand, from which weights can be learned."""
-    offline: bool = False
-    cluster: str | None = None
-    """The field by which samples belong together in intervals."""
 
 
 class Results:
@@ -73,14 +58,28 @@ class PreparedRejudge(NamedTuple):
     results: Results
     """Each sample with the claims and verdicts that are taken over."""
 
+    def recounted(self) -> Iterator[SampleResult]:
+        """Each sample with the votes on its verdicts counted anew, if nobody is asked anything."""
+        job = self.plan
+        return (revote(result, job.voters, job.metrics, derived=job.derived) for result in self.results)
+
     @property
     def asks(self) -> bool:
         """Whether anybody may be asked anything; otherwise the votes are counted anew and nothing else happens."""
         return bool(self.plan.asked)
 
 
-def prepare(source: RejudgeSource, wanted: RejudgeOptions) -> PreparedRejudge:
-    """Settles what is asked and checks it against the source in one pass; UsageError before any call can be made."""
+def prepare(
+    source: RejudgeSource, wanted: ClaimsOptions, *, keep_verdicts: bool = False, offline: bool = False
+) -> PreparedRejudge:
+    """Settle what is asked and check it against the source in one pass; UsageError before any call can be made.
+
+    Args:
+        source: What is judged again.
+        wanted: What shall be other than in the source.
+        keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
+        offline: The judges of the run are not asked; their verdicts are all there is.
+    """
     metrics = _metrics(source, wanted)
     known = ReusableVerdicts(
         source.manifest,
@@ -90,7 +89,7 @@ def prepare(source: RejudgeSource, wanted: RejudgeOptions) -> PreparedRejudge:
         assess_prompt=wanted.assess_prompt,
         defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
     )
-    line_up, on_record = _line_up(source, wanted, known, metrics)
+    line_up, on_record = _line_up(source, wanted, known, metrics, keep_verdicts, offline)
     if known.undecided and len(on_record) < len(line_up.judges):
         raise UsageError(
             f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
@@ -112,7 +111,6 @@ def prepare(source: RejudgeSource, wanted: RejudgeOptions) -> PreparedRejudge:
         extract_prompt=known.extract_prompt,
         assess_prompt=known.assess_prompt,
         panel=settings,
-        families=Families(settings.families),
         on_record=on_record,
         extracts=extractor is not None,
         cluster=wanted.cluster or (source.manifest.cluster if source.manifest else None),
@@ -127,20 +125,20 @@ def prepare(source: RejudgeSource, wanted: RejudgeOptions) -> PreparedRejudge:
     )
 
 
-def _named(source: RejudgeSource, wanted: RejudgeOptions) -> list[str]:
+def _named(source: RejudgeSource, wanted: ClaimsOptions) -> list[str]:
     """The judges of the run that are named."""
     own = {judge.name for judge in source.manifest.judges} if source.manifest else set()
     return [spec for spec in wanted.judges if isinstance(spec, str) and spec in own]
 
 
-def _metrics(source: RejudgeSource, wanted: RejudgeOptions) -> MetricSelection | None:
+def _metrics(source: RejudgeSource, wanted: ClaimsOptions) -> MetricSelection | None:
     if wanted.metrics:
         return select_metrics(wanted.metrics)
     before = source.manifest
     return MetricSelection(before.metrics, before.derived or None) if before else None
 
 
-def _derived(metrics: MetricSelection, wanted: RejudgeOptions, settings: Panel) -> tuple[str, ...]:
+def _derived(metrics: MetricSelection, wanted: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
     """The derived rows: of those of the run, the ones that can be read off what judges are asked now."""
     asked = {"per_document": settings.per_document, "three_way": "contradicted" in settings.labels}
     if metrics.derived is None or wanted.metrics:
@@ -166,21 +164,26 @@ def _look_over(
 
 
 def _line_up(
-    source: RejudgeSource, wanted: RejudgeOptions, known: ReusableVerdicts, metrics: MetricSelection | None
+    source: RejudgeSource,
+    wanted: ClaimsOptions,
+    known: ReusableVerdicts,
+    metrics: MetricSelection | None,
+    keep_verdicts: bool,
+    offline: bool,
 ) -> tuple[PanelSpec, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
     named = _named(source, wanted)
     others = [spec for spec in wanted.judges if spec not in named]
     fresh = specs.parse_panel(others) if others else PanelSpec((), None, {})
-    settings = {**fresh.settings, **wanted.panel}
+    settings = {**fresh.settings, **wanted.panel_settings}
     names = named if wanted.judges else list(known.own)
     unchanged = not known.names_claims and all(map(known.same_prompt, known.own))
     has_all = known.has(metrics.rows if metrics else ())
-    revote = not wanted.judges and unchanged and has_all and known.asked_as(wanted.panel)
+    only_counted = not wanted.judges and unchanged and has_all and known.asked_as(wanted.panel_settings)
     own, on_record = [], set()
     for name in names:
         judge = known.own[name]
-        if revote or wanted.offline or judge.provider == RECORDED:
+        if only_counted or offline or judge.provider == RECORDED:
             if not known.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
             if not known.shown_as(settings):
@@ -191,7 +194,7 @@ def _line_up(
             own.append(judge)
         else:
             own.append(judging.parse_judge(judge))
-    if wanted.keep:
+    if keep_verdicts:
         kept = [judge for name, judge in known.own.items() if name not in names]
         if kept and not known.shown_as(settings):
             raise UsageError(
@@ -211,7 +214,7 @@ def _line_up(
 
 def _extractor(
     source: RejudgeSource,
-    wanted: RejudgeOptions,
+    wanted: ClaimsOptions,
     known: ReusableVerdicts,
     line_up: PanelSpec,
     lacking: Mapping[Part, int],
@@ -237,7 +240,7 @@ def _extractor(
 
 def _settings(
     source: RejudgeSource,
-    wanted: RejudgeOptions,
+    wanted: ClaimsOptions,
     known: ReusableVerdicts,
     line_up: PanelSpec,
     on_record: frozenset[str],
@@ -256,12 +259,12 @@ def _settings(
         base["per_document"] = True
     if source.manifest and not wanted.judges:
         base = before.model_dump(exclude={"labels", "grades"}, exclude_defaults=True)
-    settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel}, labels)
+    settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, labels)
     if names <= on_record:
         settings = settings.model_copy(update={"grades": before.grades})
     else:
         settings = settings.model_copy(update={"grades": scale.grades})
-    panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.with_labels)
+    panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
     return settings
 
 
@@ -270,7 +273,7 @@ def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> 
     before = source.manifest
     taker = before.extractor if before and known.claims_hold else plan.extractor
     notes = notes_of(plan, taker)
-    record = manifest(plan, notes, source.name)
+    record = plan.manifest.of_data(source.name).model_copy(update={"notes": notes})
     if before is None:
         return record
     records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimeval.evaluation.claims import evaluate
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.forecast.walk import Forecast, forecast
 from claimeval.evaluation.forecast.workload import Line
-from claimeval.evaluation.plan import ClaimsJob
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import rows
@@ -115,7 +114,7 @@ def pay(samples: Iterable[Sample], plan: ClaimsJob, store: Store, paid: Paid | N
 
     async def run() -> None:
         for sample in samples:
-            await evaluate(sample, plan, paid)
+            await plan.evaluate(sample, paid)
 
     asyncio.run(run())
     return paid

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from claimeval.evaluation.claims import evaluate
-from claimeval.evaluation.plan import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.judging.panel import Panel
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Sample, SampleResult
@@ -32,10 +32,10 @@ def said(marks: str) -> str:
 
 
 def run(
-    executor: Scripted, settings: Panel, judges: Sequence[Any] = THREE, sample: Sample = SAMPLE, **given: Any
+    executor: Scripted, settings: Panel, judges: Sequence[Any] = THREE, item: Sample | SampleResult = SAMPLE
 ) -> SampleResult:
-    asked: ClaimsJob = plan("faithfulness", judges=judges)._replace(panel=settings)
-    result = asyncio.run(evaluate(sample, asked, executor, **given))
+    asked: ClaimsJob = replace(plan("faithfulness", judges=judges), panel=settings)
+    result = asyncio.run(asked.evaluate(item, executor))
     assert executor.left == 0, "every scripted answer is asked for"
     return result
 
@@ -123,15 +123,15 @@ def test_its_verdicts_may_be_kept_without_a_vote() -> None:
 def test_the_family_of_the_generator_does_not_matter_where_its_answer_is_not_judged() -> None:
     sample = BY_GPT.model_copy(update={"reference_answers": ("It opened in 1901.",)})
     executor = Scripted([claims_reply("It opened in 1901.")], [said("+")] * 3)
-    asked = plan("context_recall", judges=OWN)._replace(panel=Panel(on_same_family="skip"))
-    asyncio.run(evaluate(sample, asked, executor))
+    asked = replace(plan("context_recall", judges=OWN), panel=Panel(on_same_family="skip"))
+    asyncio.run(asked.evaluate(sample, executor))
     assert executor.left == 0
 
 
 def test_claims_and_verdicts_of_an_earlier_result_are_not_asked_for_again() -> None:
     earlier = run(Scripted(EXTRACTED, [said("+0-")]), Panel(), [judge("one")])
     executor = Scripted([], [said("+00"), said("+0+")])
-    result = run(executor, Panel(), earlier=earlier)
+    result = run(executor, Panel(), item=earlier)
     assert [name for name, _, _ in questions(executor)] == ["two", "three"]
     assert [v.judge for v in result.assessments[0].verdicts] == ["one", "two", "three"]
     assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
@@ -140,7 +140,7 @@ def test_claims_and_verdicts_of_an_earlier_result_are_not_asked_for_again() -> N
 
 def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
     earlier = run(Scripted([FAILED]), Panel(), [judge("one")])
-    result = run(Scripted(EXTRACTED, [said("+++")]), Panel(), [judge("one")], earlier=earlier)
+    result = run(Scripted(EXTRACTED, [said("+++")]), Panel(), [judge("one")], item=earlier)
     assert result.score("faithfulness").value == 1.0
 
 
@@ -153,7 +153,7 @@ def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
     """One takes two claims and supports both, two takes one and does not, three finds none."""
     executor = Scripted([claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()], [said("++"), said("0")])
     result = run(executor, Panel(own_claims=True))
-    assert [(claim.id, claim.taken_by) for claim in result.claims] == [
+    assert [(claim.id, claim.extractor) for claim in result.claims] == [
         ("answer-1", "one"),
         ("answer-2", "one"),
         ("answer-3", "two"),

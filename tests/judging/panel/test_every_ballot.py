@@ -45,9 +45,9 @@ def voted(said: Sequence[Choice], rule: Vote, line_up: str = "good judges", tie:
     """What judges a, b, ... who say that come to."""
     graded = isinstance(said[0], int)
     verdicts = [
-        Verdict(claim_id="c", judge=judge, label=GRADES.grade_label(one), grade=one)
+        Verdict(subject="c", judge=judge, label=GRADES.grade_label(one), grade=one)
         if isinstance(one, int)
-        else Verdict(claim_id="c", judge=judge, label=one)
+        else Verdict(subject="c", judge=judge, label=one)
         for judge, one in zip(JUDGES, said, strict=False)
     ]
     settings = Panel(

@@ -146,7 +146,7 @@ def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own
 def test_the_most_disputed_claims_come_first() -> None:
     found = summary(result("+++", "++0"), result("0+-", "00+", number=2)).panel
     assert found is not None
-    assert [(d.sample, d.claim_id) for d in found.disputed] == [
+    assert [(d.sample, d.subject) for d in found.disputed] == [
         ("s2", "answer-1"),
         ("s1", "answer-2"),
         ("s2", "answer-2"),
@@ -159,7 +159,7 @@ def test_only_the_twenty_most_disputed_claims_are_listed() -> None:
     found = summary(*(result("++0", "0+-", number=n) for n in range(1, 31))).panel
     assert found is not None
     assert [d.sample for d in found.disputed] == [f"s{n}" for n in range(1, 21)]
-    assert {d.claim_id for d in found.disputed} == {"answer-2"}
+    assert {d.subject for d in found.disputed} == {"answer-2"}
 
 
 def test_members_stand_beside_the_panel() -> None:

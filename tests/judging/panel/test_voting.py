@@ -26,7 +26,7 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
     """A verdict per character: judges a, b, c, ... say + supported, - contradicted, 0 not found, x nothing."""
     return [
         Verdict(
-            claim_id="answer-1",
+            subject="answer-1",
             judge=chr(ord("a") + i),
             label=SHORT.get(mark, "unassessed"),  # type: ignore[arg-type]  # the words above
             unassessed_because=FAILURES.get(mark),  # type: ignore[arg-type]
@@ -370,7 +370,7 @@ def test_an_unknown_vote_names_the_closest() -> None:
 def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, probability: float | None) -> None:
     said = Verdict.model_validate(
         {
-            "claim_id": "c",
+            "subject": "c",
             "judge": "a",
             "label": label,
             "probability": probability,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from claimeval.evaluation.plan import choose_metrics
+from claimeval.evaluation.claims import choose_metrics
 from claimeval.execution.batch import polling
 from claimeval.runs.experiments.design import Arm, read
 from claimeval.runs.experiments.running import Carried, prepare, run
@@ -70,7 +70,7 @@ def test_a_detached_experiment_submits_what_all_arms_need_and_stops(start_server
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     for _ in range(2):
         carried = carry_out(server, tmp_path, "batch", batch=True, detach=True)
-        assert carried.last.paused
+        assert carried.last.status.paused
     assert len(server.exchanges()) >= 2
     created = {e.sha256 for e in server.exchanges() if e.path.endswith("/files")}
     assert len(created) == 1

@@ -1,0 +1,128 @@
+"""A job says what is asked about an item, and which scores are read off; `run_job` carries any job over items.
+
+An item is a sample, an earlier result of one, or whatever else the job takes; what comes out is a result an item.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.execution import Executor
+from claimeval.execution.runner import RunStatus, run_items
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
+from claimeval.types.records import SampleResult
+from claimeval.types.requests import Judge
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Job(Protocol[T_contra]):
+    """Which questions are put about an item, to whom, and which scores are read off the replies. Can be pickled."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest calls it: `score`, `rate`, `grade`, ..."""
+        ...
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """Those whose verdicts count."""
+        ...
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        ...
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything about the job that decides numbers: metrics, prompts, judges, panel, settings."""
+        ...
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether nothing can be learned any more without the judges that are stopped."""
+        ...
+
+    async def evaluate(self, item: T_contra, executor: Executor) -> SampleResult:
+        """Return the result of one item. What fails is in it as a reason."""
+        ...
+
+
+class Reiterable(Generic[T]):
+    """An iterable that can be iterated more than once; each pass reads the items from the start."""
+
+    def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[T]:
+        return self._begin()
+
+
+class JobOutcome(NamedTuple):
+    """What a job came to, and how it ended."""
+
+    summary: Summary
+    """`complete` is False when the run stopped before the last item."""
+    status: RunStatus
+
+
+def run_identity(record: Manifest, items: Iterable[object]) -> str:
+    """Return what makes two commands one run, for which a cap holds: the same questions about the same items."""
+    digest = hashlib.sha256(record.identity.encode())
+    for item in items:
+        about = item.sample if isinstance(item, SampleResult) else item
+        digest.update(repr(about).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+async def run_job(
+    job: Job[T],
+    items: Iterable[T],
+    record: Manifest,
+    *,
+    options: RunOptions,
+    progress: Progress,
+    on_result: Callable[[SampleResult], None],
+    run: str | None = None,
+) -> JobOutcome:
+    """Carry a job over items; stop early, with what is finished so far, on Ctrl-C, at a cap, or if nobody is left.
+
+    Replies that are under way then are waited for and kept.
+
+    Args:
+        job: What is done for each item.
+        items: Read once; several times, and the same each time, with a cap or in batches.
+        record: The manifest of the run, from which it is summed up.
+        options: How judges are asked, and what may be spent.
+        progress: Told of every item and call.
+        on_result: Gets the results one by one, in the order of the items.
+        run: What the caps are for; by default these questions about these items.
+
+    Returns:
+        The summary of the results, and how the run ended.
+    """
+    tallies = Tallies.of(record)
+
+    def take(result: SampleResult) -> None:
+        tallies.add(result)
+        on_result(result)
+
+    if run is None:
+        run = run_identity(record, items) if options.capped else ""
+    status = await run_items(
+        items,
+        job.evaluate,
+        judges=job.asked,
+        options=options,
+        progress=progress,
+        on_result=take,
+        hopeless=job.hopeless,
+        run=run,
+    )
+    return JobOutcome(tallies.summary(complete=status.complete), status)

@@ -1,0 +1,53 @@
+"""Jobs and options of a run can be pickled, so that a run may be carried out elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from typing import TypeVar
+
+import pytest
+
+from claimeval.evaluation.claims import ClaimsOptions, make_job
+from claimeval.evaluation.job import Job
+from claimeval.metrics.derived import select_metrics
+from claimeval.testing import claims_reply, verdicts_reply
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.records import Sample
+from tests import scripted
+
+T = TypeVar("T")
+CLAIMS = make_job(
+    ClaimsOptions(judges=["openai:a", "openai:b"], panel=PanelOptions(families={"house-*": "llama"})),
+    select_metrics(["faithfulness", "on_topic", "f1"]),
+)
+JOBS: list[Job[Sample]] = [CLAIMS]
+
+
+def copied(made: T) -> T:
+    copy: T = pickle.loads(pickle.dumps(made))  # noqa: S301  # made by this test
+    return copy
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_a_job_can_be_pickled_and_asks_the_same(job: Job[Sample]) -> None:
+    copy = copied(job)
+    assert copy.manifest == job.manifest
+    assert copy.asked == job.asked
+
+
+def test_a_pickled_job_evaluates_as_the_one_it_is_a_copy_of() -> None:
+    sample = Sample(id="s", question="How many moons?", answer="There are two moons.")
+    job = scripted.plan("correctness")
+    sample = sample.model_copy(update={"reference_answers": ("Two moons.",)})
+
+    def result(job: Job[Sample]) -> str:
+        executor = scripted.Scripted([claims_reply("There are two moons.")], [verdicts_reply(["supported"])])
+        return asyncio.run(job.evaluate(sample, executor)).model_dump_json()
+
+    assert result(copied(job)) == result(job)
+
+
+def test_options_can_be_pickled() -> None:
+    options = RunOptions(max_cost=2.0, cluster="metadata.topic")
+    assert copied(options) == options
