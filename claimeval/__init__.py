@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from claimeval.evaluation.manifest import Manifest
     from claimeval.evaluation.summary.run import Summary
     from claimeval.metrics.rows import METRICS, Metric
-    from claimeval.metrics.scoring import MetricSummary
-    from claimeval.metrics.side import SideMetric, SideRow, SideSummary
+    from claimeval.metrics.scoring import MetricSummary, SampleScores
     from claimeval.runs.run import Run
+    from claimeval.runs.scores import ScoresSummary
     from claimeval.runs.track import track
     from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
     from claimeval.types.options import PanelOptions, RunOptions
@@ -88,13 +88,9 @@ _HOMES = {
         "METRICS",
         "Metric",
     ),
-    "metrics.scoring": ("MetricSummary",),
-    "metrics.side": (
-        "SideMetric",
-        "SideRow",
-        "SideSummary",
-    ),
+    "metrics.scoring": ("MetricSummary", "SampleScores"),
     "runs.run": ("Run",),
+    "runs.scores": ("ScoresSummary",),
     "runs.track": ("track",),
     "types.errors": (
         "ClaimevalError",
@@ -145,11 +141,10 @@ __all__ = [
     "RunOptions",
     "Sample",
     "SampleResult",
+    "SampleScores",
     "Score",
-    "SideMetric",
+    "ScoresSummary",
     "SideReport",
-    "SideRow",
-    "SideSummary",
     "StoppedEarly",
     "StoreError",
     "Summary",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import JobOutcome, run_job
 from claimeval.metrics.derived import select_metrics
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.records import Document, Reason, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
 
 SAMPLE = Sample(
@@ -41,6 +42,19 @@ class Run(NamedTuple):
     def reasons(self) -> list[str | None]:
         """Why there is none."""
         return [result.score("faithfulness").undefined_because for result in self.results]
+
+
+def scored(
+    sample: str, values: Mapping[str, float | None], because: Reason = "unparsable", unit: str = "share"
+) -> SampleScores:
+    """Scores of a sample that are not of claims; those without a value have the reason."""
+    scores = (
+        Score(
+            metric=m, value=v, unit="share" if v is not None else unit, undefined_because=because if v is None else None
+        )
+        for m, v in values.items()
+    )
+    return SampleScores(id=sample, scores=tuple(scores))
 
 
 def run(

@@ -15,7 +15,6 @@ from claimeval.evaluation import matching, relevance, relevance_run, retrieval
 from claimeval.evaluation.baseline import RatingComparison, compare_ratings
 from claimeval.evaluation.raters import Members, kin, members
 from claimeval.evaluation.ratings import (
-    METRICS,
     answerability_plan,
     answerability_work,
     askable,
@@ -25,7 +24,8 @@ from claimeval.evaluation.ratings import (
 from claimeval.evaluation.relevance import PER_CALL, Graded
 from claimeval.evaluation.relevance_run import RelevanceSummary, grade_all, grading_plan
 from claimeval.evaluation.summary.records import SameFamily
-from claimeval.metrics.side import SideRow, SideSummary
+from claimeval.metrics.scoring import SampleScores
+from claimeval.runs.scores import ScoresSummary
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
@@ -47,11 +47,11 @@ class Ratings(NamedTuple):
     """The judges of the family that wrote answers here."""
 
     @property
-    def summary(self) -> SideSummary:
+    def summary(self) -> ScoresSummary:
         return self.scores.summary
 
     @property
-    def rows(self) -> tuple[SideRow, ...]:
+    def rows(self) -> tuple[SampleScores, ...]:
         return self.scores.rows
 
 
@@ -73,8 +73,7 @@ async def arate_answers(
     given_samples, results = material(data)
     plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=without_labels(panel))
     family = kin(given_samples, plan)
-    units = dict.fromkeys(plan.metrics, "share")
-    scores = await judged(given_samples, rating_work(plan), "answers", units, plan.settings, options)
+    scores = await judged(given_samples, rating_work(plan), "answers", plan.settings, options)
     held = compare_ratings(results, scores.rows) if results else ()
     return Ratings(scores, held, members(scores.rows, plan), family)
 
@@ -94,9 +93,8 @@ async def asort_answers(
     plan = answerability_plan(judges, prompt, without_labels(panel))
     given_samples = material(data).samples
     kin(given_samples, plan)
-    units = dict.fromkeys(METRICS, "share")
     work = answerability_work(plan)
-    return await judged(given_samples, work, "answerability", units, plan.settings, options)
+    return await judged(given_samples, work, "answerability", plan.settings, options)
 
 
 sort_answers = blocking_twin(asort_answers)
@@ -138,8 +136,7 @@ async def agrade_relevance(
     outcome = await grade_all(items, plan, grades.extend, source="samples", options=options, progress=progress)
     ended(outcome.ending)
     rows = relevance_run.rows(asked, outcome.qrels, outcome.holes, plan.scale)
-    units, cluster = relevance_run.units(plan.scale), options.cluster
-    scores = reported(rows, asked, "relevance", units, outcome.summary.settings, cluster)
+    scores = reported(rows, asked, "relevance", outcome.summary.settings, options.cluster)
     return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
 
 
@@ -164,19 +161,18 @@ async def ascore_retrieval(
     the texts leave it open; only then `judges` and what follows count.
     """
     asked = retrieval.asked(measures)
-    units = retrieval.units(asked)
     shown = material(data).samples
     if match != "judge":
         if judges:
             raise UsageError(f"match={match!r} asks nobody; leave judges out, or say match='judge'")
         rows = retrieval.score(shown, asked, match, fold=fold)
         settings = {"match": match, **({"fold": fold} if fold else {})}
-        return reported(rows, shown, "retrieval", units, settings, options.cluster)
+        return reported(rows, shown, "retrieval", settings, options.cluster)
     if fold:
         raise UsageError("contexts are folded by their ids, as with match='ids'; leave fold out")
     plan = matching.matching_plan(judges, prompt, per_call=per_call, panel=without_labels(panel))
     work = matching.matching_work(plan, asked)
-    return await judged(shown, work, "retrieval", units, matching.settings(plan), options)
+    return await judged(shown, work, "retrieval", matching.settings(plan), options)
 
 
 score_retrieval = blocking_twin(ascore_retrieval)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.api.claims import Data, as_samples, ended
 from claimeval.evaluation.run import Work, score_each
-from claimeval.metrics.side import SideRow, SideSummary, Sums, clustered
+from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.runs import scores
 from claimeval.runs.directory import RESULTS, read_results
 from claimeval.runs.run import Run
@@ -33,8 +33,8 @@ class Material(NamedTuple):
 class SideReport(NamedTuple):
     """Scores that are not of claims: a row a sample, and what they add up to."""
 
-    rows: tuple[SideRow, ...]
-    summary: SideSummary
+    rows: tuple[SampleScores, ...]
+    summary: scores.ScoresSummary
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {metric.mean}" for name, metric in self.summary.metrics.items())
@@ -42,8 +42,7 @@ class SideReport(NamedTuple):
 
     def save(self, folder: str | Path) -> None:
         """Writes `scores/KIND.jsonl` and `.json` into a folder, as a rule that of a run over the same samples."""
-        units = {name: metric.unit for name, metric in self.summary.metrics.items()}
-        scores.write(Path(folder), self.summary.kind, self.rows, units, self.summary.settings, self.summary.cluster)
+        scores.write(Path(folder), self.summary.kind, self.rows, self.summary.settings, self.summary.cluster)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a sample, indexed by sample id: per score its value (NaN where undefined) and `SCORE_because`."""
@@ -56,8 +55,8 @@ class SideReport(NamedTuple):
         table = pandas.DataFrame(
             [
                 {"id": row.id}
-                | {name: row.scores[name] for name in names}
-                | {f"{name}_because": row.undefined.get(name) for name in names}
+                | {name: row.values[name] for name in names}
+                | {f"{name}_because": row.reasons.get(name) for name in names}
                 for row in self.rows
             ],
             columns=["id", *(column for name in names for column in (name, f"{name}_because"))],
@@ -69,7 +68,6 @@ async def judged(
     samples: Sequence[Sample],
     work: Work,
     kind: str,
-    units: Mapping[str, str],
     settings: Mapping[str, str],
     options: RunOptions,
 ) -> SideReport:
@@ -77,20 +75,19 @@ async def judged(
     check_cluster(options.cluster, samples)
     rows, ending = await score_each(samples, work, options=options, progress=Progress(len(samples), options.progress))
     ended(ending)
-    return reported(rows, samples, kind, units, settings, options.cluster)
+    return reported(rows, samples, kind, settings, options.cluster)
 
 
 def reported(
-    found: Iterable[SideRow],
+    found: Iterable[SampleScores],
     samples: Sequence[Sample],
     kind: str,
-    units: Mapping[str, str],
     settings: Mapping[str, str],
     cluster: str | None,
 ) -> SideReport:
     """The rows of all samples with what they add up to."""
     rows = tuple(clustered(found, samples, cluster))
-    sums = Sums(units)
+    sums = scores.ScoresTally()
     for row in rows:
         sums.add(row)
     return SideReport(rows, sums.summary(kind, settings, cluster))

@@ -47,8 +47,7 @@ def rate_and_tell(
         return
     family = kin(place.samples(), plan)
     rows = judged_rows(place, rating_work(plan), options)
-    units = dict.fromkeys(plan.metrics, "share")
-    summary = scores.write(place.folder, "answers", rows, units, plan.settings, place.cluster)
+    summary = scores.write(place.folder, "answers", rows, plan.settings, place.cluster)
     run = place.folder if (place.folder / RESULTS).exists() else None
     held = compare_ratings(read_results(run), rows) if run else ()
     counts, judged = tallies(rows, plan), members(rows, plan)

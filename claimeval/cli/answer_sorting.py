@@ -9,7 +9,7 @@ from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.judged_rows import gate, judged_rows
 from claimeval.cli.quoting import quote_and_tell
 from claimeval.evaluation.raters import kin
-from claimeval.evaluation.ratings import METRICS, answerability_plan, answerability_work, outcomes, prospects
+from claimeval.evaluation.ratings import answerability_plan, answerability_work, outcomes, prospects
 from claimeval.runs import scores
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -37,8 +37,7 @@ def sort_and_tell(
         return
     family = kin(place.samples(), plan)
     rows = judged_rows(place, answerability_work(plan), options)
-    units = dict.fromkeys(METRICS, "share")
-    summary = scores.write(place.folder, "answerability", rows, units, plan.settings, place.cluster)
+    summary = scores.write(place.folder, "answerability", rows, plan.settings, place.cluster)
     tell(summary, place.folder, dict(outcomes(place.samples(), rows)), as_json=as_json)
     if not as_json:
         print_family(family, plan)

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from claimeval.cli.table import print_sides
 from claimeval.data.reading import parse_fields, read_samples
-from claimeval.metrics.side import SideRow, SideSummary, clustered
+from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.runs.directory import RESULTS, load_manifest, read_results
+from claimeval.runs.scores import ScoresSummary
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Sample
@@ -60,7 +61,7 @@ class Place:
         chosen = itertools.islice(samples, self._limit)
         return _same_samples(chosen, self._run) if self._run else chosen
 
-    def clustered(self, rows: Iterable[SideRow]) -> Iterator[SideRow]:
+    def clustered(self, rows: Iterable[SampleScores]) -> Iterator[SampleScores]:
         """The rows of all samples, with what these belong to."""
         return clustered(rows, self.samples(), self.cluster)
 
@@ -84,7 +85,7 @@ def _same_samples(samples: Iterator[Sample], run: Path) -> Iterator[Sample]:
         yield ours
 
 
-def tell(summary: SideSummary, folder: Path, remarks: Mapping[str, JsonValue], *, as_json: bool) -> None:
+def tell(summary: ScoresSummary, folder: Path, remarks: Mapping[str, JsonValue], *, as_json: bool) -> None:
     """Prints what the scores add up to; `remarks` are further facts, for scripts as they are."""
     if as_json:
         print(json.dumps({"run": str(folder), **summary.model_dump(), **remarks}, indent=1))

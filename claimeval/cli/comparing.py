@@ -16,7 +16,6 @@ from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
 from claimeval.metrics.flips import claim_pairs, counted_differently, words
-from claimeval.metrics.side import cluster_of_row
 from claimeval.report import forms
 from claimeval.runs import scores
 from claimeval.runs.compare import Compared, SamplePair, compare, pair_up, shared_metrics
@@ -80,10 +79,10 @@ def side_metrics(
     for kind, shared in kinds.items():
         ours = {row.id: row for row in scores.rows(run_a, kind)}
         both = [(ours[row.id], row) for row in scores.rows(run_b, kind) if row.id in ours]
-        clusters = [together.get(a.id, cluster_of_row(a)) for a, _ in both]
+        clusters = [together.get(a.id, a.cluster_key) for a, _ in both]
         for name in shared if both else ():
             label = f"{name} ({kind})" if names[name] > 1 else name
-            found.append(pair_up(label, [(a.scores.get(name), b.scores.get(name)) for a, b in both], clusters))
+            found.append(pair_up(label, [(a.values.get(name), b.values.get(name)) for a, b in both], clusters))
     tested = [i for i, metric in enumerate(found) if metric.p_value is not None]
     adjusted = dict(zip(tested, holm([found[i].p_value or 0.0 for i in tested]), strict=True))
     return [metric.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, metric in enumerate(found)]

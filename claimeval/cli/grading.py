@@ -112,8 +112,7 @@ def grade_and_tell(settings: Settings) -> None:
     sides = None
     if place and summary.complete:
         rows = place.clustered(relevance_run.rows(place.samples(), outcome.qrels, outcome.holes, plan.scale))
-        units = relevance_run.units(plan.scale)
-        sides = scores.write(place.folder, "relevance", rows, units, summary.settings, place.cluster)
+        sides = scores.write(place.folder, "relevance", rows, summary.settings, place.cluster)
     if settings.json:
         against = {name: one.model_dump(mode="json") for name, one in held.items()}
         shown = summary.model_dump(mode="json", exclude={"prompt": {"source"}})

@@ -12,12 +12,13 @@ from pydantic import JsonValue
 
 from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.providers.local import perplexity, reward
 from claimeval.providers.local.devices import describe
 from claimeval.runs import scores
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.errors import UsageError
+from claimeval.types.records import Reason, Score
 
 
 def batch(text: str) -> int | None:
@@ -52,23 +53,21 @@ def relevance_and_tell(
         )
         store = stack.enter_context(Store(cache_folder(cache)))
         found = perplexity.measure(place.samples(), scorer, store, on_scored=counter.add)
-        units = dict.fromkeys(perplexity.METRICS, "share")
         summary = scores.write(
-            place.folder, "perplexity", place.clustered(_rows(found, counts)), units, _settings(scorer), place.cluster
+            place.folder, "perplexity", place.clustered(_rows(found, counts)), _settings(scorer), place.cluster
         )
     tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
 
 
-def _rows(found: Iterable[perplexity.ContextRelevance], counts: dict[str, int]) -> Iterator[SideRow]:
+def _rows(found: Iterable[perplexity.ContextRelevance], counts: dict[str, int]) -> Iterator[SampleScores]:
     for relevance in found:
         counts["texts"] += len(relevance.texts)
         counts["texts_cut"] += sum(text.cut > 0 for text in relevance.texts)
         counts["texts_in_windows"] += sum(text.windows > 1 for text in relevance.texts)
-        why = relevance.undefined_because
-        yield SideRow(
+        why: Reason | None = "missing_input" if relevance.undefined_because else None
+        yield SampleScores(
             id=relevance.id,
-            scores=relevance.scores,
-            undefined=dict.fromkeys(relevance.scores, why) if why else {},
+            scores=tuple(Score(metric=m, value=v, undefined_because=why) for m, v in relevance.scores.items()),
             details={"texts": [text.model_dump(exclude_defaults=True) for text in relevance.texts]},
         )
 
@@ -95,20 +94,26 @@ def reward_and_tell(
             place.folder,
             "reward",
             place.clustered(_rewards(found, counts)),
-            {reward.METRIC: "share"},
             _settings(scorer),
             place.cluster,
         )
     tell(summary, place.folder, _remarks(scorer.deviation, counts), as_json=as_json)
 
 
-def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[SideRow]:
+REWARD_REASONS: dict[reward.Missing, Reason] = {
+    "no question": "missing_input",
+    "no answer": "missing_input",
+    "question too long": "too_long",
+}
+
+
+def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[SampleScores]:
     for answer in found:
         counts["answers_cut"] += answer.cut > 0
-        yield SideRow(
+        why = REWARD_REASONS[answer.undefined_because] if answer.undefined_because else None
+        yield SampleScores(
             id=answer.id,
-            scores={reward.METRIC: answer.score},
-            undefined={reward.METRIC: answer.undefined_because} if answer.undefined_because else {},
+            scores=(Score(metric=reward.METRIC, value=answer.score, undefined_because=why),),
             details={"tokens_cut": answer.cut} if answer.cut else {},
         )
 

@@ -42,9 +42,7 @@ def score_and_tell(
     place = Place(data, "retrieval", out=out, fields=fields, limit=limit, cluster=cluster)
     rows = retrieved.score(place.samples(), asked, match, fold=fold)
     settings = {"match": match, **({"fold": fold} if fold else {})}
-    summary = scores.write(
-        place.folder, "retrieval", place.clustered(rows), retrieved.units(asked), settings, place.cluster
-    )
+    summary = scores.write(place.folder, "retrieval", place.clustered(rows), settings, place.cluster)
     tell(summary, place.folder, {}, as_json=as_json)
 
 
@@ -73,8 +71,6 @@ def match_by_judges(
         quote_and_tell(prospects(items, plan), options, as_json=as_json)
         return
     rows = judged_rows(place, matching.matching_work(plan, asked), options)
-    summary = scores.write(
-        place.folder, "retrieval", rows, retrieved.units(asked), matching.settings(plan), place.cluster
-    )
+    summary = scores.write(place.folder, "retrieval", rows, matching.settings(plan), place.cluster)
     tell(summary, place.folder, {"pairs_judged": matching.judged_pairs(rows)}, as_json=as_json)
     gate(rows, max_missing)

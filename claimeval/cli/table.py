@@ -18,9 +18,9 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.metrics.side import SideSummary
 from claimeval.runs.directory import read_results
 from claimeval.runs.overview import WorstClaim, WorstClaims
+from claimeval.runs.scores import ScoresSummary
 from claimeval.runs.scores import read as read_sides
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.clusters import counted
@@ -97,10 +97,10 @@ def _cells(metric: MetricSummary) -> tuple[str, ...]:
     )
 
 
-def print_sides(console: Console, summaries: Sequence[SideSummary]) -> None:
+def print_sides(console: Console, summaries: Sequence[ScoresSummary]) -> None:
     """Scores that are not of claims, a row a metric; the bounds where something undefined lies between known ends."""
     metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
-    bounded = any(metric.bounds for metric in metrics.values())
+    bounded = any(m.bounds and m.bounds[0] < m.bounds[1] for m in metrics.values())
     table = Table(box=None, header_style="bold", padding=(0, 1))
     table.add_column("metric", overflow="fold")
     for name in ("mean", "95 % interval", "n", "missing", *(("bounds",) if bounded else ())):

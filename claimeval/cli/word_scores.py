@@ -7,9 +7,9 @@ from pathlib import Path
 
 from claimeval import lexical
 from claimeval.cli.beside_a_run import Place, tell
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.runs import scores
-from claimeval.types.records import Sample
+from claimeval.types.records import Sample, Score
 
 
 def score_and_tell(
@@ -27,17 +27,26 @@ def score_and_tell(
     place = Place(data, "lexical", out=out, fields=fields, limit=limit, cluster=cluster)
     warned = _Warner(normalisation)
     rows = (
-        SideRow(id=row.id, scores=row.scores, undefined=dict(row.undefined))
+        SampleScores(
+            id=row.id,
+            scores=tuple(
+                Score(
+                    metric=name,
+                    unit=lexical.METRICS[name].unit,
+                    value=value,
+                    undefined_because="missing_input" if name in row.undefined else None,
+                )
+                for name, value in row.scores.items()
+            ),
+        )
         for row in lexical.score(
             (warned.look(_texts(sample)) for sample in place.samples()),
             metrics or lexical.METRICS,
             normalisation=normalisation,
         )
     )
-    names = list(dict.fromkeys([*(metrics or lexical.METRICS), "answer_length"]))
-    units = {name: lexical.METRICS[name].unit for name in names if name in lexical.METRICS}
     summary = scores.write(
-        place.folder, "lexical", place.clustered(rows), units, {"normalisation": normalisation}, place.cluster
+        place.folder, "lexical", place.clustered(rows), {"normalisation": normalisation}, place.cluster
     )
     tell(summary, place.folder, {}, as_json=as_json)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from claimeval.metrics.side import SideRow, cluster_of_row
+from claimeval.metrics.scoring import SampleScores
 from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
 from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.records import Record, SampleResult, Score
@@ -59,14 +59,14 @@ def every_claim(score: Score) -> bool | None:
     return True if score.judged and score.judged == score.total else None
 
 
-def compare_ratings(results: Iterable[SampleResult], rows: Iterable[SideRow]) -> tuple[RatingComparison, ...]:
+def compare_ratings(results: Iterable[SampleResult], rows: Iterable[SampleScores]) -> tuple[RatingComparison, ...]:
     """A comparison for each rating of `PAIRS` whose metric the run has; rows and results are of the same samples."""
     found: dict[str, _Pairs] = {}
     for result, row in zip(results, rows, strict=True):
         scores = {score.metric: score for score in result.scores}
         for rating, metric in PAIRS.items():
-            if rating in row.scores and metric in scores:
-                found.setdefault(rating, _Pairs()).add(row, row.scores[rating], scores[metric])
+            if rating in row.values and metric in scores:
+                found.setdefault(rating, _Pairs()).add(row, row.values[rating], scores[metric])
     return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
 
 
@@ -77,11 +77,11 @@ class _Pairs:
         self._clusters: list[int] = []
         self._apart: list[Disagreement] = []
 
-    def add(self, row: SideRow, value: float | None, score: Score) -> None:
+    def add(self, row: SampleScores, value: float | None, score: Score) -> None:
         whole, claims = None if value is None else value == 1.0, every_claim(score)
         self._whole.append(whole)
         self._claims.append(claims)
-        self._clusters.append(cluster_of_row(row))
+        self._clusters.append(row.cluster_key)
         if whole is not None and claims is not None and whole != claims:
             self._apart.append(Disagreement(id=row.id, whole=whole, supported=score.hits, judged=score.judged))
 

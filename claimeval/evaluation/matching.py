@@ -11,11 +11,11 @@ from pydantic import JsonValue
 from claimeval import ir
 from claimeval.evaluation.relevance import PER_CALL, Candidates, Graded, GradingPlan, grade
 from claimeval.evaluation.relevance_run import grading_plan
-from claimeval.evaluation.retrieval import LACKS, NO_CONTEXTS, assigned, by_content, held_by_text, units, value_of
+from claimeval.evaluation.retrieval import assigned, by_content, held_by_text, units, value_of
 from claimeval.evaluation.run import Work
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores, defined, undefined
 from claimeval.types.records import Reason, Sample
 from claimeval.types.requests import Judge
 from claimeval.types.scales import MATCH
@@ -75,12 +75,11 @@ def every_candidate(samples: Iterable[Sample], per_call: int) -> Iterator[Candid
         yield from candidates(sample, per_call)
 
 
-async def match(sample: Sample, plan: GradingPlan, measures: Sequence[ir.Measure], executor: Executor) -> SideRow:
+async def match(sample: Sample, plan: GradingPlan, measures: Sequence[ir.Measure], executor: Executor) -> SampleScores:
     """The rank metrics of one sample. Where a judge's opinion on a pair is missing nothing has a value."""
-    names = [measure.name for measure in measures]
+    unit = units(measures)
     if sample.contexts is None or not sample.reference_contexts:
-        lacks = NO_CONTEXTS if sample.contexts is None else LACKS["text"]
-        return SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, lacks))
+        return undefined(sample.id, unit, "missing_input")
     asked: list[tuple[Graded, ...]] = await gather_all(
         [grade(item, plan, executor) for item in candidates(sample, plan.per_call)]
     )
@@ -89,25 +88,16 @@ async def match(sample: Sample, plan: GradingPlan, measures: Sequence[ir.Measure
         "judged": [one.model_dump(mode="json", exclude_defaults=True) for one in graded],
     }
     if because := _hole(graded):
-        return SideRow(
-            id=sample.id,
-            scores=dict.fromkeys(names),
-            undefined=dict.fromkeys(names, because),
-            bounds={name: (0.0, 1.0) for name, unit in units(measures).items() if unit == "share"},
-            details=details,
-        )
+        return undefined(sample.id, unit, because).model_copy(update={"details": details})
     by_text = held_by_text(sample)
     said = {(int(one.document), one.query) for one in graded if one.grade}
     held = {rank: names | {name for at, name in said if at == rank} for rank, names in by_text.by_rank.items()}
     found = assigned(by_text._replace(by_rank=held))
-    return SideRow(
-        id=sample.id,
-        scores=value_of(found, list(by_text.references), measures),
-        details={"matched": list(found), **details},
-    )
+    values = value_of(found, list(by_text.references), measures)
+    return defined(sample.id, values, unit).model_copy(update={"details": {"matched": list(found), **details}})
 
 
-def judged_pairs(rows: Iterable[SideRow]) -> int:
+def judged_pairs(rows: Iterable[SampleScores]) -> int:
     """How many pairs of reference and document were put to judges."""
     return sum(len(pairs) for row in rows if isinstance(pairs := row.details.get("judged"), list))
 

@@ -11,7 +11,7 @@ from claimeval.evaluation.ratings import RatingsJob
 from claimeval.evaluation.summary.preference import Kinship
 from claimeval.evaluation.summary.records import SameFamily
 from claimeval.judging.panel.ballots import cast_ballots
-from claimeval.metrics.side import SideRow, cluster_of_row
+from claimeval.metrics.scoring import SampleScores
 from claimeval.statistics import krippendorff_alpha
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Reason, Record, Sample, Verdict
@@ -34,11 +34,11 @@ class Members(Record):
     """Krippendorff's alpha, ordinal for more than two words; None for a single judge."""
 
 
-def members(rows: Iterable[SideRow], plan: RatingsJob) -> dict[str, Members]:
+def members(rows: Iterable[SampleScores], plan: RatingsJob) -> dict[str, Members]:
     """Per question what each judge said, from what the rows keep of it."""
     every = list(rows)
     return {
-        one.question.name: _members([(row.details.get(one.question.name), cluster_of_row(row)) for row in every], one)
+        one.question.name: _members([(row.details.get(one.question.name), row.cluster_key) for row in every], one)
         for one in plan.asked
     }
 

@@ -21,12 +21,12 @@ from claimeval.execution.concurrently import gather_all
 from claimeval.judging import panel, prompts
 from claimeval.judging import prompts as prompting
 from claimeval.judging import rate as rate_answer
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.providers import specs as lineups
 from claimeval.types.answer_questions import ANSWER_QUESTIONS, ANSWERING, FAITHFUL, AnswerQuestion, answer_question
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.families import Families
-from claimeval.types.records import NOT_APPLICABLE, Assessment, Reason, Sample, says_something
+from claimeval.types.records import Assessment, Reason, Sample, Score, says_something
 from claimeval.types.requests import Judge
 
 RATED = MappingProxyType(
@@ -154,7 +154,7 @@ def askable(samples: Iterable[Sample], ask: Sequence[str] | None) -> tuple[str, 
     return tuple(question.name for question in wanted if question.name in fed)
 
 
-async def rate(sample: Sample, plan: RatingsJob, executor: Executor) -> SideRow:
+async def rate(sample: Sample, plan: RatingsJob, executor: Executor) -> SampleScores:
     """The scores of one sample; a failed rating is None with its reason.
 
     An empty answer is no answer to its question, without a call (relevance 0, noncommittal, not correct), and there is
@@ -165,45 +165,30 @@ async def rate(sample: Sample, plan: RatingsJob, executor: Executor) -> SideRow:
     found: list[Opinions] = await gather_all(
         [opinions(sample, one, plan.judges, plan.families, executor) for one in fed]
     )
-    row = _Row()
-    for rated in found:
-        row.add(rated)
+    scores = {score.metric: score for rated in found for score in _scores(rated)}
     for one in plan.asked:
         because = lacks[one.question.name]
         if because == "no_claims" and one.question != FAITHFUL:
-            row.scores |= {RATED[one.question.name]: 0.0} | dict.fromkeys(one.question.flags, 1.0)
+            values = {RATED[one.question.name]: 0.0} | dict.fromkeys(one.question.flags, 1.0)
+            scores |= {name: Score(metric=name, value=value) for name, value in values.items()}
         elif because:
-            row.lack(metrics_of(one.question), because)
-    scores = {name: row.scores[name] for name in plan.metrics}
-    return SideRow(id=sample.id, scores=scores, undefined=row.undefined, bounds=row.bounds, details=row.details)
+            scores |= {n: Score(metric=n, undefined_because=because) for n in metrics_of(one.question)}
+    details: dict[str, JsonValue] = {rated.asked.question.name: rated.details for rated in found}
+    return SampleScores(id=sample.id, scores=tuple(scores[name] for name in plan.metrics), details=details)
 
 
-class _Row:
-    """The scores of one sample as they come."""
+def _scores(rated: Opinions) -> Iterator[Score]:
+    """The score of a question, then those of its flags."""
+    question, vote = rated.asked.question, rated.vote
+    yield _score(RATED[question.name], None if vote.grade is None else question.scale.value(vote.grade), vote)
+    for flag in question.flags:
+        raised = rated.vote_on(flag)
+        yield _score(flag, None if raised.label == "unassessed" else float(raised.label == "not_found"), raised)
 
-    def __init__(self) -> None:
-        self.scores: dict[str, float | None] = {}
-        self.undefined: dict[str, str] = {}
-        self.bounds: dict[str, tuple[float, float]] = {}
-        self.details: dict[str, JsonValue] = {}
 
-    def add(self, rated: Opinions) -> None:
-        question, vote = rated.asked.question, rated.vote
-        self.details[question.name] = rated.details
-        self._put(RATED[question.name], None if vote.grade is None else question.scale.value(vote.grade), vote)
-        for flag in question.flags:
-            raised = rated.vote_on(flag)
-            self._put(flag, None if raised.label == "unassessed" else float(raised.label == "not_found"), raised)
-
-    def _put(self, name: str, value: float | None, vote: Assessment) -> None:
-        self.scores[name] = value
-        if value is None:
-            self.undefined[name] = vote.unassessed_because or "tie"
-            self.bounds[name] = (0.0, 1.0)
-
-    def lack(self, names: Sequence[str], because: Reason) -> None:
-        self.scores |= dict.fromkeys(names)
-        self.undefined |= dict.fromkeys(names, because)
+def _score(name: str, value: float | None, vote: Assessment) -> Score:
+    because = None if value is not None else vote.unassessed_because or "tie"
+    return Score(metric=name, value=value, undefined_because=because)
 
 
 def rating_work(plan: RatingsJob) -> Work:
@@ -211,7 +196,7 @@ def rating_work(plan: RatingsJob) -> Work:
     return Work(plan.judges, lambda sample, executor: rate(sample, plan, executor), plan.identity)
 
 
-def tallies(rows: Iterable[SideRow], plan: RatingsJob) -> dict[str, dict[str, int]]:
+def tallies(rows: Iterable[SampleScores], plan: RatingsJob) -> dict[str, dict[str, int]]:
     """Per question how often each of its words was the panel's rating, and per flag how often it is raised."""
     counts = {
         one.question.name: dict.fromkeys([*one.question.scale.words, *one.question.flags], 0) for one in plan.asked
@@ -219,11 +204,11 @@ def tallies(rows: Iterable[SideRow], plan: RatingsJob) -> dict[str, dict[str, in
     for row in rows:
         for one in plan.asked:
             question, count = one.question, counts[one.question.name]
-            value = row.scores[RATED[question.name]]
+            value = row.values[RATED[question.name]]
             if value is not None:
                 count[question.scale.words[question.scale.values.index(value)]] += 1
             for flag in question.flags:
-                count[flag] += row.scores[flag] == 1.0
+                count[flag] += row.values[flag] == 1.0
     return counts
 
 
@@ -265,7 +250,7 @@ def answerability_plan(
     )
 
 
-async def sort_answer(sample: Sample, plan: RatingsJob, executor: Executor) -> SideRow:
+async def sort_answer(sample: Sample, plan: RatingsJob, executor: Executor) -> SampleScores:
     """The scores of one sample. An empty answer declines without a call; a sample without an answer has no value."""
     if sample.answer is None:
         return _row(sample, None, "missing_input", {})
@@ -282,29 +267,25 @@ def answerability_work(plan: RatingsJob) -> Work:
     return Work(plan.judges, lambda sample, executor: sort_answer(sample, plan, executor), plan.identity)
 
 
-def _row(sample: Sample, answered: bool | None, because: Reason | None, details: dict[str, JsonValue]) -> SideRow:
-    undefined = {} if because is None else {name: str(because) for name in METRICS}
-    right: bool | None = None
+def _row(sample: Sample, answered: bool | None, because: Reason | None, details: dict[str, JsonValue]) -> SampleScores:
+    first, second = METRICS
+    accuracy = Score(metric=second, undefined_because=because)
     if sample.is_answerable is None:
-        undefined["abstention_accuracy"] = "no is_answerable"
+        accuracy = Score(metric=second, undefined_because="missing_input")
     elif answered is not None:
-        right = answered == sample.is_answerable
-    scores = {
-        "answered": None if answered is None else float(answered),
-        "abstention_accuracy": None if right is None else float(right),
-    }
-    open_ = [name for name, why in undefined.items() if why == because and because not in NOT_APPLICABLE]
-    bounds = dict.fromkeys(open_, (0.0, 1.0))
-    return SideRow(id=sample.id, scores=scores, undefined=undefined, bounds=bounds, details=details)
+        accuracy = Score(metric=second, value=float(answered == sample.is_answerable))
+    value = None if answered is None else float(answered)
+    answering = Score(metric=first, value=value, undefined_because=because)
+    return SampleScores(id=sample.id, scores=(answering, accuracy), details=details)
 
 
-def outcomes(samples: Iterable[Sample], rows: Iterable[SideRow]) -> Mapping[str, int]:
+def outcomes(samples: Iterable[Sample], rows: Iterable[SampleScores]) -> Mapping[str, int]:
     """How often answerable and unanswerable questions were answered and declined; those without either are left out."""
     counts: Counter[str] = Counter(
         {f"{kind}_{deed}": 0 for kind in ("answerable", "unanswerable") for deed in ("answered", "declined")}
     )
     for sample, row in zip(samples, rows, strict=True):
-        if sample.is_answerable is not None and row.scores["answered"] is not None:
+        if sample.is_answerable is not None and row.values["answered"] is not None:
             kind = "answerable" if sample.is_answerable else "unanswerable"
-            counts[f"{kind}_{'answered' if row.scores['answered'] else 'declined'}"] += 1
+            counts[f"{kind}_{'answered' if row.values['answered'] else 'declined'}"] += 1
     return counts

@@ -26,13 +26,13 @@ from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.prompts import PromptRecord
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores, defined, undefined
 from claimeval.providers import specs as lineups
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import Reason, Record, Sample
+from claimeval.types.records import Reason, Record, Sample, Score
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
 
@@ -354,7 +354,7 @@ def rows(
     grades: ir.Qrels,
     holes: Mapping[str, Mapping[str, Reason]],
     scale: Scale,
-) -> Iterator[SideRow]:
+) -> Iterator[SampleScores]:
     """A row a sample, `contexts[i]` being rank i+1.
 
     Where a document has no grade nothing has a value: the most frequent reason stands there, and the bounds between
@@ -365,25 +365,22 @@ def rows(
         mine, missing = grades.get(sample.id, {}), holes.get(sample.id, {})
         given = [mine.get(document.id) for document in sample.contexts or ()]
         if sample.contexts is None:
-            yield SideRow(
-                id=sample.id,
-                scores=dict.fromkeys(units(scale)),
-                undefined=dict.fromkeys(units(scale), "missing_input"),
-            )
+            yield undefined(sample.id, units(scale), "missing_input")
         else:
             yield _row(sample.id, [None if grade is None else int(grade) for grade in given], missing, scale)
 
 
-def _row(name: str, grades: Sequence[int | None], holes: Mapping[str, Reason], scale: Scale) -> SideRow:
-    metrics = tuple(units(scale))
+def _row(name: str, grades: Sequence[int | None], holes: Mapping[str, Reason], scale: Scale) -> SampleScores:
+    unit = units(scale)
     if not grades:
-        return SideRow(id=name, scores=dict.fromkeys(metrics), undefined=dict.fromkeys(metrics, "no_evidence"))
+        return undefined(name, unit, "no_evidence")
     relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
     ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
     if None in grades:
         because = Counter(holes.values()).most_common(1)[0][0]
-        return SideRow(id=name, scores=dict.fromkeys(metrics), undefined=dict.fromkeys(metrics, because), bounds=ends)
-    return SideRow(id=name, scores={metric: ends[metric][0] for metric in metrics})
+        scores = tuple(Score(metric=m, unit=u, undefined_because=because, ends=ends[m]) for m, u in unit.items())
+        return SampleScores(id=name, scores=scores)
+    return defined(name, {metric: ends[metric][0] for metric in unit}, unit)
 
 
 def _share(relevant: Sequence[bool | None]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 from claimeval import ir
 from claimeval.ir.mappings import collapse_names
 from claimeval.lexical.citations import without
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores, defined, undefined
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Sample
 
@@ -19,10 +19,6 @@ MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
 Match = Literal["ids", "text"]
 """How a retrieved document is known to be a reference: by its id, or because one text holds the other. Where the texts
 leave it open a judge can say so: `matching.py`."""
-
-LACKS: dict[Match, str] = {"ids": "no reference_context_ids", "text": "no reference_contexts"}
-NO_CONTEXTS = "no contexts"
-"""Why a sample has no value: what its references lack, or that it does not say what was retrieved."""
 
 CONTAINED_FROM = 20
 """Characters from which on a retrieved text that stands inside a reference counts as that reference."""
@@ -45,7 +41,7 @@ def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
 
 def score(
     samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids", *, fold: str | None = None
-) -> Iterator[SideRow]:
+) -> Iterator[SampleScores]:
     """The values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
     A sample without references or contexts has no value and says so; one whose contexts are given and empty has 0.
@@ -65,13 +61,11 @@ def score(
             run = {query: _scores(_ranked(chunk[int(query)], match, fold)) for query in judged}
             values = dict(ir.evaluate(judged, run, measures).per_query)
         for i, sample in enumerate(chunk):
-            names = [measure.name for measure in measures]
-            if sample.contexts is None:
-                yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, NO_CONTEXTS))
-            elif found := values.get(str(i)):
-                yield SideRow(id=sample.id, scores=dict(found))
+            found = None if sample.contexts is None else values.get(str(i))
+            if found:
+                yield defined(sample.id, found, units(measures))
             else:
-                yield SideRow(id=sample.id, scores=dict.fromkeys(names), undefined=dict.fromkeys(names, LACKS[match]))
+                yield undefined(sample.id, units(measures), "missing_input")
 
 
 def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from claimeval.execution import Executor
 from claimeval.execution.runner import RunStatus, run_items
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, REASONS, Sample
@@ -22,7 +22,7 @@ class Work(NamedTuple):
     """What is done for every sample, by whom."""
 
     judges: tuple[Judge, ...]
-    score: Callable[[Sample, Executor], Awaitable[SideRow]]
+    score: Callable[[Sample, Executor], Awaitable[SampleScores]]
     identity: tuple[object, ...]
     """What makes two such works one, for which a cap holds; its `repr` counts."""
 
@@ -33,9 +33,9 @@ async def score_each(
     *,
     options: RunOptions,
     progress: Progress,
-) -> tuple[list[SideRow], RunStatus]:
+) -> tuple[list[SampleScores], RunStatus]:
     """The rows of all samples in order. Stops early as `claimeval score` does, and goes on from the stored replies."""
-    rows: list[SideRow] = []
+    rows: list[SampleScores] = []
     ending = await run_items(
         samples,
         work.score,
@@ -56,10 +56,10 @@ def _identity(work: Work, samples: Iterable[Sample]) -> str:
     return digest.hexdigest()
 
 
-def lost(rows: Sequence[SideRow]) -> float:
+def lost(rows: Sequence[SampleScores]) -> float:
     """The share of scores lost to failures of judges, of those that the samples could have; 0 for none."""
     values = failures = 0
     for row in rows:
-        values += sum(value is not None for value in row.scores.values())
-        failures += sum(reason in FAILURES for reason in row.undefined.values())
+        values += sum(value is not None for value in row.values.values())
+        failures += sum(reason in FAILURES for reason in row.reasons.values())
     return failures / (values + failures) if failures else 0.0

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.matrix import Matrix
 from claimeval.metrics.rows import Metric
 from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import interval
+from claimeval.types.clusters import cluster_of, own_cluster
 from claimeval.types.records import (
     ABSTAINED,
     NOT_APPLICABLE,
@@ -182,6 +184,8 @@ class MetricSummary(Record):
     """Samples with a value."""
     clusters: int
     """Questions (or what `--cluster` names) that these are about."""
+    unit: str = "share"
+    """`share` for a value in [0, 1]; otherwise what is counted."""
     missing: dict[Reason, int]
     """Samples without a value, by reason."""
     micro: float | None
@@ -228,8 +232,8 @@ def abstentions(reasons: Mapping[Any, int]) -> int:
 class MetricTally:
     """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
 
-    def __init__(self, note: str | None = None) -> None:
-        self._note = note
+    def __init__(self, note: str | None = None, unit: str = "share") -> None:
+        self._note, self._unit = note, unit
         self._values, self._clusters = array("d"), array("q")
         self._low = self._high = 0.0
         self._bounded = 0
@@ -239,7 +243,13 @@ class MetricTally:
         self._hits = self._judged = self._claims = self._ungrounded = self._unasked = 0
 
     def add(
-        self, score: Score, unassessed: Iterable[Reason], ungrounded: int, cluster: int, *, unasked: bool = False
+        self,
+        score: Score,
+        unassessed: Iterable[Reason] = (),
+        ungrounded: int = 0,
+        *,
+        cluster: int,
+        unasked: bool = False,
     ) -> None:
         """One sample: its score, the reasons of its unassessed claims, its ungrounded claims, what it belongs to.
 
@@ -258,24 +268,29 @@ class MetricTally:
         else:
             assert score.undefined_because is not None
             self._missing[score.undefined_because] += 1
-        if score.undefined_because not in NOT_APPLICABLE:
-            low, high = score.bounds or ((0.0, 1.0) if score.value is None else (score.value, score.value))
+        if score.undefined_because not in NOT_APPLICABLE and (ends := _ends(score)):
+            low, high = ends
             self._low, self._high, self._bounded = self._low + low, self._high + high, self._bounded + 1
 
     def summary(self) -> MetricSummary:
         """What the samples added so far come to."""
-        estimate = mean_interval(self._values, clusters=self._clusters)
-        ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+        support = (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
+        estimate = mean_interval(self._values, clusters=self._clusters, support=support)
+        low, high = estimate.low, estimate.high
+        ci = None if low is None or high is None or math.isinf(high - low) else (low, high)
         bounds = (self._low / self._bounded, self._high / self._bounded) if self._bounded else None
+        counts = self._claims or self._unassessed
+        abstained = abstentions(self._unassessed if counts else self._missing)
         return MetricSummary(
             mean=estimate.value,
             ci=ci,
             n=len(self._values),
             clusters=estimate.clusters,
+            unit=self._unit,
             missing=dict(sorted(self._missing.items())),
             micro=self._hits / self._judged if self._judged else None,
             bounds=bounds,
-            shown=shown(abstentions(self._unassessed), self._claims, bounds),
+            shown=shown(abstained, self._claims if counts else self._bounded, bounds),
             claims=self._claims,
             judged=self._judged,
             supported=self._hits,
@@ -287,6 +302,64 @@ class MetricTally:
         )
 
 
+def _ends(score: Score) -> tuple[float, float] | None:
+    """Between which values a score lies; None if nothing is known of an undefined one."""
+    if score.bounds:
+        return score.bounds
+    if score.value is None:
+        return (0.0, 1.0) if score.unit == "share" else None
+    return score.value, score.value
+
+
 def _share(reasons: Counter[Reason], total: int) -> float:
     failed = sum(n for reason, n in reasons.items() if reason not in NOT_APPLICABLE | ABSTAINED)
     return failed / total if total else 0.0
+
+
+class SampleScores(Record):
+    """The scores of one sample that are not of claims."""
+
+    id: str
+    scores: tuple[Score, ...]
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the scores were made from, as the scores and ranks of single texts."""
+    cluster: int | None = None
+    """Samples with the same number belong together in intervals and tests; None belongs to no other."""
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The value of each metric."""
+        return {score.metric: score.value for score in self.scores}
+
+    @property
+    def reasons(self) -> dict[str, Reason]:
+        """Why metrics have no value."""
+        return {score.metric: score.undefined_because for score in self.scores if score.undefined_because}
+
+    @property
+    def cluster_key(self) -> int:
+        """What the sample belongs to."""
+        return own_cluster(self.id) if self.cluster is None else self.cluster
+
+
+def undefined(sample: str, units: Mapping[str, str], because: Reason) -> SampleScores:
+    """Return the scores of a sample for which no metric of `units` has a value."""
+    return SampleScores(
+        id=sample,
+        scores=tuple(Score(metric=name, unit=unit, undefined_because=because) for name, unit in units.items()),
+    )
+
+
+def defined(sample: str, values: Mapping[str, float | None], units: Mapping[str, str]) -> SampleScores:
+    """Return the scores of a sample by metric; None is a value of which there is nothing to count."""
+    scores = (
+        Score(metric=name, unit=units[name], value=value, undefined_because="no_evidence" if value is None else None)
+        for name, value in values.items()
+    )
+    return SampleScores(id=sample, scores=tuple(scores))
+
+
+def clustered(rows: Iterable[SampleScores], samples: Iterable[Sample], field: str | None) -> Iterator[SampleScores]:
+    """The scores with what their samples belong to, which come in the same order."""
+    for row, sample in zip(rows, samples, strict=True):
+        yield row.model_copy(update={"cluster": cluster_of(sample, field)})

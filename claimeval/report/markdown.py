@@ -12,7 +12,6 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.metrics.side import SideMetric
 from claimeval.report.visible import visible
 from claimeval.runs.overview import Comparison, MetricComparison, Overview
 from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
@@ -134,7 +133,7 @@ def _counted(found: MetricSummary) -> str:
     return f"{found.supported} of {found.judged}" + (f", {lost} unassessed" if lost else "")
 
 
-def _side(kind: str, name: str, found: SideMetric) -> Sequence[str]:
+def _side(kind: str, name: str, found: MetricSummary) -> Sequence[str]:
     unit = "" if found.unit == "share" else f" ({code(found.unit)})"
     missing = ", ".join(f"{n} {reason}" for reason, n in found.missing.items()) or "none"
     return (

@@ -23,7 +23,7 @@ from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
-from claimeval.metrics.side import SideRow, clustered
+from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import scores
 from claimeval.runs.directory import RunWriter
@@ -32,7 +32,7 @@ from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Record
+from claimeval.types.records import Record, Score
 
 LABELS, UNREAD = "labels.jsonl", "unread.jsonl"
 EXTRACTOR = recorded_judge("recorded")
@@ -224,12 +224,19 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
         return
     units = {name: "share" if low >= 0 and high <= 1 else "number" for name, (low, high) in ranges.items()}
     rows = (
-        SideRow(
+        SampleScores(
             id=sample.result.sample.id,
-            scores={name: sample.scores.get(name) for name in ranges},
-            undefined={name: "not recorded" for name in ranges if sample.scores.get(name) is None},
+            scores=tuple(
+                Score(
+                    metric=name,
+                    unit=unit,
+                    value=sample.scores.get(name),
+                    undefined_because="missing_input" if sample.scores.get(name) is None else None,
+                )
+                for name, unit in units.items()
+            ),
         )
         for sample in judged.samples()
     )
     samples = (sample.result.sample for sample in judged.samples())
-    scores.write(folder, judged.kind, clustered(rows, samples, cluster), units, {"recorded by": judged.kind}, cluster)
+    scores.write(folder, judged.kind, clustered(rows, samples, cluster), {"recorded by": judged.kind}, cluster)

@@ -22,10 +22,10 @@ from claimeval.metrics.derived import derived
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.metrics.side import SideSummary
 from claimeval.providers.prices import price
 from claimeval.runs import scores
 from claimeval.runs.directory import load_manifest, load_summary, read_results
+from claimeval.runs.scores import ScoresSummary
 from claimeval.statistics.formatting import interval, percent
 from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
@@ -135,7 +135,7 @@ class Overview(Record):
     """In the order of the manifest."""
     derived: dict[str, str]
     """What the metrics are, in words, that are read off the verdicts of these."""
-    sides: tuple[SideSummary, ...]
+    sides: tuple[ScoresSummary, ...]
     """Scores that no judge gave."""
     judges: tuple[JudgeOverview, ...]
     ranks: tuple[RankOverview, ...]

@@ -11,21 +11,51 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from claimeval.metrics.side import SideRow, SideSummary, Sums
+from claimeval.metrics.scoring import MetricSummary, MetricTally, SampleScores
 from claimeval.runs.directory import RESULTS, cluster_field
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Record
 
 FOLDER = "scores"
+
+
+class ScoresSummary(Record):
+    """All metrics of one kind over a run."""
+
+    kind: str
+    """`lexical`, `perplexity`, `reward`, `answers`, ..."""
+    settings: dict[str, str]
+    """What decided the numbers: normalization, model, ..."""
+    metrics: dict[str, MetricSummary]
+    cluster: str | None = None
+    """The field by which samples belong together in intervals; None for their question."""
+
+
+class ScoresTally:
+    """Adds up the scores of one kind as they come."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, MetricTally] = {}
+
+    def add(self, row: SampleScores) -> None:
+        """Counts one sample in."""
+        for score in row.scores:
+            tally = self._tallies.setdefault(score.metric, MetricTally(unit=score.unit))
+            tally.add(score, cluster=row.cluster_key)
+
+    def summary(self, kind: str, settings: Mapping[str, str], cluster: str | None = None) -> ScoresSummary:
+        """What the samples so far come to."""
+        metrics = {metric: tally.summary() for metric, tally in self._tallies.items()}
+        return ScoresSummary(kind=kind, settings=dict(settings), metrics=metrics, cluster=cluster)
 
 
 def write(
     folder: Path,
     kind: str,
-    rows: Iterable[SideRow],
-    units: Mapping[str, str],
+    rows: Iterable[SampleScores],
     settings: Mapping[str, str],
     cluster: str | None = None,
-) -> SideSummary:
+) -> ScoresSummary:
     """Writes the rows of one kind as they come, then what they add up to; replaces an earlier writing of that kind.
 
     `cluster` is the field by which the rows say that they belong together.
@@ -33,7 +63,7 @@ def write(
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     path = folder / FOLDER / f"{kind}.jsonl"
     part = path.with_name(path.name + ".part")
-    sums = Sums(units)
+    sums = ScoresTally()
     with part.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(row.model_dump_json(exclude_defaults=True) + "\n")
@@ -44,11 +74,11 @@ def write(
     return summary
 
 
-def read(folder: Path) -> Iterator[SideSummary]:
+def read(folder: Path) -> Iterator[ScoresSummary]:
     """The summaries of all kinds that a run directory holds, by name of kind."""
     for path in sorted((folder / FOLDER).glob("*.json")):
         try:
-            yield SideSummary.model_validate_json(path.read_bytes())
+            yield ScoresSummary.model_validate_json(path.read_bytes())
         except ValidationError as error:
             raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
 
@@ -90,8 +120,8 @@ def changed_settings(a: Path, b: Path) -> Iterator[str]:
                 yield f"{side.kind}, {name}: {told.get(name, 'none')} → {side.settings.get(name, 'none')}"
 
 
-def rows(folder: Path, kind: str) -> Iterator[SideRow]:
+def rows(folder: Path, kind: str) -> Iterator[SampleScores]:
     """The rows of one kind, in the order of the samples."""
     with (folder / FOLDER / f"{kind}.jsonl").open("rb") as file:
         for line in file:
-            yield SideRow.model_validate_json(line)
+            yield SampleScores.model_validate_json(line)

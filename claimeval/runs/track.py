@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import MetricSummary, Shown
-from claimeval.metrics.side import SideMetric, cluster_of_row
 from claimeval.runs import scores
 from claimeval.runs.compare import changed_settings
 from claimeval.runs.directory import load_manifest, load_summary, read_results
@@ -207,13 +206,13 @@ def _read(folder: Path, name: str, cluster: str | None) -> _Run:
         points |= {_Key(side.kind, metric): _point(name, summary) for metric, summary in side.metrics.items()}
         values |= {_Key(side.kind, metric): {} for metric in side.metrics}
         for row in scores.rows(folder, side.kind):
-            clusters.setdefault(row.id, cluster_of_row(row))
-            for metric, value in row.scores.items():
+            clusters.setdefault(row.id, row.cluster_key)
+            for metric, value in row.values.items():
                 values[_Key(side.kind, metric)][row.id] = value
     return _Run(name, folder, manifest, points, values, clusters)
 
 
-def _point(run: str, found: MetricSummary | SideMetric) -> Point:
+def _point(run: str, found: MetricSummary) -> Point:
     return Point(
         run=run,
         mean=found.mean,

@@ -48,6 +48,7 @@ Reason = Literal[
     "judge_stopped",
     "over_budget",
     "not_in_cache",
+    "too_long",
 ]
 """Why there is no label or no score: the closed list, used in results, summaries, tables and reports."""
 
@@ -69,6 +70,7 @@ REASONS: dict[Reason, str] = {
     "judge_stopped": "an earlier error stopped this judge (bad key, no quota, unknown model)",
     "over_budget": "the cap on money or calls was reached",
     "not_in_cache": "the reply is not in the cache and no call may be made",
+    "too_long": "the text is longer than the model reads",
 }
 """Each reason in words."""
 
@@ -337,11 +339,17 @@ class Assessment(Record):
         return not self.verdicts and self.label != "unassessed"
 
 
+_EQUAL = 1e-9
+"""By how much a share may pass 0 or 1 by rounding."""
+
+
 class Score(Record):
     """One metric of one sample: `value`, as a rule `hits` / `judged`, or None and why."""
 
     metric: str
-    value: float | None = Field(default=None, ge=0, le=1)
+    value: float | None = None
+    unit: str = "share"
+    """`share` for a value in [0, 1]; otherwise what is counted: tokens, gain, grade, ..."""
     hits: int = 0
     """Claims labelled supported; of a derived metric, whatever it counts."""
     judged: int = 0
@@ -353,6 +361,12 @@ class Score(Record):
     """Of several gold answers that are alternatives, the one that it is counted over, from 1."""
     ends: tuple[float, float] | None = None
     """The bounds, where they do not follow from the counts."""
+
+    @model_validator(mode="after")
+    def _shares_are_shares(self) -> Self:
+        if self.unit == "share" and self.value is not None and not -_EQUAL <= self.value <= 1 + _EQUAL:
+            raise ValueError(f"{self.metric} is a share and has the value {self.value}")
+        return self
 
     @property
     def bounds(self) -> tuple[float, float] | None:

@@ -56,7 +56,7 @@ def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path:
     report = ce.score(SAMPLES, judges=judge(server), metrics=["faithfulness"])
     report.save(tmp_path / "run")
     ratings = ce.rate_answers(report, judges=judge(server))
-    assert [row.scores for row in ratings.rows] == [
+    assert [row.values for row in ratings.rows] == [
         {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 1.0, "rated_correctness": 1.0},
         {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 0.0, "rated_correctness": 0.0},
     ]
@@ -81,7 +81,7 @@ def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
 def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHandle) -> None:
     found = ce.grade_relevance(SAMPLES, judges=judge(server))
     assert found.qrels == {"good": {"a": 3, "b": 0}, "bad": {"c": 1, "d": 2}}
-    assert [row.scores["context_precision_ap"] for row in found.scores.rows] == [1.0, 0.5]
+    assert [row.values["context_precision_ap"] for row in found.scores.rows] == [1.0, 0.5]
     assert found.summary.counts.graded == len(found.grades) == 4
     run = {"good": {"a": 2.0, "b": 1.0}, "bad": {"c": 2.0, "d": 1.0}}
     assert ir.evaluate(found.qrels, run, "mrr", level=2).mean["mrr"] == 0.75
@@ -94,13 +94,13 @@ def test_retrieval_is_scored_by_ids_text_and_judge(start_server: StartServer) ->
     assert ce.score_retrieval(SAMPLES, measures="mrr", match="text").summary.metrics["mrr"].mean == 0.0
     found = ce.score_retrieval(SAMPLES, measures="mrr", match="judge", judges=judge(other))
     assert found.rows[0].details["matched"] == ["reference-1", "other-2"]
-    assert found.summary.metrics["mrr"].missing == {"no reference_contexts": 1}
+    assert found.summary.metrics["mrr"].missing == {"missing_input": 1}
     assert len(other.exchanges()) == 2
 
 
 def test_refusals_are_sorted(server: ThreadHandle) -> None:
     found = ce.sort_answers(SAMPLES, judges=judge(server))
-    assert [row.scores["answered"] for row in found.rows] == [1.0, 1.0]
+    assert [row.values["answered"] for row in found.rows] == [1.0, 1.0]
     assert found.summary.metrics["abstention_accuracy"].n == 1
 
 

@@ -149,9 +149,9 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     run = data.parent / "here" / "run"
     assert (run / "relevance" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
     first, second = scores.rows(run, "relevance")
-    assert first.scores == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
-    assert second.undefined["context_precision_ap"] == "unparsable"
-    assert second.bounds["context_grade"] == (0.5, 2.0)
+    assert first.values == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
+    assert second.reasons["context_precision_ap"] == "unparsable"
+    assert {score.metric: score.bounds for score in second.scores}["context_grade"] == (0.5, 2.0)
     assert claimeval(*command, "--limit", "1").returncode == 2
 
 

@@ -27,8 +27,8 @@ def test_context_correctness_stands_beside_the_scores_of_a_run(claimeval: Run, t
     metrics = json.loads(done.stdout)["metrics"]
     assert metrics["mrr"]["mean"] == 0.5
     assert metrics["success@1"]["mean"] == 0.0
-    assert metrics["mrr"]["missing"] == {"no reference_context_ids": 1}
-    found = [row.scores["mrr"] for row in scores.rows(tmp_path / "here" / "run", "retrieval")]
+    assert metrics["mrr"]["missing"] == {"missing_input": 1}
+    found = [row.values["mrr"] for row in scores.rows(tmp_path / "here" / "run", "retrieval")]
     assert found == [0.5, None]
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.metrics.side import SideRow
 from claimeval.runs import scores as side_scores
 from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
+from tests.sample_runs import scored
 
 
 @pytest.fixture
@@ -149,8 +149,8 @@ def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval:
 
 def write_scores(folder: Path, kind: str, **scores: float) -> None:
     """One sample with these scores."""
-    rows = [SideRow(id="s", scores=dict(scores))]
-    side_scores.write(folder, kind, rows, dict.fromkeys(scores, "share"), {})
+    rows = [scored("s", scores)]
+    side_scores.write(folder, kind, rows, {})
 
 
 def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) -> None:

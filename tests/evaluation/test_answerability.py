@@ -11,12 +11,13 @@ from claimeval.evaluation.opinions import Asked
 from claimeval.evaluation.ratings import RatingsJob, answerability_plan, outcomes, sort_answer
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.answer_questions import ANSWERING
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import Sample
 from claimeval.types.requests import Failure, Outcome, Request
+from tests.sample_runs import scored
 from tests.scripted import FAILED, completion, judge
 
 
@@ -39,7 +40,7 @@ def kind(word: str) -> str:
 
 def sort(
     *replies: str | Failure, answer: str | None = "A.", is_answerable: bool | None = True, judges: int = 1
-) -> tuple[SideRow, int]:
+) -> tuple[SampleScores, int]:
     asked = Asked(ANSWERING, prompts.load("answering", "plain"), Panel())
     plan = RatingsJob(tuple(judge(str(n)) for n in range(judges)), (asked,), Families())
     executor = Replies(*replies)
@@ -61,41 +62,41 @@ def test_answering_is_right_where_the_question_can_be_answered(
     word: str, is_answerable: bool, answered: float, right: float
 ) -> None:
     row, _ = sort(kind(word), is_answerable=is_answerable)
-    assert row.scores == {"answered": answered, "abstention_accuracy": right}
+    assert row.values == {"answered": answered, "abstention_accuracy": right}
 
 
 def test_without_is_answerable_only_the_share_of_answers_is_known() -> None:
     row, _ = sort(kind("answers"), is_answerable=None)
-    assert row.scores == {"answered": 1.0, "abstention_accuracy": None}
-    assert row.undefined == {"abstention_accuracy": "no is_answerable"}
+    assert row.values == {"answered": 1.0, "abstention_accuracy": None}
+    assert row.reasons == {"abstention_accuracy": "missing_input"}
 
 
 def test_an_empty_answer_declines_without_a_call_and_none_has_no_value() -> None:
     row, calls = sort(answer=" ", is_answerable=False)
-    assert (row.scores["abstention_accuracy"], calls) == (1.0, 0)
+    assert (row.values["abstention_accuracy"], calls) == (1.0, 0)
     row, calls = sort(answer=None)
-    assert (row.scores["answered"], row.undefined["answered"], calls) == (None, "missing_input", 0)
+    assert (row.values["answered"], row.reasons["answered"], calls) == (None, "missing_input", 0)
 
 
 def test_an_unknown_kind_is_asked_again_and_then_a_hole() -> None:
     row, calls = sort(kind("refuses"), kind("answers"))
-    assert (row.scores["answered"], calls) == (1.0, 2)
+    assert (row.values["answered"], calls) == (1.0, 2)
     row, calls = sort(kind("refuses"), "It declines.")
-    assert (row.scores["answered"], row.undefined["answered"], calls) == (None, "unparsable", 2)
+    assert (row.values["answered"], row.reasons["answered"], calls) == (None, "unparsable", 2)
     row, calls = sort(FAILED)
-    assert (row.undefined["answered"], calls) == ("provider_error", 1)
+    assert (row.reasons["answered"], calls) == ("provider_error", 1)
 
 
 def test_judges_who_are_divided_are_a_tie() -> None:
     row, _ = sort(kind("answers"), kind("declines"), judges=2)
-    assert row.undefined["answered"] == "tie"
+    assert row.reasons["answered"] == "tie"
     row, _ = sort(kind("partly"), kind("declines"), kind("answers"), judges=3)
-    assert row.scores["answered"] == 1.0
+    assert row.values["answered"] == 1.0
 
 
 def test_the_four_outcomes_are_counted() -> None:
     samples = [Sample(id=str(i), question="Q", answer="A", is_answerable=i < 2) for i in range(3)]
-    rows = [SideRow(id=str(i), scores={"answered": value}) for i, value in enumerate((1.0, 0.0, None))]
+    rows = [scored(str(i), {"answered": value}) for i, value in enumerate((1.0, 0.0, None))]
     assert outcomes(samples, rows) == {
         "answerable_answered": 1,
         "answerable_declined": 1,

@@ -11,7 +11,7 @@ import pytest
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.matching import candidates, match, matching_plan
 from claimeval.evaluation.relevance import GradingPlan
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -52,14 +52,14 @@ class Rule:
         return completion(json.dumps({"grades": grades}))
 
 
-def matched(one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1) -> SideRow:
+def matched(one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1) -> SampleScores:
     return asyncio.run(match(one, plan(per_call), retrieval.asked(measures), executor))
 
 
 def test_a_paraphrase_is_the_reference_when_the_judge_says_so() -> None:
     row = matched(sample("Something else.", SAME, REFERENCES[1]), Rule())
     assert row.details["matched"] == ["other-1", "reference-1", "reference-2"]
-    assert row.scores == {"mrr": 0.5, "recall@5": 1.0, "P@5": 0.4}
+    assert row.values == {"mrr": 0.5, "recall@5": 1.0, "P@5": 0.4}
 
 
 def test_what_the_texts_settle_is_not_asked() -> None:
@@ -69,7 +69,7 @@ def test_what_the_texts_settle_is_not_asked() -> None:
     assert len(executor.asked) == 1
     assert "1412" in executor.asked[0].partition("</passage>")[0]
     executor = Rule()
-    assert matched(sample(*REFERENCES), executor).scores["mrr"] == 1.0
+    assert matched(sample(*REFERENCES), executor).values["mrr"] == 1.0
     assert executor.asked == []
 
 
@@ -81,16 +81,16 @@ def test_a_better_document_takes_the_reference_that_a_lower_one_repeats() -> Non
 def test_a_pair_without_an_opinion_leaves_the_sample_without_a_value() -> None:
     executor = Rule(lambda text: FAILED if "1412" in text.partition("</passage>")[0] else None)
     row = matched(sample(SAME), executor, "mrr,dcg@5")
-    assert row.scores == {"mrr": None, "dcg@5": None}
-    assert row.undefined == {"mrr": "provider_error", "dcg@5": "provider_error"}
-    assert row.bounds == {"mrr": (0.0, 1.0)}
+    assert row.values == {"mrr": None, "dcg@5": None}
+    assert row.reasons == {"mrr": "provider_error", "dcg@5": "provider_error"}
+    assert [score.unit for score in row.scores] == ["share", "gain"]
 
 
 def test_samples_without_references_or_contexts_are_not_asked_about() -> None:
     executor = Rule()
-    assert matched(sample(SAME, references=()), executor).undefined["mrr"] == "no reference_contexts"
-    assert matched(sample(), executor).scores["mrr"] == 0.0
-    assert matched(sample("  "), executor).scores["mrr"] == 0.0
+    assert matched(sample(SAME, references=()), executor).reasons["mrr"] == "missing_input"
+    assert matched(sample(), executor).values["mrr"] == 0.0
+    assert matched(sample("  "), executor).values["mrr"] == 0.0
     assert executor.asked == []
 
 
@@ -98,7 +98,7 @@ def test_contexts_are_compared_one_by_one_or_together() -> None:
     one = sample("Something else.", SAME, "x")
     assert [len(item.documents) for item in candidates(one, 1)] == [1] * 6
     assert [len(item.documents) for item in candidates(one, 2)] == [2, 1, 2, 1]
-    assert matched(one, Rule(), per_call=50).scores["mrr"] == 0.5
+    assert matched(one, Rule(), per_call=50).values["mrr"] == 0.5
 
 
 def test_local_judges_cannot_compare_texts() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from claimeval.evaluation.raters import kin, members
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample
 from tests.evaluation.test_rating import SAMPLE, plan, rated, says
 from tests.scripted import FAILED
 
 
-def rows() -> list[SideRow]:
+def rows() -> list[SampleScores]:
     said = [("yes", "yes"), ("no", "yes"), ("no", "no")]
     made = plan("faithful", judges=("a", "b"))
     found = [rated(made, (says(one),), (says(other),))[0] for one, other in said]

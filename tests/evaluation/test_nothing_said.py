@@ -205,7 +205,7 @@ def test_a_blank_document_keeps_its_rank_in_retrieval_by_id(tmp_path: Path) -> N
         reference_context_ids=("z",),
     )
     [found] = retrieval.score([sample], ir.parse("mrr"))
-    assert found.scores == {"mrr": pytest.approx(1 / 3)}
+    assert found.values == {"mrr": pytest.approx(1 / 3)}
 
 
 # --- A system that says nothing, retrieval that brings nothing ---
@@ -328,8 +328,8 @@ def test_rank_metrics_of_contexts_that_are_not_given_have_no_value() -> None:
 
     absent = Sample(id="a", question="Q?", reference_context_ids=("x",))
     found = list(retrieval.score([absent, absent.model_copy(update={"contexts": ()})], ir.parse("mrr")))
-    assert [row.scores["mrr"] for row in found] == [None, 0.0]
-    assert found[0].undefined == {"mrr": "no contexts"}
+    assert [row.values["mrr"] for row in found] == [None, 0.0]
+    assert found[0].reasons == {"mrr": "missing_input"}
 
 
 def test_the_table_says_how_many_samples_had_no_documents(server: Server, tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from claimeval.evaluation.opinions import Asked
 from claimeval.evaluation.ratings import RatingsJob, askable, prospects, rate, rating_plan, tallies
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.answer_questions import ANSWER_QUESTIONS
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import Document, Sample
 from claimeval.types.requests import Failure, Outcome, Request
+from tests.sample_runs import scored
 from tests.scripted import FAILED, completion, judge
 
 SAMPLE = Sample(
@@ -66,7 +67,7 @@ def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> Ra
 
 def rated(
     made: RatingsJob, *replies: tuple[str | Failure, ...], sample: Sample = SAMPLE
-) -> tuple[SideRow, list[Request]]:
+) -> tuple[SampleScores, list[Request]]:
     executor = Replies(dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {})
     return asyncio.run(rate(sample, made, executor)), executor.requests
 
@@ -74,17 +75,17 @@ def rated(
 @pytest.mark.parametrize(("word", "value"), [("fully", 1.0), ("partly", 0.5), ("no", 0.0)])
 def test_relevance_counts_by_its_word_and_the_flag_apart(word: str, value: float) -> None:
     row, _ = rated(plan("relevance"), (says(word, noncommittal=True),))
-    assert row.scores == {"rated_relevance": value, "noncommittal": 1.0}
+    assert row.values == {"rated_relevance": value, "noncommittal": 1.0}
     row, _ = rated(plan("relevance"), (says(word, noncommittal=False),))
-    assert row.scores == {"rated_relevance": value, "noncommittal": 0.0}
+    assert row.values == {"rated_relevance": value, "noncommittal": 0.0}
 
 
 @pytest.mark.parametrize(("ask", "metric"), [("faithful", "rated_faithfulness"), ("correct", "rated_correctness")])
 def test_yes_is_one_and_no_is_zero(ask: str, metric: str) -> None:
     for word, value in (("yes", 1.0), ("no", 0.0)):
         row, _ = rated(plan(ask), (says(word),))
-        assert row.scores == {metric: value}
-        assert row.undefined == {}
+        assert row.values == {metric: value}
+        assert row.reasons == {}
 
 
 def test_each_question_shows_what_the_answer_is_held_against() -> None:
@@ -102,28 +103,28 @@ def test_each_question_shows_what_the_answer_is_held_against() -> None:
 @pytest.mark.parametrize("reply", [says("yes and no"), says("maybe"), "yes", '{"rating": true}', says("fully")])
 def test_a_reply_in_another_form_is_asked_again_and_then_a_hole(reply: str) -> None:
     row, requests = rated(plan("faithful"), (reply, says("no")))
-    assert row.scores == {"rated_faithfulness": 0.0}
+    assert row.values == {"rated_faithfulness": 0.0}
     assert [request.attempt for request in requests] == [0, 1]
     row, _ = rated(plan("faithful"), (reply, reply))
-    assert (row.scores, row.undefined) == ({"rated_faithfulness": None}, {"rated_faithfulness": "unparsable"})
+    assert (row.values, row.reasons) == ({"rated_faithfulness": None}, {"rated_faithfulness": "unparsable"})
 
 
 def test_relevance_without_its_flag_is_no_rating() -> None:
     row, _ = rated(plan("relevance"), (says("fully"), says("fully", noncommittal=False)))
-    assert row.scores["rated_relevance"] == 1.0
+    assert row.values["rated_relevance"] == 1.0
     row, _ = rated(plan("relevance"), (says("fully"), json.dumps({"rating": "fully", "noncommittal": "a little"})))
-    assert row.undefined == {"rated_relevance": "unparsable", "noncommittal": "unparsable"}
+    assert row.reasons == {"rated_relevance": "unparsable", "noncommittal": "unparsable"}
 
 
 def test_words_and_flags_are_read_in_other_spellings() -> None:
     row, requests = rated(plan("relevance"), ('Here: {"rating": "Fully", "noncommittal": "No"}',))
-    assert row.scores == {"rated_relevance": 1.0, "noncommittal": 0.0}
+    assert row.values == {"rated_relevance": 1.0, "noncommittal": 0.0}
     assert len(requests) == 1
 
 
 def test_a_provider_that_fails_leaves_a_hole_and_is_not_asked_again_here() -> None:
     row, requests = rated(plan("faithful"), (FAILED,))
-    assert row.undefined == {"rated_faithfulness": "provider_error"}
+    assert row.reasons == {"rated_faithfulness": "provider_error"}
     assert len(requests) == 1
     said = row.details["faithful"]
     assert isinstance(said, list)
@@ -141,25 +142,25 @@ def test_a_provider_that_fails_leaves_a_hole_and_is_not_asked_again_here() -> No
 def test_a_judge_that_failed_is_no_vote_and_divided_judges_are_a_tie() -> None:
     judges = ("a", "b", "c")
     row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (says("yes"),), (FAILED,))
-    assert row.scores == {"rated_faithfulness": 1.0}
+    assert row.values == {"rated_faithfulness": 1.0}
     row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (says("no"),), (FAILED,))
-    assert row.undefined == {"rated_faithfulness": "tie"}
+    assert row.reasons == {"rated_faithfulness": "tie"}
     row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (FAILED,), (FAILED,))
-    assert row.undefined == {"rated_faithfulness": "no_quorum"}
+    assert row.reasons == {"rated_faithfulness": "no_quorum"}
 
 
 def test_relevance_takes_the_lower_median_and_the_flag_the_majority() -> None:
     said = [("fully", False), ("no", True), ("partly", True)]
     row, _ = rated(plan("relevance", judges=("a", "b", "c")), *((says(w, noncommittal=f),) for w, f in said))
-    assert row.scores == {"rated_relevance": 0.5, "noncommittal": 1.0}
+    assert row.values == {"rated_relevance": 0.5, "noncommittal": 1.0}
     row, _ = rated(plan("relevance", judges=("a", "b")), *((says(w, noncommittal=f),) for w, f in said[:2]))
-    assert (row.scores["rated_relevance"], row.undefined) == (0.0, {"noncommittal": "tie"})
+    assert (row.values["rated_relevance"], row.reasons) == (0.0, {"noncommittal": "tie"})
 
 
 def test_a_conservative_tie_is_noncommittal() -> None:
     made = plan("relevance", judges=("a", "b"), tie="conservative")
     row, _ = rated(made, (says("fully", noncommittal=False),), (says("fully", noncommittal=True),))
-    assert row.scores == {"rated_relevance": 1.0, "noncommittal": 1.0}
+    assert row.values == {"rated_relevance": 1.0, "noncommittal": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -173,12 +174,12 @@ def test_a_conservative_tie_is_noncommittal() -> None:
 def test_what_a_sample_cannot_feed_is_not_asked(sample: Sample, undefined: dict[str, str] | None) -> None:
     replies = () if undefined else ((says("fully", noncommittal=False),),)
     row, _ = rated(plan(*ALL), *replies, sample=sample)
-    assert row.undefined == (undefined or dict.fromkeys(("rated_faithfulness", "rated_correctness"), "missing_input"))
+    assert row.reasons == (undefined or dict.fromkeys(("rated_faithfulness", "rated_correctness"), "missing_input"))
 
 
 def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> None:
     row, [request] = rated(plan("faithful"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()}))
-    assert row.scores == {"rated_faithfulness": 0.0}
+    assert row.values == {"rated_faithfulness": 0.0}
     assert "<evidence>\n</evidence>" in request.messages[-1].content
 
 
@@ -186,7 +187,7 @@ def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> 
 def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call(answer: str) -> None:
     row, requests = rated(plan(*ALL), sample=SAMPLE.model_copy(update={"answer": answer}))
     assert requests == []
-    assert row.scores == {
+    assert row.values == {
         "rated_relevance": 0.0,
         "noncommittal": 1.0,
         "rated_faithfulness": None,
@@ -197,29 +198,29 @@ def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call
 def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> None:
     made = plan("faithful", judges=("own", "other"), on_same_family="skip")
     row, requests = rated(made, (), (says("no"),))
-    assert row.scores == {"rated_faithfulness": 0.0}
+    assert row.values == {"rated_faithfulness": 0.0}
     assert [request.judge.name for request in requests] == ["other"]
     assert sum(1 for _ in prospects([SAMPLE], made)) == 1
     made = plan("faithful", judges=("own", "other"), on_same_family="no-vote")
     row, requests = rated(made, (says("yes"),), (says("no"),))
-    assert (row.scores, len(requests)) == ({"rated_faithfulness": 0.0}, 2)
+    assert (row.values, len(requests)) == ({"rated_faithfulness": 0.0}, 2)
 
 
 def test_replicates_are_asked_one_by_one_and_are_one_vote() -> None:
     row, requests = rated(plan("faithful", replicates=3), (says("yes"), says("no"), says("yes")))
-    assert row.scores == {"rated_faithfulness": 1.0}
+    assert row.values == {"rated_faithfulness": 1.0}
     assert sorted(request.replicate for request in requests) == [0, 1, 2]
 
 
 def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where_the_first_differ() -> None:
     made = plan("faithful", judges=("a", "b"), vote="weighted", weights={"a": 0.5, "b": 2.0})
     row, _ = rated(made, (says("yes"),), (says("no"),))
-    assert row.scores == {"rated_faithfulness": 0.0}
+    assert row.values == {"rated_faithfulness": 0.0}
     made = plan("faithful", judges=("a", "b", "c"), escalate=2)
     row, requests = rated(made, (says("yes"),), (says("yes"),), ())
-    assert (row.scores, len(requests)) == ({"rated_faithfulness": 1.0}, 2)
+    assert (row.values, len(requests)) == ({"rated_faithfulness": 1.0}, 2)
     row, requests = rated(made, (says("yes"),), (says("no"),), (says("no"),))
-    assert (row.scores, len(requests)) == ({"rated_faithfulness": 0.0}, 3)
+    assert (row.values, len(requests)) == ({"rated_faithfulness": 0.0}, 3)
     assert [one.certain for one in prospects([SAMPLE], made)] == [True, True, False]
 
 
@@ -256,8 +257,8 @@ def test_what_cannot_rate_is_refused_before_any_call(
 
 def test_the_words_are_counted() -> None:
     rows = [
-        SideRow(id="1", scores={"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 0.0}),
-        SideRow(id="2", scores={"rated_relevance": 0.5, "noncommittal": 1.0, "rated_faithfulness": None}),
+        scored("1", {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 0.0}),
+        scored("2", {"rated_relevance": 0.5, "noncommittal": 1.0, "rated_faithfulness": None}),
     ]
     assert tallies(rows, plan("relevance", "faithful")) == {
         "relevance": {"fully": 1, "partly": 1, "no": 0, "noncommittal": 1},

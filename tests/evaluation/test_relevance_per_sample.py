@@ -9,12 +9,12 @@ import pytest
 
 from claimeval import ir
 from claimeval.evaluation.relevance_run import precision, rows
-from claimeval.metrics.side import SideRow
+from claimeval.metrics.scoring import SampleScores
 from claimeval.types.records import Document, Reason, Sample
 from claimeval.types.scales import UMBRELA
 
 
-def row(*grades: int | None) -> SideRow:
+def row(*grades: int | None) -> SampleScores:
     """The row of a sample whose documents have these grades; None is unparsable."""
     names = [f"d{i}" for i in range(len(grades))]
     sample = Sample(id="s", question="Q", contexts=tuple(Document(id=name, text="T") for name in names))
@@ -26,7 +26,7 @@ def row(*grades: int | None) -> SideRow:
 
 def test_shares_grades_and_precision_by_rank() -> None:
     # relevant at ranks 1 and 3: (1/1 + 2/3) / 2
-    assert row(3, 1, 2).scores == {
+    assert row(3, 1, 2).values == {
         "context_relevance": pytest.approx(2 / 3),
         "context_precision_ap": pytest.approx((1 + 2 / 3) / 2),
         "context_grade": 2.0,
@@ -34,23 +34,24 @@ def test_shares_grades_and_precision_by_rank() -> None:
 
 
 def test_documents_of_which_none_is_relevant_have_zero() -> None:
-    assert row(1, 0).scores == {"context_relevance": 0.0, "context_precision_ap": 0.0, "context_grade": 0.5}
+    assert row(1, 0).values == {"context_relevance": 0.0, "context_precision_ap": 0.0, "context_grade": 0.5}
 
 
 def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> None:
     found = row(3, None, 2)
-    assert set(found.scores.values()) == {None}
-    assert set(found.undefined.values()) == {"unparsable"}
-    assert found.bounds["context_relevance"] == pytest.approx((2 / 3, 1.0))
-    assert found.bounds["context_grade"] == pytest.approx((5 / 3, 8 / 3))
+    assert set(found.values.values()) == {None}
+    assert set(found.reasons.values()) == {"unparsable"}
+    bounds = {score.metric: score.bounds for score in found.scores}
+    assert bounds["context_relevance"] == pytest.approx((2 / 3, 1.0))
+    assert bounds["context_grade"] == pytest.approx((5 / 3, 8 / 3))
     # not relevant: (1 + 2/3) / 2; relevant: (1 + 1 + 1) / 3
-    assert found.bounds["context_precision_ap"] == pytest.approx((5 / 6, 1.0))
+    assert bounds["context_precision_ap"] == pytest.approx((5 / 6, 1.0))
 
 
 def test_a_sample_that_retrieved_nothing_has_no_evidence() -> None:
     found = row()
-    assert set(found.undefined.values()) == {"no_evidence"}
-    assert not found.bounds
+    assert set(found.reasons.values()) == {"no_evidence"}
+    assert not any(score.bounds for score in found.scores)
 
 
 def test_the_ends_are_those_of_all_ways_to_fill_the_gaps() -> None:

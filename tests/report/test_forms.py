@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from claimeval.judging.panel import Panel
-from claimeval.metrics.side import SideRow
 from claimeval.report import forms, markdown, tables
 from claimeval.report.visible import visible
 from claimeval.runs import scores
 from tests.command_line import call
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
+from tests.sample_runs import scored
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +25,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) -> None:
     run = make(tmp_path / "run", panel=Panel(shuffles=1))
-    rows = [SideRow(id="tower", scores={"words": 0.5, "grade": None}, undefined={"grade": "refused"})]
-    scores.write(run, "odd", rows, {"words": "share", "grade": "grade"}, {})
+    rows = [scored("tower", {"words": 0.5, "grade": None}, "refused", unit="grade")]
+    scores.write(run, "odd", rows, {})
     text = forms.text(run, "md")
-    assert "| `words` | odd | 0.500 | - | 1 | none | - |" in text
+    assert "| `words` | odd | 0.500 | - | 1 | none | 0.50 to 0.50 |" in text
     assert "| `grade` (`grade`) | odd | - | - | 0 | 1 refused | - |" in text
     assert "0 of 3 claims flip in one of 1 other orders" in text
 

@@ -11,8 +11,7 @@ import pytest
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.baseline import compare_ratings
 from claimeval.evaluation.validity import validity
-from claimeval.metrics.scoring import MetricTally
-from claimeval.metrics.side import SideRow, cluster_of_row, clustered
+from claimeval.metrics.scoring import MetricTally, clustered
 from claimeval.runs import scores
 from claimeval.runs.compare import compare
 from claimeval.runs.directory import load_manifest, load_summary, read_results
@@ -24,6 +23,7 @@ from claimeval.statistics import mean_interval, paired_difference
 from claimeval.types.clusters import check_cluster, cluster_of, counted
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample, SampleResult, Score
+from tests import sample_runs
 from tests.report.runs import make
 
 VALUES = [1.0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0]
@@ -83,7 +83,7 @@ def test_questions_are_counted_in_words_only_where_they_are_fewer() -> None:
 def test_a_tally_draws_questions_and_counts_them() -> None:
     tally = MetricTally()
     for value, question in zip(VALUES, QUESTIONS, strict=True):
-        tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, question)
+        tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
     found, by_hand = tally.summary(), mean_interval(VALUES, clusters=QUESTIONS)
     assert found.ci == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
     assert (found.n, found.clusters) == (14, 7)
@@ -140,12 +140,12 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
 
 
 def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
-    rows = [SideRow(id=f"s{i}", scores={"words": value}) for i, value in enumerate(VALUES)]
+    rows = [sample_runs.scored(f"s{i}", {"words": value}) for i, value in enumerate(VALUES)]
     kept = clustered(rows, answers(VALUES), None)
-    found = scores.write(tmp_path, "odd", kept, {"words": "share"}, {})
+    found = scores.write(tmp_path, "odd", kept, {})
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].ci, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
-    again = [cluster_of_row(row) for row in scores.rows(tmp_path, "odd")]
+    again = [row.cluster_key for row in scores.rows(tmp_path, "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 
 
@@ -154,7 +154,7 @@ def test_ratings_beside_claims_draw_questions() -> None:
         SampleResult(sample=s, scores=(Score(metric="faithfulness", value=v, hits=int(v), judged=1, total=1),))
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
-    rows = [SideRow(id=s.id, scores={"rated_faithfulness": v}) for s, v in zip(answers(VALUES), VALUES, strict=True)]
+    rows = [sample_runs.scored(s.id, {"rated_faithfulness": v}) for s, v in zip(answers(VALUES), VALUES, strict=True)]
     (found,) = compare_ratings(results, list(clustered(rows, answers(VALUES), None)))
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.whole.low, found.whole.high) == (by_hand.low, by_hand.high)

@@ -65,7 +65,7 @@ class MemberTally:
             mine = best(found) if found and score.alternative else found.get(0) or _score(score, _Counts())
             if mine:
                 counts = own[judge].get(mine.alternative or 0, _Counts())
-                tally.add(mine, counts.reasons.elements(), 0, cluster)
+                tally.add(mine, counts.reasons.elements(), cluster=cluster)
             values[judge] = mine.value if mine else None
         if self._panel.replicates > 1:
             self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.subject))])

@@ -98,7 +98,7 @@ class Tallies:
         columns = _columns(result)
         rows = len(self._rows)
         for score in result.scores[rows:]:
-            self._derived[score.metric].add(score, unknown_because(score, result), 0, cluster)
+            self._derived[score.metric].add(score, unknown_because(score, result), cluster=cluster)
         for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
             assessments = columns.get((metric.claims_of, metric.against), [])
             counted = result.counted(metric.name, metric.claims_of)
@@ -107,7 +107,7 @@ class Tallies:
                 score,
                 [a.unassessed_because for a in assessments if a.unassessed_because and a.subject in counted],
                 sum(mine[subject].grounding == "ungrounded" for subject in counted),
-                cluster,
+                cluster=cluster,
                 unasked=any(a.unasked for a in assessments),
             )
             if self._panel:

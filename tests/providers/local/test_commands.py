@@ -38,15 +38,15 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) -> None:
     done = call("perplexity", data, "--model", t5, "--device", "cpu", "--window", 64, "--out", "run")
     assert done.returncode == 0
-    for part in ("query_likelihood@5", "1 no contexts", "texts: 4", "texts cut: 1", "Run: run"):
+    for part in ("query_likelihood@5", "1 missing_input", "texts: 4", "texts cut: 1", "Run: run"):
         assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
     first, none, last = scores.rows(data.parent / "run", "perplexity")
     texts = first.details["texts"]
     assert isinstance(texts, list)
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
-    assert none.undefined["query_likelihood"] == "no contexts"
-    assert last.scores["query_likelihood"] == last.scores["query_likelihood@5"]
+    assert none.reasons["query_likelihood"] == "missing_input"
+    assert last.values["query_likelihood"] == last.values["query_likelihood@5"]
     (summary,) = scores.read(data.parent / "run")
     assert summary.kind == "perplexity"
     assert summary.settings["revision"].startswith("sha256:")
@@ -72,7 +72,7 @@ def test_reduced_precision_is_said_with_its_deviation(data: Path, t5: Path) -> N
 def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path) -> None:
     done = call("reward", data, "--model", reward_model, "--device", "cpu", "--window", 48, "--out", "run")
     assert done.returncode == 0
-    for part in ("answer_reward", "1 no answer", "answers cut: 1"):
+    for part in ("answer_reward", "1 missing_input", "answers cut: 1"):
         assert part in done.stdout + done.stderr
     first, _, last = scores.rows(data.parent / "run", "reward")
     assert first.details == {}
