@@ -25,6 +25,8 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
+from benchmarks.loopback import Batching as Plan
+from benchmarks.loopback import Options, serve
 from claimeval.execution.batch.executor import Batched, Purse
 from claimeval.execution.batch.results import BatchResultReader
 from claimeval.execution.batch.rounds import as_far_as_it_goes
@@ -40,8 +42,6 @@ from claimeval.types.progress import Progress
 from claimeval.types.requests import Judge, Message, Request
 from tests.execution.batch_kills import killed, online
 from tests.instants import Instant
-from tests.loopback import Batching as Plan
-from tests.loopback import Options, serve
 from tests.survival import write_samples
 
 ROOT = Path(__file__).parents[1]
@@ -197,7 +197,7 @@ def kills(count: int) -> None:
         folder = Path(name)
         write_samples(folder / "samples.jsonl", count)
         plan = Plan(seconds=2.0, spread=1.0)
-        with serve(Options(judge="tests.claim_judge:make", batching=plan)) as server:
+        with serve(Options(judge="benchmarks.loopback.claim_judge:make", batching=plan)) as server:
             wanted = online(folder, server)
             came = killed(folder, server, INSTANTS)
         print(f"{'process':32} {'ended with':>10} {'seconds':>8} {'peak MB':>8}")

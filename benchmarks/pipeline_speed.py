@@ -31,6 +31,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.loopback import Handle, Latency, Options, claim_judge, serve
 from benchmarks.runs import CALLS, METRICS, ROOT, plan_at, run, samples, table
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.providers import openai as backend
@@ -38,8 +39,6 @@ from claimeval.store.replies import pack
 from claimeval.store.store import Store
 from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.requests import Outcome, Request
-from tests import claim_judge
-from tests.loopback import Handle, Latency, Options, serve
 
 
 def wall(count: int) -> None:
@@ -108,7 +107,7 @@ WARM_UP = 2
 
 
 def server_options(latency: Latency) -> Options:
-    return Options(judge="tests.claim_judge:make", latency=latency)
+    return Options(judge="benchmarks.loopback.claim_judge:make", latency=latency)
 
 
 def warm_up(server: Handle) -> None:

@@ -14,13 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.loopback import Latency, Options, serve
+from benchmarks.loopback import Limits as ServerLimits
 from benchmarks.runs import plan_at, samples, table
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.job import run_job
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from tests.loopback import Latency, Options, serve
-from tests.loopback import Limits as ServerLimits
 
 
 def rate(minutes: int) -> None:
@@ -28,7 +28,7 @@ def rate(minutes: int) -> None:
     lines: list[tuple[object, ...]] = []
     for by in ("bucket", "window"):
         limits = ServerLimits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
-        options = Options(judge="tests.claim_judge:make", limits=limits, latency=Latency(seconds=0.5))
+        options = Options(judge="benchmarks.loopback.claim_judge:make", limits=limits, latency=Latency(seconds=0.5))
         with serve(options) as server, tempfile.TemporaryDirectory() as folder:
             started = time.time()
             asyncio.run(for_a_while(plan_at(server.url), Path(folder), 60.0 * minutes))

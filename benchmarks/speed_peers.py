@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.loopback import Body, Judge, Reply, text_of
+from benchmarks.loopback import Body, Judge, Reply, text_of
 
 STATEMENTS = [f"The tower has the property {i}." for i in range(4)]
 

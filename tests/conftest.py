@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import pytest
 
+from benchmarks.loopback import Judge, Options, ThreadHandle, serve_in_thread
+from benchmarks.loopback.dialects import Name
 from tests.canary import CANARY, KEY_VARIABLES, files_with_a_key, holds_a_key
-from tests.loopback import Judge, Options, ThreadHandle, serve_in_thread
-from tests.loopback.dialects import Name
 
 UNSET_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "MISTRAL_", "ANTHROPIC_", "CLAIMEVAL_")
 KEPT = {"CLAIMEVAL_DATA"}

@@ -23,7 +23,7 @@ SAMPLE = Sample(
     contexts=(Document(id="page", text="The tower is high and stands."),),
     reference_answers=("It is high. It is old.",),
 )
-"""`tests.claim_judge` supports two of the answer's four claims, and both of the reference's."""
+"""`benchmarks.loopback.claim_judge` supports two of the answer's four claims, and both of the reference's."""
 RIGHT = 0.5
 """The faithfulness of SAMPLE."""
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.loopback import Latency, Options, serve
+from benchmarks.loopback import Latency, Options, serve
 from tests.survival import Client, faults, write_samples
 
 IN_FLIGHT = 16
@@ -34,7 +34,7 @@ def soak(folder: Path, seconds: float, calls_per_second: float = 50.0, share: fl
     """A run that takes about so many seconds, of whose calls a share meets a fault."""
     write_samples(folder / "samples.jsonl", int(seconds * calls_per_second / 3))
     settings = Options(
-        judge="tests.claim_judge:make",
+        judge="benchmarks.loopback.claim_judge:make",
         faults=faults(share),
         latency=Latency(seconds=IN_FLIGHT / calls_per_second),
     )

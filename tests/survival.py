@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.loopback import Exchange, Faults, Handle, Latency, Options, mixed, named, serve
 from tests import instants
 from tests.instants import Instant
-from tests.loopback import Exchange, Faults, Handle, Latency, Options, mixed, named, serve
 
 ROOT = Path(__file__).parents[1]
 SOFT = tuple(kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate")
@@ -167,7 +167,10 @@ def survive(
     write_samples(folder / "samples.jsonl", samples)
     options = ("--concurrency", str(concurrency), "--timeout", "3")
     settings = Options(
-        judge="tests.claim_judge:make", faults=faults(share, seed), latency=Latency(seconds=latency), port=port
+        judge="benchmarks.loopback.claim_judge:make",
+        faults=faults(share, seed),
+        latency=Latency(seconds=latency),
+        port=port,
     )
     chance = random.Random(f"kills {seed}")
     instants = sorted(chance.uniform(0.02, 0.9) * 3 * samples for _ in range(kills))

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
+from benchmarks.loopback import ThreadHandle
 from tests import canary, conftest
-from tests.loopback import ThreadHandle
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "", None, b"localhost", b"127.0.0.1"])

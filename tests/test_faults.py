@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import Faults, Name, Options, ThreadHandle, claim_judge, named, serve_in_thread
+from benchmarks.loopback.sabotage import KINDS
 from claimeval.types.records import REASONS, Sample
-from tests import claim_judge
 from tests.conftest import StartServer
-from tests.loopback import Faults, Name, Options, ThreadHandle, named, serve_in_thread
-from tests.loopback.sabotage import KINDS
 from tests.providers.asking import PROVIDERS, judge_at
 from tests.sample_runs import RIGHT, SAMPLE, run
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.loopback import Body, Name, Reply, ThreadHandle, claim_judge, serve_in_thread, text_of
 from claimeval.judging import assess, prompts
 from claimeval.runs.directory import from_line, to_line
 from claimeval.types.records import Claim, Document, Sample
-from tests import claim_judge, scripted
-from tests.loopback import Body, Name, Reply, ThreadHandle, serve_in_thread, text_of
+from tests import scripted
 from tests.providers.asking import PROVIDERS, judge_at
 from tests.sample_runs import Run, run
 

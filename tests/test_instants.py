@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from benchmarks.loopback import Options, ProcessHandle, serve
 from claimeval.store.store import Store
 from tests.instants import Instant
-from tests.loopback import Options, ProcessHandle, serve
 from tests.survival import Client, write_samples
 
 SAMPLES, CALLS = 6, 18
@@ -58,7 +58,7 @@ class Ended(NamedTuple):
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ProcessHandle]:
-    with serve(Options(judge="tests.claim_judge:make")) as server:
+    with serve(Options(judge="benchmarks.loopback.claim_judge:make")) as server:
         yield server
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Latency, Options, ProcessHandle, serve
+from benchmarks.loopback import Latency, Options, ProcessHandle, serve
 from tests.survival import ROOT, Client, survive, write_samples
 
 CONCURRENCY = 16
@@ -46,7 +46,7 @@ def test_four_processes_that_begin_at_once_pay_for_every_question_once(tmp_path:
 
 @pytest.fixture
 def slow_server() -> Iterator[ProcessHandle]:
-    with serve(Options(judge="tests.claim_judge:make", latency=Latency(seconds=0.3))) as server:
+    with serve(Options(judge="benchmarks.loopback.claim_judge:make", latency=Latency(seconds=0.3))) as server:
         yield server
 
 
@@ -112,7 +112,7 @@ def command(
 
 @pytest.fixture
 def server() -> Iterator[ProcessHandle]:
-    with serve(Options(judge="tests.claim_judge:make")) as server:
+    with serve(Options(judge="benchmarks.loopback.claim_judge:make")) as server:
         yield server
 
 

@@ -17,14 +17,13 @@ from urllib.parse import quote
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import Faults, Name, Options, ThreadHandle, claim_judge, serve, serve_in_thread
+from benchmarks.loopback.sabotage import KINDS
 from claimeval import providers
 from claimeval.types.errors import ClaimevalError
 from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion
-from tests import claim_judge
 from tests.canary import CANARY, files_with_a_key, holds_a_key
-from tests.loopback import Faults, Name, Options, ThreadHandle, serve, serve_in_thread
-from tests.loopback.sabotage import KINDS
 from tests.providers.asking import PROVIDERS, judge_at, question
 from tests.sample_runs import SAMPLE, run
 from tests.survival import ROOT
@@ -169,12 +168,12 @@ def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path) -> N
         return done.returncode
 
     faults = Faults(rates=dict.fromkeys(("key_in_reply", "status_503", "reset", "null_body"), 0.15), at_most=2)
-    with serve(Options(judge="tests.claim_judge:make", faults=faults)) as server:
+    with serve(Options(judge="benchmarks.loopback.claim_judge:make", faults=faults)) as server:
         for provider, url in (("openai", server.url_for("openai")), ("mistral", server.url_for("mistral"))):
             judge = f"{provider}:judge@{url}"
             assert command("score", "samples.jsonl", "--judge", judge, "--out", f"run-{provider}") == 0, said[-1]
             assert command("report", f"run-{provider}") == 0, said[-1]
-    with serve(Options(judge="tests.claim_judge:make", faults=Faults(rates={"key_echo": 1.0}))) as server:
+    with serve(Options(judge="benchmarks.loopback.claim_judge:make", faults=Faults(rates={"key_echo": 1.0}))) as server:
         assert command("score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--out", "stopped") == 3
     assert command("cache", "export", "replies.jsonl") == 0, said[-1]
     assert (tmp_path / "work" / "replies.jsonl").stat().st_size > 10_000

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.runs.directory import read_results
 from claimeval.types.options import RunOptions
-from tests import claim_judge
 from tests.conftest import StartServer
-from tests.loopback import Options, ThreadHandle
 
 SAMPLES: list[dict[str, Any]] = [
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import claimeval as ce
-from tests import claim_judge
+from benchmarks.loopback import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 from tests.report.runs import TOWER_SAYS, make

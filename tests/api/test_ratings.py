@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import ThreadHandle
+from benchmarks.loopback.claim_judge import answer
+from benchmarks.loopback.judge import Reply, ScriptedJudge
 from claimeval import ir
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
-from tests.claim_judge import answer
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
-from tests.loopback.judge import Reply, ScriptedJudge
 
 SAMPLES: list[Mapping[str, Any]] = [
     {

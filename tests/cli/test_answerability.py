@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks.loopback.judge import ScriptedJudge
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback.judge import ScriptedJudge
 
 
 def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:

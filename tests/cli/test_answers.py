@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback.claim_judge import answer
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.runs import scores
-from tests.claim_judge import answer
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
-from tests.loopback.judge import Body, Reply, text_of
 
 ROWS = [
     {"id": "good", "answer": "The tower is 63 metres high. It is old."},

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import claim_judge
+from benchmarks.loopback import Batching, Options, ThreadHandle, claim_judge
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
-from tests.loopback import Batching, Options, ThreadHandle
 from tests.survival import ROOT, write_samples
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import claim_judge
+from benchmarks.loopback import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import claim_judge
+from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
-from tests.loopback.judge import Body, Reply, text_of
 
 SENTENCES = ["The tower is high.", "It is old.", "A DOUBTFUL claim stands here.", "The WRONG king built it."]
 

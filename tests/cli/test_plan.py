@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import ThreadHandle, claim_judge
 from claimeval.cli.plan import plan
 from claimeval.cli.score import score
-from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
 
 
 @pytest.fixture

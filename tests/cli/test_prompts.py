@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import claim_judge
+from benchmarks.loopback.judge import Body, Reply
 from claimeval.judging import prompts
-from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback.judge import Body, Reply
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests import query_judge
+from benchmarks.loopback import Latency, Options, query_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback import Latency, Options
-from tests.loopback.judge import Body, Reply, text_of
 from tests.shared_data import shared_data
 
 _DOCUMENT = re.compile(r'<document>\n(".*")\n</document>')

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback.judge import Body, Reply
 from claimeval.data.foreign.readers import READERS
 from claimeval.runs.directory import load_manifest, load_summary
-from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
-from tests.loopback.judge import Body, Reply
 from tests.runs.rejudge.test_rejudging import MAPPING, RECORDED, lenient
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval import ir
 from claimeval.runs import scores
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback.judge import Body, Reply, text_of
 
 SAMPLES = [
     {"id": "q1", "question": "What is red?", "context_ids": ["a", "b"], "contexts": ["GRADE3 roses", "GRADE0 grass"]},

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback.claim_judge import answer
 from claimeval.runs import scores
-from tests.claim_judge import answer
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 

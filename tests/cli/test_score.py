@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import Options, claim_judge
 from claimeval.runs.directory import load_summary, read_results
-from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.loopback import Options
 from tests.shared_data import shared_data
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import claim_judge
 from claimeval.runs import scores as side_scores
-from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer

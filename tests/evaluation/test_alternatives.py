@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import claim_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval import testing
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
@@ -19,10 +21,9 @@ from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.scoring import best
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Sample, Score
-from tests import claim_judge, scripted
+from tests import scripted
 from tests.command_line import call
 from tests.conftest import StartServer
-from tests.loopback.judge import Body, Reply, text_of
 
 NAMES = ["Paris.", "City of FROM_City.", "FROM_Paname."]
 """Under the judge's rule `FROM_City` is supported only where the evidence says City."""

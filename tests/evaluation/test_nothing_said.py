@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import claim_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
@@ -18,10 +20,8 @@ from claimeval.lexical.sentences import sentences
 from claimeval.metrics.derived import select_metrics
 from claimeval.types.options import PanelOptions, Vote
 from claimeval.types.records import Document, Sample
-from tests import claim_judge
 from tests.command_line import call
 from tests.conftest import StartServer
-from tests.loopback.judge import Body, Reply, text_of
 
 BLANK: tuple[Any, ...] = ("", " ", [""], [" ", "\n"])
 

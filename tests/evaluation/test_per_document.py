@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
@@ -23,10 +25,8 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Document, Evidence, Sample, other_order
 from claimeval.types.requests import AssessTask, Request
-from tests import claim_judge, scripted
+from tests import scripted
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
-from tests.loopback.judge import Body, Reply, text_of
 from tests.scripted import Scripted
 from tests.shared_data import shared_data
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.loopback import Handle
 from tests.instants import VARIABLE, Instant, deadly
-from tests.loopback import Handle
 from tests.survival import ROOT
 
 GATHERING = "claim"

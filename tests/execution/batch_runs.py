@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.loopback import Batching, BatchLine, Handle, Name, ThreadHandle
 from claimeval.types.records import Sample
 from tests.conftest import StartServer
-from tests.loopback import Batching, BatchLine, Handle, Name, ThreadHandle
 from tests.sample_runs import SAMPLE, Run, run
 
 PROVIDERS: tuple[Name, ...] = ("openai", "mistral")

@@ -14,6 +14,9 @@ import pytest
 import yaml
 
 import claimeval as ce
+from benchmarks.loopback import Batching as Plan
+from benchmarks.loopback import Name, Options, Reply, ThreadHandle, claim_judge
+from benchmarks.loopback.judge import Body, text_of
 from claimeval import testing
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import run_job
@@ -31,12 +34,9 @@ from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge, Outcome, Request
-from tests import claim_judge, scripted
+from tests import scripted
 from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, ahead, go, samples, spec
-from tests.loopback import Batching as Plan
-from tests.loopback import Name, Options, Reply, ThreadHandle
-from tests.loopback.judge import Body, text_of
 from tests.sample_runs import RIGHT, run
 
 

@@ -9,16 +9,15 @@ from typing import TypeVar
 
 import pytest
 
+from benchmarks.loopback import Batching as Plan
+from benchmarks.loopback import Name, Options, claim_judge
 from claimeval.execution.batch import polling
 from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
 from claimeval.execution.batch.records import Batch
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
-from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, ahead, go, spec
-from tests.loopback import Batching as Plan
-from tests.loopback import Name, Options
 from tests.sample_runs import RIGHT
 
 R = TypeVar("R")

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import Batching as Plan
+from benchmarks.loopback import Name, Options, claim_judge
+from benchmarks.loopback.batch.plan import CREATES, LINES, ONLY_LINES, OUTCOMES
+from benchmarks.loopback.sabotage import KINDS
 from claimeval.execution.batch import polling
 from claimeval.store.store import Store
-from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, Came, go, spec
-from tests.loopback import Batching as Plan
-from tests.loopback import Name, Options
-from tests.loopback.batch.plan import CREATES, LINES, ONLY_LINES, OUTCOMES
-from tests.loopback.sabotage import KINDS
 from tests.sample_runs import RIGHT
 
 SAMPLES = 4

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import Batching, Options, serve
 from claimeval.execution.batch.state import BatchState
 from tests.execution.batch_kills import (
     CLOSED,
@@ -19,7 +20,6 @@ from tests.execution.batch_kills import (
     online,
 )
 from tests.instants import Instant
-from tests.loopback import Batching, Options, serve
 from tests.survival import write_samples
 
 SAMPLES = 12
@@ -45,7 +45,7 @@ def test_a_run_that_is_killed_five_times_pays_for_every_request_once(
     tmp_path: Path, instants: tuple[Instant, ...]
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", SAMPLES)
-    options = Options(judge="tests.claim_judge:make", batching=Batching(seconds=0.3, spread=0.2))
+    options = Options(judge="benchmarks.loopback.claim_judge:make", batching=Batching(seconds=0.3, spread=0.2))
     with serve(options) as server:
         wanted = online(tmp_path, server)
         came = killed(tmp_path, server, instants)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import ThreadHandle, claim_judge
 from claimeval.execution.batch import polling
 from claimeval.providers.prices import VARIABLE
-from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import go, spec
-from tests.loopback import ThreadHandle
 from tests.sample_runs import RIGHT
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from benchmarks.loopback import Faults, Latency, Name, Options, ThreadHandle, named
 from claimeval.execution.budget import Budget
 from claimeval.execution.online import OUT_OF_REACH, Online
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 from tests.conftest import StartServer
-from tests.loopback import Faults, Latency, Name, Options, ThreadHandle, named
 from tests.providers.asking import PROVIDERS, judge_at, question
 
 ATTEMPTS = 3

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from benchmarks.loopback import limits as server_limits
+from benchmarks.loopback.dialects import DIALECTS
 from claimeval.execution.pace import LONGEST_PAUSE, MAX_WAIT, PATIENCE, Pace
 from claimeval.types.options import RunOptions
 from claimeval.types.requests import Allowance, CallError, Completion, Judge, Message, Request, Usage
 from tests.execution.virtual_time import now, run
-from tests.loopback import limits as server_limits
-from tests.loopback.dialects import DIALECTS
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import Body, Reply, claim_judge
 from claimeval.types.records import Document, Sample
-from tests import claim_judge
 from tests.conftest import StartServer
-from tests.loopback import Body, Reply
 from tests.providers.asking import judge_at
 from tests.sample_runs import RIGHT, run
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.judging import assess, prompts
 from claimeval.providers import specs
 from claimeval.types.chat_format import read_chat
@@ -16,7 +17,6 @@ from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Verdict
 from claimeval.types.requests import Completion, Judge, Request
 from tests.conftest import StartServer
-from tests.loopback.judge import Body, Reply, text_of
 
 CLAIMS = (Claim(id="answer-1", text="It is high.", of="answer"), Claim(id="answer-2", text="It is red.", of="answer"))
 DOCUMENTS = (Document(id="page", text="It is high."),)

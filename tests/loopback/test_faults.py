@@ -13,10 +13,10 @@ import pytest
 from mistralai.client import errors
 from openai import AsyncOpenAI
 
+from benchmarks.loopback import Exchange, Faults, Handle, Limits, Options, mixed, named, serve_in_thread
+from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
+from benchmarks.loopback.sdk import ONE_CALL_EACH, mistral_client, openai_client
 from tests.conftest import StartServer
-from tests.loopback import Exchange, Faults, Handle, Limits, Options, mixed, named, serve_in_thread
-from tests.loopback.sabotage import DEPTH, HUGE, KINDS
-from tests.loopback.sdk import ONE_CALL_EACH, mistral_client, openai_client
 
 QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 KEY = "sk-CANARY"

@@ -11,11 +11,11 @@ import openai
 import pytest
 from mistralai.client import errors
 
+from benchmarks.loopback import Limits, Options
+from benchmarks.loopback.dialects import DIALECTS
+from benchmarks.loopback.limits import Bucket, Limiter, Window, duration
+from benchmarks.loopback.sdk import mistral_client, openai_client
 from tests.conftest import StartServer
-from tests.loopback import Limits, Options
-from tests.loopback.dialects import DIALECTS
-from tests.loopback.limits import Bucket, Limiter, Window, duration
-from tests.loopback.sdk import mistral_client, openai_client
 
 OPENAI = DIALECTS["openai"]
 

@@ -21,9 +21,9 @@ import pytest
 from mistralai.client import errors
 from openai import AsyncOpenAI
 
-from tests.loopback import EchoJudge, Handle, Latency, Options, Reply, ScriptedJudge, ThreadHandle, serve
-from tests.loopback.process import ROOT
-from tests.loopback.sdk import mistral_client, openai_client
+from benchmarks.loopback import EchoJudge, Handle, Latency, Options, Reply, ScriptedJudge, ThreadHandle, serve
+from benchmarks.loopback.process import ROOT
+from benchmarks.loopback.sdk import mistral_client, openai_client
 
 QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 
@@ -186,7 +186,7 @@ def test_the_slow_tail_is_a_function_of_the_seed() -> None:
 
 
 def test_a_server_in_its_own_process_answers_and_ends() -> None:
-    options = Options(judge="tests.loopback.judge:ScriptedJudge", judge_args={"replies": {"": "yes"}})
+    options = Options(judge="benchmarks.loopback.judge:ScriptedJudge", judge_args={"replies": {"": "yes"}})
     with serve(options, dialect="mistral") as server:
         assert asyncio.run(ask_mistral(server)).choices[0].message.content == "yes"
         assert server.exchanges()[0].answered
@@ -198,7 +198,7 @@ def test_a_server_in_its_own_process_answers_and_ends() -> None:
 def test_a_server_dies_with_its_parent(tmp_path: Path) -> None:
     program = """
 import os, signal
-from tests.loopback import serve
+from benchmarks.loopback import serve
 with serve() as server:
     print(server.port, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

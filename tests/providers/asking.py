@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+from benchmarks.loopback import Handle, Name
 from claimeval import providers
 from claimeval.providers import specs
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request
-from tests.loopback import Handle, Name
 
 PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
 KEY = "sk-CANARY/1+2=3&4"

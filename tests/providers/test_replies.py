@@ -7,12 +7,12 @@ import json
 
 import pytest
 
+from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
+from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion
 from tests.conftest import StartServer
-from tests.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
-from tests.loopback.sabotage import DEPTH, HUGE, KINDS
 from tests.providers.asking import KEY, KEY_VARIABLES, PROVIDERS, Asked, ask, judge_at, question
 
 SAID = "Is it grounded?"

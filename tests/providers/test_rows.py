@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import claim_judge
 from claimeval import providers
 from claimeval.providers import batches, check_key, reads_prompts, reasons
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge
-from tests import claim_judge
 from tests.conftest import StartServer
 from tests.sample_runs import RIGHT, run
 

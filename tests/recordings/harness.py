@@ -22,11 +22,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests import claim_judge, query_judge
+from benchmarks.loopback import Batching, Options, ThreadHandle, claim_judge, query_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from tests.command_line import call
 from tests.conftest import StartServer
-from tests.loopback import Batching, Options, ThreadHandle
-from tests.loopback.judge import Body, Reply, text_of
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded"

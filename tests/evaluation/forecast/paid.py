@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.loopback import claim_judge
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.forecast.walk import Forecast, forecast
 from claimeval.evaluation.forecast.workload import Line
@@ -21,7 +22,6 @@ from claimeval.store.store import Store
 from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.records import Sample
 from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
-from tests import claim_judge
 
 METRICS = ("faithfulness", "correctness", "coverage", "context_recall")
 

@@ -9,15 +9,14 @@ import pytest
 from rich.console import Console
 
 import claimeval as ce
+from benchmarks.loopback import Faults, Options, claim_judge
+from benchmarks.loopback.judge import Body, Reply
 from claimeval.cli.panel_table import print_panel
 from claimeval.data.reading import read_samples
 from claimeval.runs.overview import cautions
 from claimeval.types.options import PanelOptions, RunOptions, Vote
 from claimeval.types.records import Verdict
-from tests import claim_judge
 from tests.conftest import StartServer
-from tests.loopback import Faults, Options
-from tests.loopback.judge import Body, Reply
 from tests.shared_data import shared_data
 
 ANSWERED = 4

@@ -12,9 +12,8 @@ from mistralai.client import Mistral, errors
 from mistralai.client.models import File
 from openai import AsyncOpenAI
 
-from tests.conftest import StartServer
-from tests.loopback import Batching, Options, ScriptedJudge, serve
-from tests.loopback.batch.submit import (
+from benchmarks.loopback import Batching, Options, ScriptedJudge, serve
+from benchmarks.loopback.batch.submit import (
     TEN,
     Json,
     jsonl,
@@ -25,7 +24,8 @@ from tests.loopback.batch.submit import (
     with_mistral,
     with_openai,
 )
-from tests.loopback.process import ThreadHandle
+from benchmarks.loopback.process import ThreadHandle
+from tests.conftest import StartServer
 
 
 def test_an_openai_batch_runs_and_answers_in_any_order(openai_server: ThreadHandle) -> None:
@@ -252,7 +252,7 @@ def test_batches_outlive_their_server(tmp_path: Any) -> None:
     options = Options(
         log=str(tmp_path / "events.jsonl"),
         state=str(tmp_path / "state"),
-        judge="tests.loopback.judge:ScriptedJudge",
+        judge="benchmarks.loopback.judge:ScriptedJudge",
         judge_args={"replies": {"": "yes"}},
     )
     with serve(options) as server:

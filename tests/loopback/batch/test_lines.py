@@ -7,12 +7,12 @@ import json
 import pytest
 from openai import AsyncOpenAI
 
+from benchmarks.loopback import Batching, Options
+from benchmarks.loopback.batch.plan import LINES, ONLY_LINES
+from benchmarks.loopback.batch.submit import jsonl, question, run_openai, submit, with_openai
+from benchmarks.loopback.process import ThreadHandle
+from benchmarks.loopback.sabotage import KINDS
 from tests.conftest import StartServer
-from tests.loopback import Batching, Options
-from tests.loopback.batch.plan import LINES, ONLY_LINES
-from tests.loopback.batch.submit import jsonl, question, run_openai, submit, with_openai
-from tests.loopback.process import ThreadHandle
-from tests.loopback.sabotage import KINDS
 
 
 def _lines_with(start_server: StartServer, kind: str) -> tuple[ThreadHandle, bytes, bytes]:

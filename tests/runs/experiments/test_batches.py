@@ -11,17 +11,16 @@ from typing import Any
 import pytest
 import yaml
 
+from benchmarks.loopback import Batching as Plan
+from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.evaluation.claims import choose_metrics
 from claimeval.execution.batch import polling
 from claimeval.runs.experiments.design import Arm, read
 from claimeval.runs.experiments.running import Carried, prepare, run
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from tests import claim_judge
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
-from tests.loopback import Batching as Plan
-from tests.loopback import Options, ThreadHandle
 from tests.survival import write_samples
 
 

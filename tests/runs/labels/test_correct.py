@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import claim_judge
 from claimeval.data.labels import HumanLabel
 from claimeval.runs.labels.correct import correct
 from claimeval.statistics import prediction_powered
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Evidence, Label
-from tests import claim_judge
 from tests.api.test_claims import spec
 from tests.conftest import StartServer
 

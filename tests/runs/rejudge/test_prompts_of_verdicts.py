@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.claims import rejudge
 from claimeval.judging import prompts as prompting
 from claimeval.report import forms
@@ -22,11 +24,8 @@ from claimeval.runs.run import Run
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.requests import Judge
-from tests import claim_judge
 from tests.api.test_claims import spec, values
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
-from tests.loopback.judge import Body, Reply, text_of
 
 SAMPLE = {"id": "s", "question": "How high?", "answer": "It is high.", "contexts": ["It is high."]}
 THREE_WAY, BINARY = (prompting.load("assess", name).id for name in ("three_way", "binary"))

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback.judge import Body, Reply
 from claimeval.api.claims import rejudge
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.judging.panel import Panel
@@ -18,11 +20,8 @@ from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.runs.run import Run
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
-from tests import claim_judge
 from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
-from tests.loopback import ThreadHandle
-from tests.loopback.judge import Body, Reply
 
 Judge = Callable[[Body], Reply]
 TWO = SAMPLES[:2]

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from tests.loopback.batch import lines, multipart
-from tests.loopback.batch.files import Files
-from tests.loopback.batch.jobs import Job, Jobs, Phase
-from tests.loopback.batch.plan import Batching
-from tests.loopback.batch.records import MISTRAL, OVER, told
-from tests.loopback.batch.results import Run, settle
-from tests.loopback.dialects import Dialect
-from tests.loopback.events import EventLog
-from tests.loopback.judge import Judge
-from tests.loopback.wire import Answer, Manner, Request, encode
+from benchmarks.loopback.batch import lines, multipart
+from benchmarks.loopback.batch.files import Files
+from benchmarks.loopback.batch.jobs import Job, Jobs, Phase
+from benchmarks.loopback.batch.plan import Batching
+from benchmarks.loopback.batch.records import MISTRAL, OVER, told
+from benchmarks.loopback.batch.results import Run, settle
+from benchmarks.loopback.dialects import Dialect
+from benchmarks.loopback.events import EventLog
+from benchmarks.loopback.judge import Judge
+from benchmarks.loopback.wire import Answer, Manner, Request, encode
 
 CHAT = "/v1/chat/completions"
 ENDED: frozenset[Phase] = OVER - {"failed"}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from tests.loopback.wire import HEAD_END, Answer, Request, take
+from benchmarks.loopback.wire import HEAD_END, Answer, Request, take
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 GARBAGE = b"\x15\x03\x03 this is not HTTP\r\n\r\n"

@@ -10,8 +10,8 @@ from typing import Any
 from mistralai.client import Mistral
 from openai import AsyncOpenAI
 
-from tests.loopback import Handle
-from tests.loopback.sdk import mistral_client, openai_client
+from benchmarks.loopback import Handle
+from benchmarks.loopback.sdk import mistral_client, openai_client
 
 Json = dict[str, Any]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.loopback.batch.files import replace
-from tests.loopback.batch.plan import Batching
-from tests.loopback.dialects import Name
+from benchmarks.loopback.batch.files import replace
+from benchmarks.loopback.batch.plan import Batching
+from benchmarks.loopback.dialects import Name
 
 Phase = Literal["queued", "running", "finishing", "done", "failed", "expired", "cancelling", "cancelled", "unknown"]
 QUEUED, FINISHING, CANCELLING, HALF = 0.1, 0.9, 0.1, 0.5

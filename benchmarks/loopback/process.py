@@ -17,11 +17,11 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.loopback.dialects import Name
-from tests.loopback.events import BatchLine, Event, Exchange, batch_lines, exchanges, read
-from tests.loopback.judge import Judge
-from tests.loopback.options import Options
-from tests.loopback.server import FLUSH, Loopback
+from benchmarks.loopback.dialects import Name
+from benchmarks.loopback.events import BatchLine, Event, Exchange, batch_lines, exchanges, read
+from benchmarks.loopback.judge import Judge
+from benchmarks.loopback.options import Options
+from benchmarks.loopback.server import FLUSH, Loopback
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS_WITHIN = 20.0
@@ -141,7 +141,7 @@ def serve(options: Options | None = None, *, dialect: Name = "openai") -> Iterat
     """A server in its own process, listening on 127.0.0.1 when the block begins and gone when it ends."""
     with _with_log(options or Options()) as settled:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.loopback", settled.to_json()],
+            [sys.executable, "-m", "benchmarks.loopback", settled.to_json()],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

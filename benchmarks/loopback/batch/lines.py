@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.loopback.batch.jobs import Problem
-from tests.loopback.batch.plan import Batching
-from tests.loopback.dialects import Name
+from benchmarks.loopback.batch.jobs import Problem
+from benchmarks.loopback.batch.plan import Batching
+from benchmarks.loopback.dialects import Name
 
 REPORTED = 50
 """The most problems that are told of one batch."""

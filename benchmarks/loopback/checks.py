@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tests.loopback.dialects import Dialect
-from tests.loopback.judge import Body
-from tests.loopback.wire import Answer, Request, encode
+from benchmarks.loopback.dialects import Dialect
+from benchmarks.loopback.judge import Body
+from benchmarks.loopback.wire import Answer, Request, encode
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 

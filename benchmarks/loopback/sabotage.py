@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.loopback.dialects import Dialect
-from tests.loopback.wire import Answer, Manner, encode
+from benchmarks.loopback.dialects import Dialect
+from benchmarks.loopback.wire import Answer, Manner, encode
 
 Group = Literal["rate", "fatal", "transient", "connection", "slow", "malformed", "unusable", "odd", "redirect"]
 """rate: 429, come again later. fatal: asking again is pointless. transient: a status that passes. connection: broken

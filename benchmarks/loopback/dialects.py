@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.loopback.judge import Body, Reply, text_of
-from tests.loopback.wire import Answer, encode
+from benchmarks.loopback.judge import Body, Reply, text_of
+from benchmarks.loopback.wire import Answer, encode
 
 Name = Literal["openai", "mistral"]
 

@@ -7,8 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from tests.loopback.dialects import Dialect
-from tests.loopback.wire import Answer, encode
+from benchmarks.loopback.dialects import Dialect
+from benchmarks.loopback.wire import Answer, encode
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,17 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.loopback.batch.endpoints import Batches
-from tests.loopback.checks import json_of, refuse
-from tests.loopback.connection import Connection
-from tests.loopback.dialects import DIALECTS, Dialect, count_tokens
-from tests.loopback.events import EventLog
-from tests.loopback.faults import Faults, Progress
-from tests.loopback.judge import Judge, NoReply, load, text_of
-from tests.loopback.limits import Limiter
-from tests.loopback.options import Options
-from tests.loopback.sabotage import KINDS, Scene
-from tests.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encode
+from benchmarks.loopback.batch.endpoints import Batches
+from benchmarks.loopback.checks import json_of, refuse
+from benchmarks.loopback.connection import Connection
+from benchmarks.loopback.dialects import DIALECTS, Dialect, count_tokens
+from benchmarks.loopback.events import EventLog
+from benchmarks.loopback.faults import Faults, Progress
+from benchmarks.loopback.judge import Judge, NoReply, load, text_of
+from benchmarks.loopback.limits import Limiter
+from benchmarks.loopback.options import Options
+from benchmarks.loopback.sabotage import KINDS, Scene
+from benchmarks.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encode
 
 FLUSH = "/loopback/flush"
 """Answered without being logged; once answered, all events of finished exchanges are in the log."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.loopback.faults import check_rates, choose, draw, named
+from benchmarks.loopback.faults import check_rates, choose, draw, named
 
 OUTCOMES: Mapping[str, str] = {
     "completed": "all lines ran",

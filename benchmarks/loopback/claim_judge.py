@@ -5,7 +5,7 @@ found, one with FROM_alpha is supported if the evidence has the word alpha, any 
 support. A claim with ASIDE is off topic, or not vital. A whole answer is unfaithful with WRONG or MISSING and incorrect
 with WRONG; it is relevant unless it says PARTLY or OFFTOPIC, and one that does not know is noncommittal. A document has
 the grade that it names, as in GRADE3, else the highest where it shares half of the question's longer words, else 0. As
-a judge of the loopback server: `serve(Options(judge="tests.claim_judge:make"))`.
+a judge of the loopback server: `serve(Options(judge="benchmarks.loopback.claim_judge:make"))`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.loopback.judge import Body, Judge, Reply, text_of
+from benchmarks.loopback.judge import Body, Judge, Reply, text_of
 
 _FROM = re.compile(r"FROM_(\w+)")
 _LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)

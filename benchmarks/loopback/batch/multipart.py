@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tests.loopback.wire import HEAD_END, Request
+from benchmarks.loopback.wire import HEAD_END, Request
 
 
 class Upload(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.loopback.sabotage import KINDS, Group
+from benchmarks.loopback.sabotage import KINDS, Group
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import httpx2
 from mistralai.client import Mistral
 from openai import AsyncOpenAI
 
-from tests.loopback.process import Handle
+from benchmarks.loopback.process import Handle
 
 POOLED = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
 ONE_CALL_EACH = httpx2.Limits(max_keepalive_connections=0)

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tests.loopback.batch import lines
-from tests.loopback.batch.files import Files
-from tests.loopback.batch.jobs import Job, Settled
-from tests.loopback.batch.plan import ONLY_LINES, Batching
-from tests.loopback.checks import refuse_body
-from tests.loopback.dialects import DIALECTS
-from tests.loopback.events import EventLog
-from tests.loopback.judge import Judge, NoReply
-from tests.loopback.sabotage import KINDS, Scene
-from tests.loopback.wire import Answer, encode
+from benchmarks.loopback.batch import lines
+from benchmarks.loopback.batch.files import Files
+from benchmarks.loopback.batch.jobs import Job, Settled
+from benchmarks.loopback.batch.plan import ONLY_LINES, Batching
+from benchmarks.loopback.checks import refuse_body
+from benchmarks.loopback.dialects import DIALECTS
+from benchmarks.loopback.events import EventLog
+from benchmarks.loopback.judge import Judge, NoReply
+from benchmarks.loopback.sabotage import KINDS, Scene
+from benchmarks.loopback.wire import Answer, encode
 
 NOT_RUN = {
     "expired": {

@@ -2,7 +2,7 @@
 
 It asks about the longest words of the first line with eight words or more, gives that line as answer and passage, and
 has nothing to ask of a document without one. The second look finds a question unrealistic that names no word in
-capitals. As a judge of the loopback server: `serve(Options(judge="tests.query_judge:make"))`.
+capitals. As a judge of the loopback server: `serve(Options(judge="benchmarks.loopback.query_judge:make"))`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.loopback.judge import Body, Judge, Reply, text_of
+from benchmarks.loopback.judge import Body, Judge, Reply, text_of
 
 WORDS = 8
 """Words of a line that is worth a question."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.loopback.batch.plan import Batching
-from tests.loopback.faults import Faults
-from tests.loopback.limits import Limits
+from benchmarks.loopback.batch.plan import Batching
+from benchmarks.loopback.faults import Faults
+from benchmarks.loopback.limits import Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Latency:
 class Options:
     """One server's settings; every value survives a trip through JSON."""
 
-    judge: str = "tests.loopback.judge:EchoJudge"
+    judge: str = "benchmarks.loopback.judge:EchoJudge"
     """``module:name`` of what makes the judge, importable from the root of the checkout."""
     judge_args: Mapping[str, object] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.loopback.batch.jobs import Job, Phase, Problem
-from tests.loopback.batch.plan import Batching
+from benchmarks.loopback.batch.jobs import Job, Phase, Problem
+from benchmarks.loopback.batch.plan import Batching
 
 OPENAI: Mapping[Phase, str] = {
     "queued": "validating",

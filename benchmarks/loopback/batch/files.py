@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.loopback.dialects import Name
+from benchmarks.loopback.dialects import Name
 
 Kind = Literal["request", "result", "error"]
 KEPT_FOR = 30 * 24 * 3600

@@ -1,0 +1,11 @@
+"""``python -m benchmarks.loopback '{"port": 8765}'``: serves until standard input ends."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.loopback.options import Options
+from benchmarks.loopback.process import main
+
+if __name__ == "__main__":
+    main(Options.from_json(sys.argv[1]))
