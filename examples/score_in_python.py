@@ -27,5 +27,5 @@ for result in report.results:
     claims = {claim.id: claim for claim in result.claims}
     for assessment in result.assessments:
         if assessment.evidence.part == "contexts":
-            label = assessment.unassessed_because or assessment.label
+            label = assessment.unassessed or assessment.label
             print(f"{result.sample.id:8} {label:12} {claims[assessment.subject].text}")

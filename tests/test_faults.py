@@ -77,7 +77,7 @@ def test_a_fault_that_stays_is_no_score_with_a_reason(
     samples = asked_in(f"stays {kind} {provider}")
     ran = run([judge], store, samples, timeout=0.3 if KINDS[kind].group == "slow" else 5.0)
     assert (ran.values, ran.reasons) == ([None], [reason])
-    assert {v.unassessed_because for a in ran.results[0].assessments for v in a.verdicts} == {reason}
+    assert {v.unassessed for a in ran.results[0].assessments for v in a.verdicts} == {reason}
     metric = ran.outcome.summary["faithfulness"]
     assert (metric.mean, metric.n, metric.missing, metric.bounds) == (None, 0, {reason: 1}, (0.0, 1.0))
     assert ran.outcome.summary.complete
@@ -127,8 +127,8 @@ def test_a_panel_goes_on_without_a_judge_that_fails(start_server: StartServer, t
     ran = run([good, bad, third], tmp_path / "store", asked_in("panel", 2), extractor=good, timeout=0.5, concurrency=1)
     assert ran.values == [RIGHT] * 2
     verdicts = [verdict for result in ran.results for a in result.assessments for verdict in a.verdicts]
-    assert {v.unassessed_because for v in verdicts if v.judge != "bad"} == {None}
-    assert None not in {v.unassessed_because for v in verdicts if v.judge == "bad"}
+    assert {v.unassessed for v in verdicts if v.judge != "bad"} == {None}
+    assert None not in {v.unassessed for v in verdicts if v.judge == "bad"}
     assert ran.outcome.summary.complete
 
 

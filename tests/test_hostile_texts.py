@@ -85,7 +85,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("hostile") / "store"
 
 
-def labels(ran: Run) -> dict[str, str]:
+def labels(ran: Run) -> dict[str, str | None]:
     """The label of each claim by its text."""
     (result,) = ran.results
     texts = {claim.id: claim.text for claim in result.claims}
@@ -293,7 +293,7 @@ def said(server: ThreadHandle) -> Callable[[str | Reply], None]:
     return say
 
 
-def judged(server: ThreadHandle, store: Path, provider: Name, what: str, document: str = "x") -> dict[str, str]:
+def judged(server: ThreadHandle, store: Path, provider: Name, what: str, document: str = "x") -> dict[str, str | None]:
     sample = Sample(id=what, question=what, answer=" ".join(CLAIMS), contexts=(Document(id="d", text=document),))
     return labels(run([judge_at(server, provider)], store, [sample]))
 
@@ -304,7 +304,7 @@ def test_a_reply_that_cannot_be_trusted_gives_no_label(
     server: ThreadHandle, store: Path, said: Callable[[str | Reply], None], provider: Name, what: str
 ) -> None:
     said((REFUSED | EMPTY)[what])
-    assert judged(server, store, provider, what) == dict.fromkeys(CLAIMS, "unassessed")
+    assert judged(server, store, provider, what) == dict.fromkeys(CLAIMS)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -314,8 +314,8 @@ def test_a_reply_that_leaves_a_claim_open_gives_the_others_their_labels(
 ) -> None:
     said(THIRD_OPEN[what])
     found = judged(server, store, provider, what)
-    assert all(found[claim] in (truth, "unassessed") for claim, truth in zip(CLAIMS, TRUTH, strict=True))
-    assert found[CLAIMS[2]] == "unassessed"
+    assert all(found[claim] in (truth, None) for claim, truth in zip(CLAIMS, TRUTH, strict=True))
+    assert found[CLAIMS[2]] is None
     assert found[CLAIMS[0]] == "supported"
 
 
@@ -338,7 +338,7 @@ FAKES = {
 """What a document pretends to be, in its own writing."""
 
 
-def read(text: str, document: str) -> dict[str, str]:
+def read(text: str, document: str) -> dict[str, str | None]:
     """The labels in a judge's reply about the claims and one document; claims without one are left out."""
     claims = [Claim(id=f"answer-{i}", text=claim, of="answer") for i, claim in enumerate(CLAIMS, 1)]
     documents = (Document(id="d", text=document),)
@@ -348,9 +348,9 @@ def read(text: str, document: str) -> dict[str, str]:
     return {texts[verdict.subject]: verdict.label for verdict in reading.values.values()}
 
 
-def right(labels: dict[str, str]) -> bool:
+def right(labels: dict[str, str | None]) -> bool:
     """Whether no claim has a label that is not its own."""
-    return labels.items() <= {*zip(CLAIMS, TRUTH, strict=True), *((claim, "unassessed") for claim in CLAIMS)}
+    return labels.items() <= {*zip(CLAIMS, TRUTH, strict=True), *((claim, None) for claim in CLAIMS)}
 
 
 @pytest.mark.parametrize("echo", ECHOES)

@@ -41,7 +41,7 @@ def test_a_script_serves_prompts_of_other_forms(tmp_path: Path, prompt: str) -> 
 
 def test_abstention_leaves_claims_without_a_label(tmp_path: Path) -> None:
     report = faithfulness(ScriptedJudge(SCRIPT, default="unsure"), tmp_path)
-    assert [a.label for a in report.results[0].assessments] == ["supported", "contradicted", "unassessed"]
+    assert [a.label for a in report.results[0].assessments] == ["supported", "contradicted", None]
 
 
 def test_two_scripts_are_two_judges_of_one_panel(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_changed_script_is_not_answered_from_stored_replies(tmp_path: Path) ->
 def test_a_reply_is_given_word_for_word(tmp_path: Path) -> None:
     judge = ScriptedJudge(reply=lambda text: "I would rather not say." if "<claims>" in text else None)
     (result,) = faithfulness(judge, tmp_path).results
-    assert {a.unassessed_because for a in result.assessments} == {"unparsable"}
+    assert {a.unassessed for a in result.assessments} == {"unparsable"}
 
 
 def test_an_unknown_label_is_refused() -> None:

@@ -78,7 +78,7 @@ class EarlierVerdicts:
             (a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
             for a in ((*earlier.assessments, *earlier.cells) if earlier else ())
             for verdict in a.verdicts
-            if verdict.unassessed_because != "not_in_cache"
+            if verdict.unassessed != "not_in_cache"
         }
 
     def cells(
@@ -286,6 +286,4 @@ async def _ask_at(
 
 def unassessed(subject: Subject, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:
     """Return the verdict of a judge that has none, with the reason."""
-    return Verdict(
-        subject=subject.id, judge=judge.name, label="unassessed", unassessed_because=reason, replicate=replicate
-    )
+    return Verdict(subject=subject.id, judge=judge.name, unassessed=reason, replicate=replicate)

@@ -113,7 +113,7 @@ class Opinions(NamedTuple):
             said[question.field] = question.scale.word(verdict.grade)
             said |= {flag: flag in verdict.flags for flag in question.flags}
         else:
-            said["failed_because"] = verdict.unassessed_because
+            said["failed_because"] = verdict.unassessed
             reason = calls[-1].message if calls else None
         return said | {"reason": reason, "reply": reply}
 

@@ -73,12 +73,9 @@ def _verdict(opinion: Mapping[str, object], asked: Asked) -> Verdict:
     word, name = opinion[asked.question.field], str(opinion["judge"])
     if not isinstance(word, str):
         because = opinion["failed_because"]
-        return Verdict.model_validate(
-            {"subject": "answer", "judge": name, "label": "unassessed", "unassessed_because": because}
-        )
+        return Verdict.model_validate({"subject": "answer", "judge": name, "unassessed": because})
     scale = asked.question.scale
-    label = scale.label(word) or "unassessed"
-    return Verdict(subject="answer", judge=name, label=label, grade=scale.grade(word))
+    return Verdict(subject="answer", judge=name, label=scale.label(word), grade=scale.grade(word))
 
 
 def _alpha(ratings: list[dict[str, int]], asked: Asked, judges: Sequence[str], clusters: list[int]) -> Share | None:

@@ -183,11 +183,11 @@ def _scores(rated: Opinions) -> Iterator[Score]:
     yield _score(RATED[question.name], None if vote.grade is None else question.scale.value(vote.grade), vote)
     for flag in question.flags:
         raised = rated.vote_on(flag)
-        yield _score(flag, None if raised.label == "unassessed" else float(raised.label == "not_found"), raised)
+        yield _score(flag, None if raised.label is None else float(raised.label == "not_found"), raised)
 
 
 def _score(name: str, value: float | None, vote: Assessment) -> Score:
-    because = None if value is not None else vote.unassessed_because or "tie"
+    because = None if value is not None else vote.unassessed or "tie"
     return Score(metric=name, value=value, undefined_because=because)
 
 
@@ -258,8 +258,8 @@ async def sort_answer(sample: Sample, plan: RatingsJob, executor: Executor) -> S
         return _row(sample, False, None, {})
     said = await opinions(sample, plan.asked[0], plan.judges, plan.families, executor)
     vote = said.vote
-    answered = None if vote.label == "unassessed" else vote.label == "supported"
-    return _row(sample, answered, vote.unassessed_because, {"judges": said.details})
+    answered = None if vote.label is None else vote.label == "supported"
+    return _row(sample, answered, vote.unassessed, {"judges": said.details})
 
 
 def answerability_work(plan: RatingsJob) -> Work:

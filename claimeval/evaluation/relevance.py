@@ -96,7 +96,7 @@ def _graded(query: str, document: str, vote: Assessment | None, calls: Sequence[
         query=query,
         document=document,
         grade=vote.grade,
-        ungraded_because=vote.unassessed_because or ("tie" if vote.grade is None else None),
+        ungraded_because=vote.unassessed or ("tie" if vote.grade is None else None),
         agreement=vote.agreement,
         verdicts=vote.verdicts,
         calls=tuple(call for call in calls if call.subjects[0] == document),

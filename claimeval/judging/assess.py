@@ -112,8 +112,8 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
         return Verdict(
             subject=claims[name],
             judge=request.judge.name,
-            label=said.label or "unassessed",
-            unassessed_because=None if said.label else "unsure",
+            label=said.label,
+            unassessed=None if said.label else "unsure",
             grade=said.grade,
             replicate=request.replicate,
             probability=said.probability if computed else likely().get(name),

@@ -69,7 +69,7 @@ class ClaimPair(NamedTuple):
     def change(self, *, graded: bool) -> Change | None:
         """What changed; None if the label (if `graded`, also the grade) is the same or neither run has one."""
         labels = self.a.label, self.b.label
-        if "unassessed" in labels:
+        if None in labels:
             return "labeled_once" if labels[0] != labels[1] else None
         if counted_differently(self.a, self.b, graded=graded):
             return "flipped"
@@ -81,7 +81,7 @@ def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
 
     `graded` says that both stand on the same scale of grades.
     """
-    if a.label == "unassessed" or b.label == "unassessed":
+    if a.label is None or b.label is None:
         return False
     if graded and a.grade is not None and b.grade is not None:
         return a.grade != b.grade
@@ -145,7 +145,7 @@ class FlipTally:
 
 
 def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
-    assert pair.a.label != "unassessed" and pair.b.label != "unassessed", "a flip has two labels"  # noqa: PT018
+    assert pair.a.label is not None and pair.b.label is not None, "a flip has two labels"  # noqa: PT018
     return Flip(
         sample_id=result.sample.id,
         question=result.sample.question,

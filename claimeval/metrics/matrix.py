@@ -127,16 +127,16 @@ class Matrix(NamedTuple):
         wanted: Sequence[tuple[Part, Part]] = tuple(needs)
         for (of, evidence), column in self.columns.items():
             if (of, evidence.part) in wanted:
-                yield from (a.unassessed_because or "tie" for a in column.values() if _support(a) is None)
+                yield from (a.unassessed or "tie" for a in column.values() if _support(a) is None)
 
     def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
         column = self.columns.get((of, evidence), {})
         found = [column.get(claim.id) for claim in self.claims(of)]
-        return [None if a is None or a.label == "unassessed" else a.label == label for a in found]
+        return [None if a is None or a.label is None else a.label == label for a in found]
 
 
 def _support(assessment: Assessment | None) -> float | None:
-    if assessment is None or assessment.label == "unassessed":
+    if assessment is None or assessment.label is None:
         return None
     if assessment.label == "supported":
         return 1.0

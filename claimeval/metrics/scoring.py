@@ -48,17 +48,16 @@ def score(
     total = len(extraction.claims)
     if not total:
         return Score(metric=metric.name, undefined_because=extraction.failed_because or "no_claims")
-    if not any(a.label != "unassessed" for a in assessments):
-        reasons = Counter(a.unassessed_because for a in assessments if a.unassessed_because)
+    if not any(a.label is not None for a in assessments):
+        reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score(metric=metric.name, total=total, undefined_because=because)
     assessed = {a.subject: a.label for a in assessments}
     takers: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in extraction.claims:
-        label = assessed.get(claim.id, "unassessed")
         number = claim.alternative if claim.alternative and metric.takes_best else 0
         of_taker = takers.setdefault(claim.extractor, {}).setdefault(number, [])
-        of_taker.append(None if label == "unassessed" else label)
+        of_taker.append(assessed.get(claim.id))
     parts = [
         best({number: _share_of(metric.name, labels) for number, labels in of_taker.items()})
         for of_taker in takers.values()

@@ -104,7 +104,7 @@ class Details:
 
 QUESTION = 200
 """Characters of the question that a row carries."""
-LETTERS = {"supported": "s", "contradicted": "c", "not_found": "n", "unassessed": "u"}
+LETTERS = {"supported": "s", "contradicted": "c", "not_found": "n", None: "u"}
 
 
 class ScoreCell(NamedTuple):
@@ -139,7 +139,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
     def letter(against: str, subject: str) -> str:
         assessment = found.get((against, subject))
         if assessment is None:
-            return LETTERS["unassessed"]
+            return LETTERS[None]
         letter = LETTERS[assessment.label]
         return letter.upper() if _divided(assessment) else letter
 
@@ -161,7 +161,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
 
 def _divided(assessment: Assessment) -> bool:
     """Whether two verdicts have different labels; those without one do not count."""
-    return len({verdict.label for verdict in assessment.verdicts if verdict.label != "unassessed"}) > 1
+    return len({verdict.label for verdict in assessment.verdicts if verdict.label is not None}) > 1
 
 
 def _rounded(value: float | None) -> float | None:

@@ -50,7 +50,7 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     shorter = manifest.short_names
     said = ("label", "probability", "explanation", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
-    head += ["label", "unassessed_because", "agreement"]
+    head += ["label", "unassessed", "agreement"]
     yield [*head, *(f"{shorter[judge]}: {word}" for judge in judges for word in said)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
@@ -59,12 +59,12 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]
-            row += [assessment.label, assessment.unassessed_because, assessment.agreement]
+            row += [assessment.label, assessment.unassessed, assessment.agreement]
             yield row + [cell for judge in judges for cell in _said(verdicts.get(judge))]
 
 
 def _said(verdict: Verdict | None) -> list[Cell]:
     if verdict is None:
         return [None] * 4
-    label = verdict.unassessed_because or verdict.label
+    label = verdict.unassessed or verdict.label
     return [label, verdict.probability, verdict.explanation, " ".join(verdict.cites)]

@@ -167,7 +167,7 @@ class _ImportCounter:
 
 def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Iterator[Unread]:
     """Counts how the replies of a sample were read, and gives those that were not."""
-    unsure = Counter(v.judge for a in sample.result.assessments for v in a.verdicts if v.unassessed_because == "unsure")
+    unsure = Counter(v.judge for a in sample.result.assessments for v in a.verdicts if v.unassessed == "unsure")
     for judge, n in unsure.items():
         readings[judge].unsure += n
     for call, (judge, form) in zip(sample.result.calls, sample.forms, strict=True):

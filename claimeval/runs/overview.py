@@ -318,10 +318,10 @@ class Gathering:
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
             pair = claims[assessment.subject].of, assessment.evidence.part
-            self._labels[pair][assessment.label] += 1
+            self._labels[pair][assessment.label or "unassessed"] += 1
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
-                    tally.labels[verdict.label] += 1
+                    tally.labels[verdict.label or "unassessed"] += 1
         for score in result.scores:
             if score.value is not None:
                 self._distributions[score.metric][bar(score.value)] += 1
@@ -506,6 +506,7 @@ class WorstClaims:
 
 
 def _trouble(result: SampleResult, assessment: Assessment) -> WorstClaim:
+    assert assessment.label is not None, "only claims with a label are listed"
     documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
     named = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
     return WorstClaim(

@@ -281,14 +281,26 @@ class Claim(Record):
     """Numbers of the claim that stand nowhere in the source text or the question; such a claim is ungrounded."""
 
 
-class Verdict(Record):
-    """What one judge says of one claim, held against some evidence."""
+class _Labeled(Record):
+    """A label, or the reason why there is none."""
 
     subject: str
+    """Id of the claim or document; `answer` for a whole answer."""
+    label: Label | None = None
+    unassessed: Reason | None = None
+    """Why there is no label; set exactly if there is none."""
+
+    @model_validator(mode="after")
+    def _label_or_reason(self) -> Self:
+        if (self.label is None) == (self.unassessed is None):
+            raise ValueError("a verdict or an assessment has a label or a reason why it is unassessed, and not both")
+        return self
+
+
+class Verdict(_Labeled):
+    """What one judge says about one subject, held against some evidence."""
+
     judge: str
-    label: Literal[Label, "unassessed"]
-    unassessed_because: Reason | None = None
-    """Set exactly when the label is `unassessed`."""
     grade: int | None = None
     """The step on an ordinal scale, where the judge was asked for one; the label says what it comes to."""
     replicate: int = 0
@@ -304,27 +316,18 @@ class Verdict(Record):
     settings: str | None = None
     """Id of the judge's settings when it was asked; None as for the prompt."""
 
-    @model_validator(mode="after")
-    def _reason_goes_with_unassessed(self) -> Self:
-        if (self.label == "unassessed") != (self.unassessed_because is not None):
-            raise ValueError("unassessed_because is set exactly when the label is 'unassessed'")
-        return self
 
-
-class Assessment(Record):
+class Assessment(_Labeled):
     """One claim and its evidence: the verdicts of all judges and the label they add up to.
 
     Against a part that is there and empty (nothing was retrieved, the answer says nothing) no judge need be asked:
     there are no verdicts, and the label is `not_found`.
     """
 
-    subject: str
     evidence: Evidence
     verdicts: tuple[Verdict, ...]
-    label: Literal[Label, "unassessed"]
     grade: int | None = None
     """The panel's step on an ordinal scale, where the judges gave steps."""
-    unassessed_because: Reason | None = None
     agreement: float | None = None
     """Share of the judges with a label who gave this one; None for a single judge or no label."""
     probability: float | None = None
@@ -336,7 +339,7 @@ class Assessment(Record):
     @property
     def unasked(self) -> bool:
         """Whether there was nothing to assess the claim against, so that no judge was asked."""
-        return not self.verdicts and self.label != "unassessed"
+        return not self.verdicts and self.label is not None
 
 
 _EQUAL = 1e-9

@@ -48,9 +48,9 @@ def judged(tmp_path: Path, rows: list[Any], mapping: dict[str, Any]) -> Recorded
     return Recorded(path, field_map(mapping)).judged()
 
 
-def labels(sample: JudgedSample) -> list[list[str]]:
+def labels(sample: JudgedSample) -> list[list[str | None]]:
     """Per claim what its verdicts come to, the reason where there is no label."""
-    return [[v.unassessed_because or v.label for v in a.verdicts] for a in sample.result.assessments]
+    return [[v.unassessed or v.label for v in a.verdicts] for a in sample.result.assessments]
 
 
 def test_replies_by_the_names_of_judges(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(tmp
     assert [(v.judge, v.replicate, v.label) for v in assessment.verdicts] == [
         ("m", 0, "not_found"),
         ("n", 0, "supported"),
-        ("m", 1, "unassessed"),
+        ("m", 1, None),
     ]
     assert [metric.name for metric in found.metrics] == ["faithfulness"]
     named = judged(

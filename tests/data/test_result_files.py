@@ -161,7 +161,7 @@ def test_deepevals_verdicts_are_paired_with_its_claims(tmp_path: Path) -> None:
 )
 def test_deepevals_verdicts_without_a_partner_are_nobodys(tmp_path: Path, log: str) -> None:
     (sample,) = samples(tmp_path, deepeval(log))
-    assert {v.unassessed_because for v in verdicts(sample, "answer", "contexts")} == {"incomplete"}
+    assert {v.unassessed for v in verdicts(sample, "answer", "contexts")} == {"incomplete"}
 
 
 def test_a_test_case_without_a_log_has_scores_only(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -
     score = result.score("faithfulness")
     assert (score.value, score.judged, score.total) == (0.8, 5, 6)
     assert score.bounds == (4 / 6, 5 / 6)
-    assert result.assessments[5].unassessed_because == "incomplete"
+    assert result.assessments[5].unassessed == "incomplete"
     assert [len(r.task.claims) for r in executor.requests if isinstance(r.task, AssessTask)] == [6, 1]
     assert executor.requests[-1].attempt == 1
 
@@ -170,7 +170,7 @@ def test_an_extraction_that_stays_unparsable_is_no_score() -> None:
 
 def test_a_judge_that_fails_leaves_its_claims_unassessed() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [FAILED]))
-    assert {a.unassessed_because for a in result.assessments} == {"provider_error"}
+    assert {a.unassessed for a in result.assessments} == {"provider_error"}
     assert result.score("faithfulness").undefined_because == "provider_error"
 
 
@@ -201,7 +201,7 @@ def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
     executor = Scripted([claims_reply(*ANSWER)], answers)
     result = run(SAMPLE, plan("faithfulness", judges=[one, two]), executor)
     assert [v.judge for v in result.assessments[0].verdicts] == ["one", "two"]
-    assert result.assessments[5].unassessed_because == "tie"
+    assert result.assessments[5].unassessed == "tie"
     assert result.score("faithfulness").judged == 5
 
 

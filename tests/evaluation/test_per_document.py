@@ -77,7 +77,7 @@ def labels(report: ce.Run, evidence: Evidence, of: str = "answer", at: int = 0) 
     found = report.results[at]
     part = {claim.id: claim.of for claim in found.claims}
     held = (a for a in (*found.assessments, *found.cells) if a.evidence == evidence)
-    return "".join(a.label[0] for a in held if part[a.subject] == of)
+    return "".join((a.label or "unassessed")[0] for a in held if part[a.subject] == of)
 
 
 def assessed(asked: list[str]) -> int:
@@ -147,7 +147,7 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
         **SINGLY,
     )
     assert labels(report, CONTEXTS) == "sssnc"
-    by_judge = [[v.label[0] for v in a.verdicts] for a in report.results[0].assessments]
+    by_judge = [[(v.label or "unassessed")[0] for v in a.verdicts] for a in report.results[0].assessments]
     assert by_judge[0] == ["s", "n", "s"]
     assert all(len(cell.verdicts) == 3 for cell in report.results[0].cells)
     again = ce.rejudge(report, panel=PanelOptions(vote="unanimous"))

@@ -123,8 +123,8 @@ def test_an_unknown_label_is_unparsable_and_named_in_the_record(start_server: St
     server = start_server(judge=says(labels(lambda word: word.replace("not_found", "mostly true"))))
     ran = run([judge_at(server, "openai")], tmp_path / "store", SAMPLES[:1])
     (result,) = ran.results
-    open_claims = [a for a in result.assessments if a.label == "unassessed"]
-    assert [(a.subject, a.unassessed_because) for a in open_claims] == [("answer-3", "unparsable")]
+    open_claims = [a for a in result.assessments if a.label is None]
+    assert [(a.subject, a.unassessed) for a in open_claims] == [("answer-3", "unparsable")]
     messages = [call.message for call in result.calls]
     assert messages == [None, *["answer-3: unknown label 'mostly true'"] * 2]
     assert [call.failed for call in result.calls] == [None] * 3
@@ -145,5 +145,5 @@ def test_a_claim_that_a_reply_leaves_out_is_incomplete(start_server: StartServer
     server = start_server(judge=says(without_the_third))
     ran = run([judge_at(server, "openai")], tmp_path / "store", SAMPLES[:1])
     (result,) = ran.results
-    assert [a.unassessed_because for a in result.assessments] == [None, None, "incomplete", None]
+    assert [a.unassessed for a in result.assessments] == [None, None, "incomplete", None]
     assert [call.message for call in result.calls] == [None] * 3

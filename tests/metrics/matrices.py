@@ -16,8 +16,8 @@ def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
         subject=subject,
         evidence=evidence,
         verdicts=(),
-        label=label or "unassessed",
-        unassessed_because=None if label else "refused",
+        label=label,
+        unassessed=None if label else "refused",
         grade={"p": 1}.get(letter),
     )
 

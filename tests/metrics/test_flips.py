@@ -21,9 +21,9 @@ CONTEXTS = Evidence(part="contexts")
 
 
 def assessed(label: str, claim: str = "c1", grade: int | None = None) -> Assessment:
-    because = "unsure" if label == "unassessed" else None
+    because = "unsure" if label is None else None
     fields = {"subject": claim, "evidence": CONTEXTS, "verdicts": (), "label": label, "grade": grade}
-    return Assessment.model_validate({**fields, "unassessed_because": because})
+    return Assessment.model_validate({**fields, "unassessed": because})
 
 
 def result(*claims: tuple[str, str, str]) -> SampleResult:
@@ -47,9 +47,9 @@ def result(*claims: tuple[str, str, str]) -> SampleResult:
         ("supported", "not_found", "flipped"),
         ("contradicted", "supported", "flipped"),
         ("contradicted", "not_found", "relabeled"),
-        ("supported", "unassessed", "labeled_once"),
-        ("unassessed", "contradicted", "labeled_once"),
-        ("unassessed", "unassessed", None),
+        ("supported", None, "labeled_once"),
+        (None, "contradicted", "labeled_once"),
+        (None, None, None),
         ("supported", "supported", None),
     ],
 )

@@ -12,8 +12,8 @@ from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Rea
 METRIC = metric("faithfulness")
 
 
-def verdict(label: str, judge: str = "one", reason: Reason | None = None) -> Verdict:
-    return Verdict.model_validate({"subject": "answer-1", "judge": judge, "label": label, "unassessed_because": reason})
+def verdict(label: str | None, judge: str = "one", reason: Reason | None = None) -> Verdict:
+    return Verdict.model_validate({"subject": "answer-1", "judge": judge, "label": label, "unassessed": reason})
 
 
 def extraction(n: int) -> Extraction:
@@ -28,8 +28,8 @@ def labelled(*labels: str) -> list[Assessment]:
                 "subject": f"answer-{i}",
                 "evidence": Evidence(part="contexts"),
                 "verdicts": (),
-                "label": "unassessed" if label in reasons else label,
-                "unassessed_because": label if label in reasons else None,
+                "label": None if label in reasons else label,
+                "unassessed": label if label in reasons else None,
             }
         )
         for i, label in enumerate(labels)
@@ -53,9 +53,9 @@ def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
 
 
 def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
-    with pytest.raises(ValueError, match="exactly when"):
-        verdict("unassessed")
-    with pytest.raises(ValueError, match="exactly when"):
+    with pytest.raises(ValueError, match="label or a reason"):
+        verdict(None)
+    with pytest.raises(ValueError, match="label or a reason"):
         verdict("supported", reason="unsure")
 
 

@@ -110,10 +110,7 @@ def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], 
     verdicts = (
         [_verdict(stated, judge, entry) for stated, entry in zip(claims, said, strict=True)]
         if len(said) == len(claims)
-        else [
-            Verdict(subject=stated.id, judge=judge, label="unassessed", unassessed_because="incomplete")
-            for stated in claims
-        ]
+        else [Verdict(subject=stated.id, judge=judge, unassessed="incomplete") for stated in claims]
     )
     return claims, tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts)
 
@@ -133,7 +130,7 @@ def _verdict(stated: Claim, judge: str, entry: Any) -> Verdict:
     word = str(entry.get("verdict", "")).strip().lower() if isinstance(entry, dict) else ""
     reason = entry.get("reason") if isinstance(entry, dict) else None
     if word not in LABELS:
-        return Verdict(subject=stated.id, judge=judge, label="unassessed", unassessed_because="unparsable")
+        return Verdict(subject=stated.id, judge=judge, unassessed="unparsable")
     return Verdict(
         subject=stated.id, judge=judge, label=LABELS[word], explanation=reason if isinstance(reason, str) else None
     )

@@ -77,7 +77,7 @@ def _sample(row: SourceRow) -> JudgedSample:
 def _verdict(stated: Claim, said: Any, reason: Any) -> Verdict:
     label = LABELS.get(str(said).strip().lower())
     if label is None:
-        return Verdict(subject=stated.id, judge=JUDGE, label="unassessed", unassessed_because="unparsable")
+        return Verdict(subject=stated.id, judge=JUDGE, unassessed="unparsable")
     return Verdict(subject=stated.id, judge=JUDGE, label=label, explanation=reason if isinstance(reason, str) else None)
 
 

@@ -176,19 +176,19 @@ class Recorded:
         given: dict[str, Any] = {"subject": claim_id, "judge": reply.judge, "replicate": replicate}
         message, form = None, ""
         if reply.text is None:
-            given |= {"label": "unassessed", "unassessed_because": "incomplete"}
+            given |= {"unassessed": "incomplete"}
             message, form = "no reply is on record", "missing"
         else:
             try:
                 said = self._readers.get(reply.judge, self._reader).read(reply.text)
             except Unparsable as error:
-                given |= {"label": "unassessed", "unassessed_because": "unparsable"}
+                given |= {"unassessed": "unparsable"}
                 message, form = str(error), "refused"
             else:
                 form = said.form
                 unsure = said.meaning == "unsure"
-                given |= {"label": "unassessed" if unsure else said.meaning, "grade": said.grade}
-                given |= {"unassessed_because": "unsure" if unsure else None, "explanation": reply.text[:SAID]}
+                given |= {"label": None if unsure else said.meaning, "grade": said.grade}
+                given |= {"unassessed": "unsure" if unsure else None, "explanation": reply.text[:SAID]}
         verdict = Verdict(**given)
         call = Call(
             key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
@@ -200,7 +200,7 @@ class Recorded:
             replicate=replicate,
             reused=True,
             reply=reply.text,
-            failed=verdict.unassessed_because if message else None,
+            failed=verdict.unassessed if message else None,
             message=message,
         )
         return verdict, call, form

@@ -93,6 +93,4 @@ def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
 
 def assessment(subject: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
     """An assessment before the vote."""
-    return Assessment(
-        subject=subject, evidence=evidence, verdicts=verdicts, label="unassessed", unassessed_because="tie"
-    )
+    return Assessment(subject=subject, evidence=evidence, verdicts=verdicts, unassessed="tie")

@@ -43,7 +43,7 @@ class MemberTally:
         for assessment in assessments:
             claim = claims.get(assessment.subject)
             number = claim.alternative if claim and claim.alternative and score.alternative else 0
-            if assessment.unasked:
+            if assessment.unasked and assessment.label:
                 taker = claim.extractor if claim else None
                 for judge in own if taker is None else {taker} & own.keys():
                     own[judge].setdefault(number, _Counts()).labels[assessment.label] += 1
@@ -76,7 +76,7 @@ class MemberTally:
         said: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
             for verdict in assessment.verdicts:
-                if verdict.label != "unassessed" and verdict.judge in said:
+                if verdict.label is not None and verdict.judge in said:
                     said[verdict.judge].setdefault(verdict.replicate, []).append(verdict.label == "supported")
         for judge, by_repeat in said.items():
             if by_repeat:

@@ -70,7 +70,7 @@ class OrderTally:
         found = [
             self._claim(result.sample, evidence, labelled)
             for (_, evidence), by_order in columns.items()
-            if len(labelled := {n: a for n, a in by_order.items() if a.label != "unassessed"}) > 1
+            if len(labelled := {n: a for n, a in by_order.items() if a.label is not None}) > 1
         ]
         if found:
             self._shares.append(sum(found) / len(found))

@@ -47,22 +47,22 @@ class PanelTally:
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]
             self._patterns[(*votes, self._decided(assessment))] += 1
             self._claims += 1
-            self._stopped.update({v.judge for v in assessment.verdicts if v.unassessed_because == "judge_stopped"})
-            self._ties += assessment.unassessed_because == "tie"
-            self._no_quorum += assessment.unassessed_because == "no_quorum"
+            self._stopped.update({v.judge for v in assessment.verdicts if v.unassessed == "judge_stopped"})
+            self._ties += assessment.unassessed == "tie"
+            self._no_quorum += assessment.unassessed == "no_quorum"
             if self._panel.replicates > 1:
                 self._count_repeats(assessment.verdicts)
             if assessment.entropy:
                 self._list_dispute(result.sample, claims[assessment.subject], assessment, ballots)
 
     def _decided(self, assessment: Assessment) -> Choice | None:
-        if assessment.label == "unassessed":
+        if assessment.label is None:
             return None
         return assessment.grade if self._panel.grades else assessment.label
 
     def _count_repeats(self, verdicts: Sequence[Verdict]) -> None:
         for judge in self._judges:
-            said = [v for v in verdicts if v.judge == judge and v.label != "unassessed"]
+            said = [v for v in verdicts if v.judge == judge and v.label is not None]
             self._repeats[judge][sum(v.label == "supported" for v in said), len(said)] += 1
             self._changed[judge] += len({choice(v, self._panel) for v in said}) > 1
 

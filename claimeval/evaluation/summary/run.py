@@ -105,7 +105,7 @@ class Tallies:
             mine = {claim.id: claim for claim in claims.get(metric.claims_of, ())}
             tally.add(
                 score,
-                [a.unassessed_because for a in assessments if a.unassessed_because and a.subject in counted],
+                [a.unassessed for a in assessments if a.unassessed and a.subject in counted],
                 sum(mine[subject].grounding == "ungrounded" for subject in counted),
                 cluster=cluster,
                 unasked=any(a.unasked for a in assessments),

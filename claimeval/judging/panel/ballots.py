@@ -38,7 +38,7 @@ class Ballot(NamedTuple):
 
 def choice(verdict: Verdict, panel: Panel) -> Choice | None:
     """What a verdict votes for; None where it is unassessed."""
-    if verdict.label == "unassessed":
+    if verdict.label is None:
         return None
     return verdict.grade if panel.grades else verdict.label
 
@@ -61,14 +61,14 @@ def cast_ballots(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
 def _ballot(verdict: Verdict, panel: Panel) -> Ballot:
     said = choice(verdict, panel)
     if said is None:
-        return Ballot(verdict.judge, None, None, verdict.unassessed_because or NO_GRADE)
+        return Ballot(verdict.judge, None, None, verdict.unassessed or NO_GRADE)
     return Ballot(verdict.judge, said, verdict.probability, None)
 
 
 def _together(judge: str, verdicts: Sequence[Verdict], panel: Panel) -> Ballot:
     labelled = [verdict for verdict in verdicts if choice(verdict, panel) is not None]
     if not labelled:
-        reasons = Counter(v.unassessed_because or NO_GRADE for v in verdicts)
+        reasons = Counter(v.unassessed or NO_GRADE for v in verdicts)
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
     known = [v.probability for v in labelled if v.probability is not None]
     share = sum(v.label == "supported" for v in labelled) / len(labelled)

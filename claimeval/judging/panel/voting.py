@@ -78,8 +78,8 @@ def _as_it_stands(subject: str, evidence: Evidence, verdict: Verdict) -> Assessm
         evidence=evidence,
         verdicts=(verdict,),
         label=verdict.label,
-        unassessed_because=verdict.unassessed_because,
-        probability=None if verdict.label == "unassessed" else verdict.probability,
+        unassessed=verdict.unassessed,
+        probability=None if verdict.label is None else verdict.probability,
     )
 
 
@@ -134,9 +134,9 @@ def _assessment(
         subject=subject,
         evidence=evidence,
         verdicts=tuple(verdicts),
-        label=outcome.label or "unassessed",
+        label=outcome.label,
         grade=outcome.choice if isinstance(outcome.choice, int) else None,
-        unassessed_because=outcome.because,
+        unassessed=outcome.because,
         agreement=_share(outcome.choice, labelled) if outcome.choice is not None and len(labelled) > 1 else None,
         probability=None if panel.grades else _probability(ballots, several=several),
         entropy=vote_entropy(votes) if several else None,

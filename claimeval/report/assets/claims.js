@@ -10,8 +10,8 @@ function entriesOf(result, metric) {
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
   return claimsOf(result, metric.claims_of).map((claim, i) => {
     const assessment = found.get(claim.id) ?? null;
-    const because = assessment ? assessment.unassessed_because : score?.undefined_because;
-    return { claim, number: i + 1, assessment, label: assessment?.label ?? "unassessed", because };
+    const because = assessment ? assessment.unassessed : score?.undefined_because;
+    return { claim, number: i + 1, assessment, label: labelOf(assessment), because };
   });
 }
 
@@ -98,11 +98,11 @@ function claimItem(entry, side, select) {
       verdicts.map((v) =>
         el(
           "span",
-          { class: "vote", title: `${v.judge}: ${labelInWords(v.label, v.unassessed_because)}` },
+          { class: "vote", title: `${v.judge}: ${labelInWords(labelOf(v), v.unassessed)}` },
           data(judgeOf(v, side)),
           " ",
-          sign(v.label),
-          el("span", { class: "unseen" }, LABELS[v.label].word),
+          sign(labelOf(v)),
+          el("span", { class: "unseen" }, LABELS[labelOf(v)].word),
         ),
       ),
     );
@@ -191,7 +191,7 @@ function verdictItem(verdict, claim, side) {
       { class: "verdict-head" },
       el("strong", null, data(judge, { title: verdict.judge })),
       " ",
-      chip(verdict.label, verdict.unassessed_because),
+      chip(labelOf(verdict), verdict.unassessed),
       verdict.grade !== null && verdict.grade !== undefined
         ? el("span", { class: "small" }, ` grade ${verdict.grade}`)
         : null,

@@ -25,6 +25,11 @@ function reasonInWords(reason) {
   return report.reasons[reason] ?? reason;
 }
 
+// The label of a verdict or an assessment, as its sign and colour are named.
+function labelOf(judged) {
+  return judged?.label ?? "unassessed";
+}
+
 function labelInWords(label, because) {
   return because ? `${LABELS[label].word}: ${reasonInWords(because)}` : LABELS[label].word;
 }

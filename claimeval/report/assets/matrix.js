@@ -80,9 +80,9 @@ function labelsOfDocuments({ result, metric }) {
   return new Map(
     (result.cells ?? [])
       .filter(({ evidence }) => evidence.part === metric.against && evidence.document !== undefined)
-      .map(({ subject, evidence, label, unassessed_because }) => [
-        `${subject} ${evidence.document}`,
-        { label, because: unassessed_because, judges: [] },
+      .map((cell) => [
+        `${cell.subject} ${cell.evidence.document}`,
+        { label: labelOf(cell), because: cell.unassessed, judges: [] },
       ]),
   );
 }

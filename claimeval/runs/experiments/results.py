@@ -215,7 +215,7 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
                 claims += score.total if score.metric in judged else 0
             for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
                 verdicts += 1
-                unassessed += verdict.label == "unassessed"
+                unassessed += verdict.label is None
             for call in result.calls:
                 replies += call.reply is not None
                 unreadable += call.failed in ("unparsable", "truncated")

@@ -169,6 +169,7 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)
         for claim_id, assessment in judged.items():
+            assert assessment.label is not None, "only claims with a label are corrected"
             probability = done * known.get((result.sample.id, claim_id), 1.0)
             items.add(cluster_of(result.sample, by), assessment.label, about.get(claim_id, ()), probability)
     return items
@@ -183,7 +184,7 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
         )
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
-        if label := rolled_up([a.label for a in _judged(result, metric) if a.label != "unassessed"]):
+        if label := rolled_up([a.label for a in _judged(result, metric) if a.label is not None]):
             given = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
             items.unmatched -= len(given)
             items.add(cluster_of(result.sample, by), label, given, 1.0)
@@ -195,7 +196,7 @@ def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
     return [
         assessment
         for assessment in result.assessments
-        if assessment.subject in of and assessment.evidence.part == metric.against and assessment.label != "unassessed"
+        if assessment.subject in of and assessment.evidence.part == metric.against and assessment.label is not None
     ]
 
 

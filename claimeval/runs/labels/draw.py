@@ -69,7 +69,7 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
                 f"go on with these options, or remove {_path(run, row.name)} to draw anew"
             )
         return before
-    judged = [(r.sample.id, a) for r in read_results(run) for a in _assessments(r, row) if a.label != "unassessed"]
+    judged = [(r.sample.id, a) for r in read_results(run) for a in _assessments(r, row) if a.label is not None]
     chosen = _draw([a for _, a in judged], count, design, seed)
     items = [
         Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i])
@@ -108,7 +108,7 @@ def _uncertainty(assessment: Assessment) -> float:
     if assessment.unasked:
         return 0.0
     known = [v.probability for v in assessment.verdicts if v.probability is not None]
-    labelled = [v.label == "supported" for v in assessment.verdicts if v.label != "unassessed"]
+    labelled = [v.label == "supported" for v in assessment.verdicts if v.label is not None]
     p = sum(known) / len(known) if known else sum(labelled) / len(labelled) if labelled else 0.5
     return p * (1 - p)
 

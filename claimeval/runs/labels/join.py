@@ -196,10 +196,8 @@ class _Joining:
             for ballot in cast_ballots(assessment.verdicts, self._panel):
                 columns[ballot.judge].append(ballot.choice)
         ballots = [Ballot(judge, rolled_up(said), _share(said), None) for judge, said in columns.items()]
-        labels = [None if a.label == "unassessed" else a.label for a in mine]
-        whole = mine[0].model_copy(
-            update={"label": rolled_up(labels) or "unassessed", "probability": _share(labels), "grade": None}
-        )
+        labels = [a.label for a in mine]
+        whole = mine[0].model_copy(update={"label": rolled_up(labels), "probability": _share(labels), "grade": None})
         self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
 
     def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
@@ -211,8 +209,7 @@ class _Joining:
             joined.raters[judge].append(ballot.choice if ballot else None)
             joined.probabilities[judge].append(ballot.probability if ballot else None)
         if PANEL in joined.raters:
-            labelled = panels.label if panels.label != "unassessed" else None
-            joined.raters[PANEL].append(panels.grade if self._panel.grades else labelled)
+            joined.raters[PANEL].append(panels.grade if self._panel.grades else panels.label)
             joined.probabilities[PANEL].append(panels.probability)
         choices = said.choices if said else {}
         for name in choices:

@@ -185,7 +185,7 @@ def _wanted(cell: Assessment, plan: ClaimsJob) -> bool:
 
 def _stands(verdict: Verdict, plan: ClaimsJob) -> bool:
     """Whether a verdict is taken over: a failed call is made again, and repeats that are too many are left out."""
-    answered = verdict.unassessed_because is None or verdict.unassessed_because in ABSTAINED
+    answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
     return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.on_record)
 
 

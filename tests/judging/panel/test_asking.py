@@ -61,8 +61,8 @@ def test_every_repeat_is_a_question_of_its_own() -> None:
 
 def test_a_repeat_that_fails_leaves_the_others() -> None:
     result = run(Scripted(EXTRACTED, [said("+++"), FAILED, said("+0+")]), Panel(replicates=3), [judge("one")])
-    assert [a.label for a in result.assessments] == ["supported", "unassessed", "supported"]
-    assert [v.unassessed_because for v in result.assessments[0].verdicts] == [None, "provider_error", None]
+    assert [a.label for a in result.assessments] == ["supported", None, "supported"]
+    assert [v.unassessed for v in result.assessments[0].verdicts] == [None, "provider_error", None]
 
 
 def test_escalation_asks_the_third_judge_only_about_claims_that_divide_the_first_two() -> None:
@@ -82,14 +82,14 @@ def test_a_first_judge_that_fails_counts_as_divided() -> None:
     executor = Scripted(EXTRACTED, [said("+0-"), FAILED, said("+0+")])
     result = run(executor, Panel(escalate=2))
     assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
-    assert result.assessments[2].unassessed_because == "tie"
+    assert result.assessments[2].unassessed == "tie"
 
 
 def test_an_outage_of_one_judge_leaves_the_vote_to_the_others() -> None:
     result = run(Scripted(EXTRACTED, [said("++0"), FAILED, said("+00")]), Panel())
-    assert [(a.label, a.unassessed_because) for a in result.assessments] == [
+    assert [(a.label, a.unassessed) for a in result.assessments] == [
         ("supported", None),
-        ("unassessed", "tie"),
+        (None, "tie"),
         ("not_found", None),
     ]
 
@@ -103,7 +103,7 @@ def test_a_judge_of_the_generators_family_is_not_asked_when_excluded() -> None:
     result = run(executor, Panel(on_same_family="skip", quorum=2), OWN, BY_GPT)
     assert [name for name, _, _ in questions(executor)] == ["two", "three"]
     excluded = [v for v in result.assessments[0].verdicts if v.judge == "one"]
-    assert [v.unassessed_because for v in excluded] == ["same_family"]
+    assert [v.unassessed for v in excluded] == ["same_family"]
     assert result.assessments[1].label == "not_found"
 
 

@@ -38,7 +38,7 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
         for assessment in result.assessments:
             assert [verdict.judge for verdict in assessment.verdicts] == judges
             for verdict in assessment.verdicts:
-                by_judge[verdict.judge][verdict.unassessed_because or "labelled"] += 1
+                by_judge[verdict.judge][verdict.unassessed or "labelled"] += 1
             assert assessment.label == expected(assessment.verdicts)
     lexical, openai, mistral = by_judge.values()
     assert set(lexical) <= {"labelled", "unsure"}
@@ -65,12 +65,12 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     )
 
 
-def expected(verdicts: tuple[Verdict, ...]) -> str:
+def expected(verdicts: tuple[Verdict, ...]) -> str | None:
     """Two of three must have spoken, and more find support than not, or fewer; nobody's silence is a no."""
-    said = Counter(verdict.label for verdict in verdicts if verdict.label != "unassessed")
+    said = Counter(verdict.label for verdict in verdicts if verdict.label is not None)
     supported, others = said["supported"], said["contradicted"] + said["not_found"]
     if said.total() < 2 or supported == others:
-        return "unassessed"
+        return None
     return "supported" if supported > others else "contradicted" if said["contradicted"] > others / 2 else "not_found"
 
 

@@ -85,7 +85,7 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
     for said in ballots(choices):
         if len({supports(one) for one in said}) == 1:
             found = voted(said, rule, line_up, tie)
-            assert (found.label == "supported", found.unassessed_because) == (supports(said[0]), None), said
+            assert (found.label == "supported", found.unassessed) == (supports(said[0]), None), said
         if len(set(said)) == 1:
             found = voted(said, rule, line_up, tie)
             assert (found.grade if isinstance(said[0], int) else found.label) == said[0], said
@@ -124,7 +124,7 @@ def test_what_more_than_half_of_the_judges_count_the_same_wins_a_majority(choice
 def test_a_majority_of_labels_ties_only_where_half_of_the_judges_find_support() -> None:
     for said in ballots(LABELS):
         tie = 2 * sum(map(supports, said)) == len(said)
-        assert (voted(said, "majority").unassessed_because == "tie") == tie, said
+        assert (voted(said, "majority").unassessed == "tie") == tie, said
 
 
 EXPECTED: dict[Vote, Callable[[int, int], bool | None]] = {
@@ -150,4 +150,4 @@ def test_the_greater_weight_of_judges_decides(line_up: str) -> None:
 
 
 def value(assessment: Assessment) -> bool | None:
-    return None if assessment.label == "unassessed" else assessment.label == "supported"
+    return None if assessment.label is None else assessment.label == "supported"

@@ -43,7 +43,7 @@ def result(
         )
         for claim, row in zip(claims, rows, strict=True)
     )
-    labels = [a.label for a in assessments if a.label != "unassessed"]
+    labels = [a.label for a in assessments if a.label is not None]
     hits = sum(label == "supported" for label in labels)
     score = Score(
         metric="faithfulness",

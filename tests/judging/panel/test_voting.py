@@ -28,8 +28,8 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
         Verdict(
             subject="answer-1",
             judge=chr(ord("a") + i),
-            label=SHORT.get(mark, "unassessed"),  # type: ignore[arg-type]  # the words above
-            unassessed_because=FAILURES.get(mark),  # type: ignore[arg-type]
+            label=SHORT.get(mark),  # type: ignore[arg-type]  # the words above
+            unassessed=FAILURES.get(mark),  # type: ignore[arg-type]
             replicate=replicate,
             **{name: values[i] for name, values in fields.items() if values[i] is not None},
         )
@@ -83,8 +83,8 @@ def test_every_vote_has_a_rule() -> None:
 )
 def test_labels_by_rule(rule: str, said: str, label: str | None) -> None:
     found = vote(said, vote=rule)
-    assert found.label == (label or "unassessed")
-    assert found.unassessed_because == (None if label else "tie")
+    assert found.label == label
+    assert found.unassessed == (None if label else "tie")
 
 
 @pytest.mark.parametrize(
@@ -107,18 +107,18 @@ def test_a_named_judge_breaks_ties_only() -> None:
     assert vote("++0-", tie="a").label == "supported"
     assert vote("+++00-", tie="f").label == "not_found"  # f decides that it is not supported; the label is voted on
     assert vote("0-", tie="b").label == "contradicted"
-    assert vote("+0x", tie="c").unassessed_because == "tie"
+    assert vote("+0x", tie="c").unassessed == "tie"
     assert vote("++0", tie="c").label == "supported"
 
 
 def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
-    def mean(said: str, probabilities: list[float | None]) -> str:
+    def mean(said: str, probabilities: list[float | None]) -> str | None:
         found = panel.vote("answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean"))
         return found.label
 
     assert mean("+00", [0.9, 0.4, 0.4]) == "supported"  # 0.567
     assert mean("+00", [0.9, 0.2, None]) == "not_found"  # (0.9 + 0.2 + 0) / 3
-    assert mean("+-", [0.6, 0.4]) == "unassessed"
+    assert mean("+-", [0.6, 0.4]) is None
 
 
 def test_probabilities_do_not_overrule_judges_of_one_mind() -> None:
@@ -132,7 +132,7 @@ def test_weights_decide() -> None:
     heavy = {"a": 2.0, "b": 0.9, "c": 0.9}
     assert vote("+00", vote="weighted", weights=heavy).label == "supported"
     assert vote("+00", vote="weighted", weights={**heavy, "c": 1.2}).label == "not_found"
-    assert vote("+0x", vote="weighted", weights={"a": 1.0, "b": 1.0, "c": 1.0}).unassessed_because == "tie"
+    assert vote("+0x", vote="weighted", weights={"a": 1.0, "b": 1.0, "c": 1.0}).unassessed == "tie"
     assert vote("+0-", vote="weighted", weights=heavy).label == "supported"  # 2.0 against 0.9 + 0.9
     assert vote("+0-", vote="weighted", weights={"a": 2.0, "b": 1.2, "c": 0.9}).label == "not_found"
 
@@ -217,7 +217,7 @@ def test_nothing_is_learned_from_nothing() -> None:
 def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grade: int | None) -> None:
     found = graded(grades, vote=rule)
     assert found.grade == grade
-    assert found.label == ("unassessed" if grade is None else "supported" if grade >= 2 else "not_found")
+    assert found.label == (None if grade is None else "supported" if grade >= 2 else "not_found")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grad
 )
 def test_grades_in_a_tie_on_one_side_of_support_settle_the_label(grades: list[int], rule: str, label: str) -> None:
     found = graded([*grades], vote=rule)
-    assert (found.label, found.grade, found.unassessed_because, found.agreement) == (label, None, None, None)
+    assert (found.label, found.grade, found.unassessed, found.agreement) == (label, None, None, None)
     assert graded([*grades], vote=rule, tie="conservative").label == label
 
 
@@ -248,9 +248,9 @@ def test_an_outage_is_an_abstention_and_never_a_no() -> None:
 
 
 def test_fewer_labels_than_the_quorum_are_no_label() -> None:
-    assert vote("+xt").unassessed_because == "no_quorum"
+    assert vote("+xt").unassessed == "no_quorum"
     assert vote("+xt", quorum=1).label == "supported"
-    assert vote("++x", quorum=3).unassessed_because == "no_quorum"
+    assert vote("++x", quorum=3).unassessed == "no_quorum"
 
 
 def test_more_than_half_of_the_judges_is_the_quorum_unless_said() -> None:
@@ -258,14 +258,14 @@ def test_more_than_half_of_the_judges_is_the_quorum_unless_said() -> None:
 
 
 def test_judges_who_abstain_by_themselves_are_no_failure() -> None:
-    assert vote("+??").unassessed_because == "unsure"
-    assert vote("+?x").unassessed_because == "unsure"
-    assert vote("???").unassessed_because == "unsure"
+    assert vote("+??").unassessed == "unsure"
+    assert vote("+?x").unassessed == "unsure"
+    assert vote("???").unassessed == "unsure"
 
 
 def test_with_no_label_at_all_the_most_frequent_reason_is_given() -> None:
-    assert vote("xtt").unassessed_because == "timeout"
-    assert vote("xt").unassessed_because == "provider_error"
+    assert vote("xtt").unassessed == "timeout"
+    assert vote("xt").unassessed == "provider_error"
 
 
 def test_agreement_probability_and_entropy_by_hand() -> None:
@@ -282,7 +282,7 @@ def test_judges_of_the_generators_family_may_be_left_out_of_the_vote() -> None:
     found = vote("+00", own, vote="any", on_same_family="no-vote")
     assert found.label == "not_found"
     assert [v.label for v in found.verdicts] == ["supported", "not_found", "not_found"]
-    assert vote("+", own, on_same_family="no-vote").unassessed_because == "same_family"
+    assert vote("+", own, on_same_family="no-vote").unassessed == "same_family"
     assert vote("+0", own, on_same_family="no-vote").label == "not_found"
 
 
@@ -301,7 +301,7 @@ def test_the_repeats_of_a_judge_are_one_vote() -> None:
 
 def test_a_judge_that_contradicts_itself_evenly_has_no_vote() -> None:
     found = panel.vote("answer-1", CONTEXTS, repeated("+", "0"), Panel(replicates=2))
-    assert (found.label, found.unassessed_because) == ("unassessed", "tie")
+    assert (found.label, found.unassessed) == (None, "tie")
     assert (found.entropy, found.probability) == (1.0, 0.5)
 
 
@@ -365,7 +365,7 @@ def test_an_unknown_vote_names_the_closest() -> None:
 
 
 @pytest.mark.parametrize("rule", sorted(VOTES))
-@pytest.mark.parametrize("label", ["supported", "contradicted", "not_found", "unassessed"])
+@pytest.mark.parametrize("label", ["supported", "contradicted", "not_found", None])
 @pytest.mark.parametrize("probability", [None, 0.7])
 def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, probability: float | None) -> None:
     said = Verdict.model_validate(
@@ -374,7 +374,7 @@ def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, pr
             "judge": "a",
             "label": label,
             "probability": probability,
-            "unassessed_because": "unsure" if label == "unassessed" else None,
+            "unassessed": "unsure" if label is None else None,
         }
     )
     settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)

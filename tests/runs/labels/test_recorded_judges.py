@@ -75,8 +75,7 @@ def test_what_is_read_is_what_upstream_recorded_but_for_one_partly_correct(openq
         differ += [
             (result.sample.id, judge)
             for judge in ("gpt-4", "davinci")
-            if "unassessed" not in (said[judge], said[f"{judge} as recorded"])
-            and said[judge] != said[f"{judge} as recorded"]
+            if None not in (said[judge], said[f"{judge} as recorded"]) and said[judge] != said[f"{judge} as recorded"]
         ]
     assert len(differ) == 1
     assert differ[0][1] == "gpt-4"

@@ -71,7 +71,7 @@ def sent(*servers: ThreadHandle) -> int:
     return sum(len(server.exchanges()) for server in servers)
 
 
-def labels(report: Run) -> dict[str, str]:
+def labels(report: Run) -> dict[str, str | None]:
     return {v.judge: v.label for a in report.results[0].assessments for v in a.verdicts}
 
 

@@ -145,10 +145,10 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: Th
         .assessments[0]
         .model_copy(
             update={
-                "label": "unassessed",
-                "unassessed_because": "timeout",
+                "label": None,
+                "unassessed": "timeout",
                 "verdicts": tuple(
-                    v.model_copy(update={"label": "unassessed", "unassessed_because": "timeout"})
+                    v.model_copy(update={"label": None, "unassessed": "timeout"})
                     for v in run.results[1].assessments[0].verdicts
                 ),
             }
@@ -160,7 +160,7 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: Th
     mended = rejudge(report, judges=[spec(first)])
     assert sent(first) - before == 1
     assert values(mended, "faithfulness") == [1.0, 0.5]
-    assert rejudge(report).results[1].assessments[0].unassessed_because == "timeout"
+    assert rejudge(report).results[1].assessments[0].unassessed == "timeout"
 
 
 def test_repeats_ask_only_for_those_that_are_missing(run: Run, first: ThreadHandle) -> None:
@@ -247,8 +247,8 @@ def recorded(tmp_path: Path) -> Path:
 def test_a_new_judge_joins_judges_on_record(recorded: Path, first: ThreadHandle) -> None:
     joined = rejudge(recorded, judges=[spec(first)], keep_verdicts=True)
     assert sent(first) == 2
-    assert [a.label for r in joined.results for a in r.assessments] == ["supported", "unassessed"]
-    assert [v.unassessed_because for v in joined.results[1].assessments[0].verdicts] == [None, "unparsable", None]
+    assert [a.label for r in joined.results for a in r.assessments] == ["supported", None]
+    assert [v.unassessed for v in joined.results[1].assessments[0].verdicts] == [None, "unparsable", None]
     assert joined.manifest.panel.labels == ("contradicted", "not_found", "supported")
 
 
