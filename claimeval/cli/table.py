@@ -65,13 +65,14 @@ def print_run(folder: Path, manifest: Manifest, summary: Summary, total: int) ->
 def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     named = [judge.name for judge in manifest.judges]
     judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
-    own = manifest.extractor.name == judges or manifest.extractor.provider == RECORDED
-    taker = "" if own else f", claims taken by {manifest.extractor.name}"
-    taker = ", each on claims of its own" if manifest.panel.own_claims else taker
+    taker = manifest.extractor
+    named_already = taker is None or taker.name == judges or taker.provider == RECORDED
+    taken = "" if taker is None or named_already else f", claims taken by {taker.name}"
+    taken = ", each on claims of its own" if manifest.panel.own_claims else taken
     count = counted(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
-    return f"\n[bold]{escape(Path(manifest.data or 'samples').name)}[/]: {count}, judged by {escape(judges + taker)}"
+    return f"\n[bold]{escape(Path(manifest.data or 'samples').name)}[/]: {count}, judged by {escape(judges + taken)}"
 
 
 def _scores(summary: Summary, names: dict[str, str]) -> Table:

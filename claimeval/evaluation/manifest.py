@@ -6,8 +6,9 @@ import hashlib
 import platform
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
@@ -15,8 +16,20 @@ from claimeval.metrics.rows import Metric
 from claimeval.providers.specs import short_names
 from claimeval.types.records import Record
 from claimeval.types.requests import Judge
+from claimeval.types.scales import Scale
 
 RUN_FORMAT = 1
+
+
+class QuestionRecord(Record):
+    """A question about documents or a whole answer: its words, and how verdicts on it are counted."""
+
+    name: str
+    prompt: str
+    """Id of the prompt."""
+    scale: Scale
+    subjects: Literal["documents", "answer"]
+    panel: Panel
 
 
 class Manifest(Record):
@@ -25,18 +38,26 @@ class Manifest(Record):
     format: int = RUN_FORMAT
     job: str = "score"
     """The job's name: `score`, `rate`, `grade`, `measure`, `write_queries`."""
-    metrics: tuple[Metric, ...]
+    metrics: tuple[Metric, ...] = ()
+    """Metrics over claims."""
     derived: tuple[str, ...] = ()
     """Metrics that are read off the verdicts of these, by name."""
-    judges: tuple[Judge, ...]
-    extractor: Judge
-    prompts: tuple[PromptRecord, ...]
+    units: dict[str, str] = Field(default_factory=dict)
+    """Metrics that are not of claims, by name, with their unit."""
+    questions: tuple[QuestionRecord, ...] = ()
+    """What judges are asked about documents and whole answers."""
+    judges: tuple[Judge, ...] = ()
+    extractor: Judge | None = None
+    """Who takes the claims from the texts; None for a job that takes none."""
+    prompts: tuple[PromptRecord, ...] = ()
     asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By judge, the ids of the prompts that its verdicts come from; empty for a judge that was asked elsewhere, whose
     prompts are not known."""
     panel: Panel = Panel()
     notes: tuple[str, ...] = ()
     """What must stand beside the numbers, such as "lexical support score, not an LLM judgement"."""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """The other parameters of the job."""
     data: str | None = None
     """The file the samples came from."""
     data_digest: str | None = None
@@ -48,16 +69,27 @@ class Manifest(Record):
     versions: dict[str, str] = Field(default_factory=dict)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all metrics, in the order of the scores."""
+        return (*(metric.name for metric in self.metrics), *self.derived, *self.units)
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """The judges and, where there is one, the extractor."""
+        return self.judges if self.extractor is None else (*self.judges, self.extractor)
+
+    @property
     def short_names(self) -> dict[str, str]:
         """What the judges and the extractor are called in tables, by name."""
-        return short_names(judge.name for judge in (*self.judges, self.extractor))
+        return short_names(judge.name for judge in self.asked)
 
     @property
     def identity(self) -> str:
         """A digest of what is asked of whom; two runs with the same one ask the same questions about the same items."""
         digest = hashlib.sha256(self.job.encode())
-        for part in (*self.metrics, *self.judges, self.extractor):
+        for part in (*self.metrics, *self.asked, *self.questions):
             digest.update(part.model_dump_json().encode())
+        digest.update(repr((self.units, self.settings)).encode())
         panel = self.panel
         digest.update(f"{panel.per_document} {panel.shuffles} {panel.replicates} {panel.own_claims}".encode())
         for prompt in self.prompts:
@@ -71,8 +103,8 @@ class Manifest(Record):
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        fields = ("job", "metrics", "derived", "judges", "extractor", "prompts", "asked_with", "panel")
-        for field in (*fields, "data", "data_digest", "limit", "cluster"):
+        asked = ("job", "metrics", "derived", "units", "questions", "judges", "extractor", "prompts", "asked_with")
+        for field in (*asked, "panel", "settings", "data", "data_digest", "limit", "cluster"):
             if getattr(self, field) != getattr(other, field):
                 return field
         return None

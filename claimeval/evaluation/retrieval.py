@@ -48,10 +48,7 @@ def score(
     Every reference counts as relevant with grade 1. What the regular expression `fold` matches is cut out of ids first,
     of references too; of contexts that then are the same the best stays.
     """
-    if match not in get_args(Match):
-        raise unknown_name("match", match, get_args(Match))
-    if fold and match != "ids":
-        raise UsageError("contexts are folded by their ids; with match='text' there is nothing to fold")
+    check_match(match, fold)
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):
         qrels = {str(i): dict.fromkeys(_references(sample, match, fold), 1) for i, sample in enumerate(chunk)}
@@ -66,6 +63,14 @@ def score(
                 yield defined(sample.id, found, units(measures))
             else:
                 yield undefined(sample.id, units(measures), "missing_input")
+
+
+def check_match(match: str, fold: str | None) -> None:
+    """UsageError for an unknown match, and for ids to collapse where ids are not compared."""
+    if match not in get_args(Match):
+        raise unknown_name("match", match, get_args(Match))
+    if fold and match != "ids":
+        raise UsageError("contexts are folded by their ids; with match='text' there is nothing to fold")
 
 
 def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:

@@ -99,7 +99,7 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     and explicit cutoffs replace the group's.
     """
     given = [measures] if isinstance(measures, str) else list(measures)
-    texts = [part for text in given if isinstance(text, str) for part in _split(text)]
+    texts = [part for text in given if isinstance(text, str) for part in split_names(text)]
     explicit = [text for text in texts if text not in GROUPS]
     grouped = [name for text in texts for name in GROUPS.get(text, "").split()]
     left_out = tuple(dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC))
@@ -130,7 +130,7 @@ _TREC = re.compile(r"(?P<name>\w+)\.(?P<parameters>.+)")
 _PRINTED = re.compile(r"(?P<name>\w+?)_(?P<cutoff>\d+(\.\d+)?)")
 
 
-def _split(text: str) -> Iterator[str]:
+def split_names(text: str) -> Iterator[str]:
     """Split at commas, but not within brackets nor between the parameters of a trec_eval name."""
     pending = ""
     for part in re.split(r",(?![^()]*\))", text):

@@ -62,7 +62,7 @@ class Rebuilder:
     """Rebuilds the requests of one run."""
 
     def __init__(self, manifest: Manifest) -> None:
-        self._judges = {judge.name: judge for judge in (manifest.extractor, *manifest.judges)}
+        self._judges = {judge.name: judge for judge in reversed(manifest.asked)}
         self._prompts: dict[str | None, Prompt] = {}
         for record in manifest.prompts:
             with suppress(PromptError):  # a prompt of another version of claimeval

@@ -32,7 +32,7 @@ def plain(cell: Cell) -> Cell:
 
 
 def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
-    names = [*(metric.name for metric in manifest.metrics), *manifest.derived]
+    names = manifest.names
     parts = ("", "_because", "_supported", "_judged", "_claims")
     yield ["id", "question", "answer", "generator", *(f"{name}{part}" for name in names for part in parts)]
     for result in results:

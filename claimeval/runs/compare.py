@@ -219,9 +219,9 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
         return {
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),
-            "extractor": manifest.extractor.name,
+            "extractor": manifest.extractor.name if manifest.extractor else "none",
             **_prompts_told(manifest),
-            "metrics": ", ".join([*(metric.name for metric in manifest.metrics), *manifest.derived]),
+            "metrics": ", ".join(manifest.names),
             "documents": "one by one" if manifest.panel.per_document else "together",
         }
 

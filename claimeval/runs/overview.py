@@ -304,12 +304,8 @@ class Gathering:
         shorter = manifest.short_names
         self._manifest = manifest
         self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._distributions = {
-            name: [0] * BINS for name in (*(metric.name for metric in manifest.metrics), *manifest.derived)
-        }
-        self._judges = {
-            judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in (*manifest.judges, manifest.extractor)
-        }
+        self._distributions = {name: [0] * BINS for name in manifest.names}
+        self._judges = {judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in manifest.asked}
         self._ranks = _RankTally()
         self._worst = WorstClaims(tuple(metric.against for metric in manifest.metrics if not metric.prompt))
 

@@ -68,4 +68,4 @@ class Run(NamedTuple):
 
     @property
     def _metrics(self) -> tuple[str, ...]:
-        return (*(metric.name for metric in self.manifest.metrics), *self.manifest.derived)
+        return self.manifest.names

@@ -125,6 +125,34 @@ class PanelOptions:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalOptions:
+    """Which local model `measure` asks, and how it reads; one model a run."""
+
+    model: str | None = None
+    """A folder, or a name on the Hugging Face hub; None for the model of the metric."""
+    revision: str | None = None
+    """Branch, tag or commit on the hub."""
+    context_tokens: int | None = None
+    """Tokens that the model reads at once; None for its limit."""
+    long_texts: Literal["truncate", "window"] = "truncate"
+    """A text over that limit: cut its end off, or read it in windows and take the best."""
+    prompt: str | Path | None = None
+    """A .j2 file in the place of the shipped prompt of `query_likelihood`."""
+    device: str = "auto"
+    """`cpu`, `cuda`, `cuda:1`, `mps`; `auto` is $CLAIMEVAL_DEVICE, else the fastest there is."""
+    dtype: str = "float32"
+    """`bfloat16` is faster on many devices and changes the scores."""
+    batch_size: int | Literal["auto"] = "auto"
+    """Tokens in one batch, padding included; it does not change scores."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 16, "context_tokens")
+        _one_of(self, "long_texts", ("truncate", "window"))
+        if self.batch_size != "auto":
+            _at_least(self, 1, "batch_size")
+
+
 def _at_least(options: object, least: int, *names: str) -> None:
     for name in names:
         value = getattr(options, name)

@@ -437,6 +437,8 @@ class SampleResult(Record):
     about."""
     scores: tuple[Score, ...] = ()
     calls: tuple[Call, ...] = ()
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+    """What scores without a judge were made from, and what a job found that is no verdict."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.members import CallTally, MemberTally
@@ -57,9 +58,10 @@ class Tallies:
         panel: Panel = _ALONE,
         derived: Sequence[str] = (),
         cluster: str | None = None,
+        units: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         models = {judge.name: judge.model for judge in judges}
-        several = len(models) > 1 or panel.replicates > 1
+        several = bool(metrics) and (len(models) > 1 or panel.replicates > 1)
         families = Families(panel.families)
         self._notes = notes
         self._cluster = cluster
@@ -67,6 +69,7 @@ class Tallies:
         note = "; ".join(notes) or None
         self._rows = [(metric, MetricTally(note)) for metric in metrics]
         self._derived = {name: MetricTally(note) for name in derived}
+        self._others = {name: MetricTally(note, unit) for name, unit in units.items()}
         self._members = [
             MemberTally(tuple(models) if several else (), panel.about_question if metric.prompt else panel)
             for metric in metrics
@@ -74,7 +77,7 @@ class Tallies:
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
-        self._calls = CallTally(tuple(models), panel)
+        self._calls = CallTally(tuple(models), panel if metrics else _ALONE)
         self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
 
     @classmethod
@@ -88,6 +91,7 @@ class Tallies:
             record.panel,
             record.derived,
             record.cluster,
+            record.units,
         )
 
     def add(self, result: SampleResult) -> None:
@@ -97,7 +101,10 @@ class Tallies:
         claims = {extraction.of: extraction.claims for extraction in result.extractions}
         columns = _columns(result)
         rows = len(self._rows)
-        for score in result.scores[rows:]:
+        if self._others:
+            for score in result.scores:
+                self._others[score.metric].add(score, cluster=cluster)
+        for score in result.scores[rows:] if self._derived else ():
             self._derived[score.metric].add(score, unknown_because(score, result), cluster=cluster)
         for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
             assessments = columns.get((metric.claims_of, metric.against), [])
@@ -133,7 +140,7 @@ class Tallies:
                 metric.name: tally.summary().model_copy(update={"members": members.summary()})
                 for (metric, tally), members in rows
             }
-            | {name: tally.summary() for name, tally in self._derived.items()},
+            | {name: tally.summary() for name, tally in (self._derived | self._others).items()},
             notes=self._notes,
             panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
             same_family=self._kinship.summary(),

@@ -236,7 +236,7 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
 
 def _cost(manifest: Manifest, tokens: Mapping[str, list[int]], prices: str | Path | None) -> float | None:
     dollars = 0.0
-    for judge in {judge.name: judge for judge in (*manifest.judges, manifest.extractor)}.values():
+    for judge in {judge.name: judge for judge in manifest.asked}.values():
         if judge.name in tokens:
             rate = price(judge.model, judge.endpoint, prices)
             if rate is None:

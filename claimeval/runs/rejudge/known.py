@@ -73,6 +73,7 @@ class ReusableVerdicts:
         """Whether it is said who takes the claims, or how."""
         self.claims_hold = (
             record is not None
+            and record.extractor is not None
             and self._settings in (None, record.extractor.id)
             and (not extract_prompt or any(p.id == self.extract_prompt.id for p in on_record))
         )
@@ -81,6 +82,7 @@ class ReusableVerdicts:
     def extractor_on_record(self) -> Judge:
         """Who took the claims that are taken over."""
         assert self._record is not None, "claims are taken over from a run"
+        assert self._record.extractor is not None, "claims have an extractor"
         return self._record.extractor
 
     def support_prompts(self, *judges: str) -> list[PromptRecord]:

@@ -228,6 +228,7 @@ def _extractor(
     if source.manifest is None:
         return line_up.judges[0]
     before = source.manifest.extractor
+    assert before is not None, "a run of claims has an extractor"
     try:
         if before.provider != RECORDED:
             return judging.parse_judge(before)
@@ -271,7 +272,7 @@ def _settings(
 def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> Manifest:
     """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
     before = source.manifest
-    taker = before.extractor if before and known.claims_hold else plan.extractor
+    taker = before.extractor if before and before.extractor and known.claims_hold else plan.extractor
     notes = notes_of(plan, taker)
     record = plan.manifest.of_data(source.name).model_copy(update={"notes": notes})
     if before is None:

@@ -1,0 +1,411 @@
+"""The measure job: metrics without a judge. Words, ranks, local models, and functions of your own.
+
+Each source of metrics reads a stream of samples, since local models and rank metrics are computed in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import tee
+from typing import NamedTuple, Protocol
+
+from pydantic import JsonValue
+
+from claimeval import ir, lexical
+from claimeval.evaluation import retrieval
+from claimeval.evaluation.job import JobOutcome
+from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.summary.run import Tallies
+from claimeval.execution.runner import RunStatus
+from claimeval.ir.measures import MEASURES
+from claimeval.ir.names import split_names
+from claimeval.providers.local import perplexity, reward
+from claimeval.store.store import Store, cache_folder
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.options import LocalOptions, RunOptions
+from claimeval.types.progress import Progress
+from claimeval.types.records import Reason, Sample, SampleResult, Score
+from claimeval.types.requests import Judge
+
+OwnMetric = Callable[[Sample], float | None]
+"""A metric of your own: the value of a sample, None if it is undefined."""
+Scored = Callable[[int], None]
+"""Is told how many texts a local model has just scored."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "lexical": tuple(lexical.METRICS),
+    "retrieval": tuple(retrieval.MEASURES.split(",")),
+    "perplexity": perplexity.METRICS,
+    "reward": (reward.METRIC,),
+}
+"""Names that stand for several metrics."""
+ALIASES = {"perplexity_q": "query_likelihood", "query_likelihood@all": "query_likelihood"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    """What a user says about the measure job."""
+
+    metrics: str | Sequence[str] | Mapping[str, OwnMetric]
+    """Names and groups, or functions by name."""
+    match: retrieval.Match = "ids"
+    """How a retrieved document is known to be a reference."""
+    collapse_ids: str | None = None
+    """A regular expression that is cut out of document ids, so that passages become documents."""
+    normalization: str = "squad"
+    """What is done to words before they are compared."""
+    local: LocalOptions = field(default_factory=LocalOptions)
+    cluster: str | None = None
+
+
+class Measured(NamedTuple):
+    """The scores of one sample from one source, and what they were made from."""
+
+    scores: tuple[Score, ...]
+    details: dict[str, JsonValue]
+
+
+class Source(Protocol):
+    """Metrics that are computed together."""
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The metrics by name, with their unit."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """What decides the numbers."""
+        ...
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class WordMetrics:
+    """Metrics of the library `claimeval.lexical`."""
+
+    names: tuple[str, ...]
+    normalization: str
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The metrics asked for, and `answer_length`, without which recall says little."""
+        return {name: lexical.METRICS[name].unit for name in dict.fromkeys((*self.names, "answer_length"))}
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """How words are compared."""
+        return {"normalization": self.normalization}
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        units = self.units
+        texts = map(_texts, samples)
+        for row in lexical.score(texts, self.names, normalisation=self.normalization):
+            yield Measured(
+                tuple(
+                    Score(
+                        metric=name,
+                        unit=units[name],
+                        value=value,
+                        undefined_because="missing_input" if value is None else None,
+                    )
+                    for name, value in row.scores.items()
+                ),
+                {},
+            )
+
+
+@dataclass(frozen=True)
+class RankMetrics:
+    """Rank metrics of what each sample retrieved, against its reference contexts."""
+
+    names: tuple[str, ...]
+    match: retrieval.Match
+    collapse_ids: str | None
+
+    @property
+    def _measures(self) -> tuple[ir.Measure, ...]:
+        return retrieval.asked(",".join(self.names))
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The measures, with their unit."""
+        return retrieval.units(self._measures)
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """How documents and references are compared."""
+        return {"match": self.match, **({"collapse_ids": self.collapse_ids} if self.collapse_ids else {})}
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        for row in retrieval.score(samples, self._measures, self.match, fold=self.collapse_ids):
+            yield Measured(row.scores, row.details)
+
+
+@dataclass(frozen=True)
+class QueryLikelihood:
+    """How likely a local model finds the question when it has read each retrieved text."""
+
+    local: LocalOptions
+
+    @cached_property
+    def scorer(self) -> perplexity.QuestionScorer:
+        """The model with its settings; its weights are loaded when it is first asked."""
+        return perplexity.QuestionScorer(
+            self.local.model or perplexity.MODEL,
+            prompt=None if self.local.prompt is None else str(self.local.prompt),
+            long="window" if self.local.long_texts == "window" else "cut",
+            revision=self.local.revision,
+            device=self.local.device,
+            dtype=self.local.dtype,
+            window=self.local.context_tokens,
+            batch=None if self.local.batch_size == "auto" else self.local.batch_size,
+        )
+
+    def __getstate__(self) -> dict[str, LocalOptions]:
+        """A copy loads its weights anew."""
+        return {"local": self.local}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The best text, and means of the first and of the best."""
+        return dict.fromkeys(perplexity.METRICS, "share")
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The model, and how it reads."""
+        return _settings(self.scorer)
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        for found in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
+            why: Reason | None = "missing_input" if found.undefined_because else None
+            scores = tuple(Score(metric=m, value=v, undefined_because=why) for m, v in found.scores.items())
+            texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in found.texts]
+            yield Measured(scores, {"texts": texts} if texts else {})
+
+
+@dataclass(frozen=True)
+class AnswerReward:
+    """What a local reward model makes of each answer."""
+
+    local: LocalOptions
+
+    @cached_property
+    def scorer(self) -> reward.RewardScorer:
+        """The model with its settings; its weights are loaded when it is first asked."""
+        return reward.RewardScorer(
+            self.local.model or reward.MODEL,
+            revision=self.local.revision,
+            device=self.local.device,
+            dtype=self.local.dtype,
+            window=self.local.context_tokens,
+            batch=None if self.local.batch_size == "auto" else self.local.batch_size,
+        )
+
+    def __getstate__(self) -> dict[str, LocalOptions]:
+        """A copy loads its weights anew."""
+        return {"local": self.local}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The reward."""
+        return {reward.METRIC: "share"}
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The model, and how it reads."""
+        return _settings(self.scorer)
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        for found in reward.measure(samples, self.scorer, store, on_scored=on_scored):
+            why: Reason | None = "missing_input" if found.undefined_because else None
+            why = "too_long" if found.undefined_because == "question too long" else why
+            score = Score(metric=reward.METRIC, value=found.score, undefined_because=why)
+            yield Measured((score,), {"tokens_cut": found.cut} if found.cut else {})
+
+
+@dataclass(frozen=True)
+class OwnMetrics:
+    """Functions of the caller's."""
+
+    functions: Mapping[str, OwnMetric]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The functions by name; what they count is not known."""
+        return dict.fromkeys(self.functions, "value")
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """Nothing is known of a function."""
+        return {}
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        for sample in samples:
+            values = {name: function(sample) for name, function in self.functions.items()}
+            yield Measured(
+                tuple(
+                    Score(
+                        metric=name,
+                        unit="value",
+                        value=None if value is None else float(value),
+                        undefined_because="no_evidence" if value is None else None,
+                    )
+                    for name, value in values.items()
+                ),
+                {},
+            )
+
+
+@dataclass(frozen=True)
+class MeasureJob:
+    """Compute metrics without a judge."""
+
+    sources: tuple[Source, ...]
+    cluster: str | None = None
+    judges: tuple[Judge, ...] = field(default=(), init=False)
+    asked: tuple[Judge, ...] = field(default=(), init=False)
+    name = "measure"
+
+    @property
+    def local(self) -> bool:
+        """Whether a local model computes something, which is kept in the reply cache."""
+        return any(isinstance(source, (QueryLikelihood, AnswerReward)) for source in self.sources)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything about the job that decides numbers."""
+        return Manifest(
+            job=self.name,
+            units={name: unit for source in self.sources for name, unit in source.units.items()},
+            settings={name: value for source in self.sources for name, value in source.settings.items()},
+            cluster=self.cluster,
+            versions=versions(),
+        )
+
+    def results(
+        self, samples: Iterable[Sample], store: Store | None = None, on_scored: Scored = lambda _: None
+    ) -> Iterator[SampleResult]:
+        """Return the result of each sample, in order. Memory does not grow with the samples.
+
+        Args:
+            samples: Read once.
+            store: Keeps what local models compute.
+            on_scored: Told how many texts a local model has just scored.
+        """
+        whole, *streams = tee(samples, len(self.sources) + 1)
+        rows = [source.measure(stream, store, on_scored) for source, stream in zip(self.sources, streams, strict=True)]
+        for sample, *measured in zip(whole, *rows, strict=True):
+            details: dict[str, JsonValue] = {}
+            for one in measured:
+                details |= one.details
+            yield SampleResult(
+                sample=sample, scores=tuple(score for one in measured for score in one.scores), details=details
+            )
+
+
+def run_measure(
+    job: MeasureJob,
+    samples: Iterable[Sample],
+    record: Manifest,
+    *,
+    options: RunOptions,
+    progress: Progress,
+    on_result: Callable[[SampleResult], None],
+) -> JobOutcome:
+    """Carry a job without a judge over samples: a plain loop. The arguments are those of `run_job`.
+
+    What local models compute is kept in the reply cache; no other metric opens it. If `progress` counts texts, it is
+    told of each text that a model has scored.
+    """
+    tallies = Tallies.of(record)
+    interrupted = False
+    texts = progress.unit == "texts"
+    with Store(cache_folder(options.cache)) if job.local else nullcontext() as store:
+
+        def scored(number: int) -> None:
+            for _ in range(number if texts else 0):
+                progress.sample_done()
+
+        try:
+            for result in job.results(samples, store, scored):
+                tallies.add(result)
+                on_result(result)
+                if not texts:
+                    progress.sample_done()
+        except KeyboardInterrupt:
+            interrupted = True
+    status = RunStatus(complete=not interrupted, interrupted=interrupted, stopped={})
+    return JobOutcome(tallies.summary(complete=status.complete), status)
+
+
+def make_job(wanted: MeasureOptions) -> MeasureJob:
+    """Return the job with everything checked; UsageError for a metric that does not exist."""
+    if isinstance(wanted.metrics, Mapping):
+        if not wanted.metrics:
+            raise UsageError("name a metric to measure, as in rouge_l,recall@5")
+        return MeasureJob((OwnMetrics(dict(wanted.metrics)),), wanted.cluster)
+    names = _names(wanted.metrics)
+    words = tuple(name for name in names if name in lexical.METRICS)
+    likelihood = [name for name in names if name in perplexity.METRICS]
+    rewards = [name for name in names if name == reward.METRIC]
+    ranks = tuple(name for name in names if name not in (*words, *likelihood, *rewards))
+    if likelihood and rewards:
+        raise UsageError("query_likelihood and answer_reward take different models; measure one of them at a time")
+    sources: list[Source] = []
+    if words:
+        sources.append(WordMetrics(words, wanted.normalization))
+    if ranks:
+        retrieval.check_match(wanted.match, wanted.collapse_ids)
+        sources.append(RankMetrics(ranks, wanted.match, wanted.collapse_ids))
+    if likelihood:
+        sources.append(QueryLikelihood(wanted.local))
+    if rewards:
+        sources.append(AnswerReward(wanted.local))
+    return MeasureJob(tuple(sources), wanted.cluster)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """The metrics by name, groups and aliases resolved."""
+    texts = [text.strip() for one in ([given] if isinstance(given, str) else given) for text in split_names(one)]
+    named = [ALIASES.get(name, name) for text in texts for name in GROUPS.get(text, (text,))]
+    if not named:
+        raise UsageError("name a metric to measure, as in rouge_l,recall@5")
+    known = {*lexical.METRICS, *perplexity.METRICS, reward.METRIC}
+    for name in named:
+        if name not in known:
+            try:
+                retrieval.asked(name)
+            except UsageError as error:
+                if not str(error).startswith("unknown measure"):
+                    raise
+                ranks = {row.name for row in MEASURES}
+                raise unknown_name("metric without a judge", name, {*known, *GROUPS, *ranks}) from error
+    return tuple(dict.fromkeys(named))
+
+
+def _texts(sample: Sample) -> lexical.LexicalSample:
+    documents = sample.documents("contexts")
+    together = sample.references == "together" and sample.reference_answers
+    return lexical.LexicalSample(
+        answer=sample.answer,
+        question=sample.question,
+        contexts=None if documents is None else [document.text for document in documents],
+        references=["\n\n".join(sample.reference_answers)] if together else sample.reference_answers,
+        id=sample.id,
+    )
+
+
+def _settings(scorer: perplexity.QuestionScorer | reward.RewardScorer) -> dict[str, JsonValue]:
+    return {"model": scorer.name, "revision": scorer.revision, **scorer.settings}
