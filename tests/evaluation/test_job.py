@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import pytest
 
+from claimeval.evaluation import measure
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import Job
 from claimeval.metrics.derived import select_metrics
 from claimeval.testing import claims_reply, verdicts_reply
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
 from claimeval.types.records import Sample
 from tests import scripted
 
@@ -22,6 +23,7 @@ CLAIMS = make_job(
     select_metrics(["faithfulness", "on_topic", "f1"]),
 )
 JOBS: list[Job[Sample]] = [CLAIMS]
+MEASURE = measure.make_job(measure.MeasureOptions(metrics="rouge_l,recall@5"))
 
 
 def copied(made: T) -> T:
@@ -48,6 +50,12 @@ def test_a_pickled_job_evaluates_as_the_one_it_is_a_copy_of() -> None:
     assert result(copied(job)) == result(job)
 
 
+def test_a_job_without_a_judge_can_be_pickled() -> None:
+    assert copied(MEASURE) == MEASURE
+    assert copied(MEASURE).manifest == MEASURE.manifest
+
+
 def test_options_can_be_pickled() -> None:
     options = RunOptions(max_cost=2.0, cluster="metadata.topic")
     assert copied(options) == options
+    assert copied(LocalOptions(dtype="bfloat16")) == LocalOptions(dtype="bfloat16")

@@ -1,0 +1,86 @@
+"""The measure job: words, ranks and functions of your own over one stream of samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.evaluation import measure
+from claimeval.evaluation.measure import MeasureOptions, make_job, run_measure
+from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
+from claimeval.types.records import Document, Sample, SampleResult
+
+SAMPLES = [
+    Sample(
+        id="paris",
+        question="Which city?",
+        answer="It is Paris.",
+        contexts=(Document(id="b", text="Rome"), Document(id="a", text="Paris")),
+        reference_answers=("Paris",),
+        reference_context_ids=("a",),
+    ),
+    Sample(id="silent", question="Which city?", contexts=()),
+]
+
+
+def run(wanted: MeasureOptions, cache: Path) -> tuple[list[SampleResult], measure.JobOutcome]:
+    job, results = make_job(wanted), list[SampleResult]()
+    outcome = run_measure(
+        job, SAMPLES, job.manifest, options=RunOptions(cache=cache), progress=Progress(), on_result=results.append
+    )
+    return results, outcome
+
+
+def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
+    results, outcome = run(MeasureOptions(metrics="token_recall,mrr,recall@1"), tmp_path)
+    found = [{score.metric: (score.value, score.unit) for score in result.scores} for result in results]
+    assert found == [
+        {
+            "token_recall": (1.0, "share"),
+            "answer_length": (3.0, "tokens"),
+            "mrr": (0.5, "share"),
+            "recall@1": (0.0, "share"),
+        },
+        {
+            "token_recall": (None, "share"),
+            "answer_length": (None, "tokens"),
+            "mrr": (None, "share"),
+            "recall@1": (None, "share"),
+        },
+    ]
+    assert list(outcome.summary.metrics) == list(found[0])
+    assert outcome.summary["answer_length"].unit == "tokens"
+    assert outcome.summary["mrr"].missing == {"missing_input": 1}
+    assert outcome.status.complete
+    assert not list(tmp_path.iterdir()), "no reply cache is opened where nothing is kept"
+
+
+def test_a_function_of_ones_own_is_a_metric(tmp_path: Path) -> None:
+    words = {"words": lambda sample: None if sample.answer is None else float(len(sample.answer.split()))}
+    results, outcome = run(MeasureOptions(metrics=words), tmp_path)
+    assert [result.score("words").value for result in results] == [3.0, None]
+    assert results[1].score("words").undefined_because == "no_evidence"
+    assert outcome.summary["words"].mean == 3.0
+
+
+def test_a_group_stands_for_its_metrics() -> None:
+    job = make_job(MeasureOptions(metrics="retrieval,answer_length"))
+    assert job.manifest.names == ("answer_length", "mrr", "map", "recall@5", "P@5", "ndcg@10")
+    assert job.manifest.settings == {"normalization": "squad", "match": "ids"}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "words"),
+    [
+        ("rougel", "Did you mean 'rouge_l'?"),
+        ("", "name a metric to measure"),
+        ("num_ret", "num_ret is no mean over samples"),
+        ("query_likelihood,answer_reward", "one of them at a time"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(metrics: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_job(MeasureOptions(metrics=metrics))
