@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation import measure
+from claimeval.evaluation.job import JobOutcome
 from claimeval.evaluation.measure import MeasureOptions, make_job, run_measure
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -26,7 +26,7 @@ SAMPLES = [
 ]
 
 
-def run(wanted: MeasureOptions, cache: Path) -> tuple[list[SampleResult], measure.JobOutcome]:
+def run(wanted: MeasureOptions, cache: Path) -> tuple[list[SampleResult], JobOutcome]:
     job, results = make_job(wanted), list[SampleResult]()
     outcome = run_measure(
         job, SAMPLES, job.manifest, options=RunOptions(cache=cache), progress=Progress(), on_result=results.append
@@ -40,19 +40,19 @@ def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
     assert found == [
         {
             "token_recall": (1.0, "share"),
-            "answer_length": (3.0, "tokens"),
+            "answer_length": (3.0, "words"),
             "mrr": (0.5, "share"),
             "recall@1": (0.0, "share"),
         },
         {
             "token_recall": (None, "share"),
-            "answer_length": (None, "tokens"),
+            "answer_length": (None, "words"),
             "mrr": (None, "share"),
             "recall@1": (None, "share"),
         },
     ]
     assert list(outcome.summary.metrics) == list(found[0])
-    assert outcome.summary["answer_length"].unit == "tokens"
+    assert outcome.summary["answer_length"].unit == "words"
     assert outcome.summary["mrr"].missing == {"missing_input": 1}
     assert outcome.status.complete
     assert not list(tmp_path.iterdir()), "no reply cache is opened where nothing is kept"
