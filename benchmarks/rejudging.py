@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.types.options import PanelOptions
+from claimeval.types.options import PanelOptions, Vote
 
 JUDGES = ("one", "two", "three")
 CLAIMS = 4
@@ -89,18 +89,11 @@ def imported(folder: Path) -> None:
     import_judged(open_file(path, field_map(MAPPING)), str(path), folder / "run", overwrite=True)
 
 
-def revote(vote: str) -> Callable[[Path], None]:
+def revote(vote: Vote) -> Callable[[Path], None]:
     def step(folder: Path) -> None:
-        from claimeval.evaluation.claims import ClaimsOptions
-        from claimeval.judging.panel.settings import vote_name
-        from claimeval.runs.directory import RunWriter
-        from claimeval.runs.jobs import recount_into
-        from claimeval.runs.rejudge.prepare import prepare
-        from claimeval.runs.rejudge.sources import open_source
+        from claimeval.api.claims import rejudge
 
-        panel = PanelOptions(vote=vote_name(vote))
-        prepared = prepare(open_source(folder / "run"), ClaimsOptions(panel=panel))
-        recount_into(RunWriter(folder / vote, prepared.manifest, overwrite=True), prepared, panel)
+        rejudge(folder / "run", panel=PanelOptions(vote=vote), out=folder / vote, overwrite=True)
 
     return step
 

@@ -14,7 +14,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from claimeval.api.claims import arejudge, ascore, compare, rejudge, score
+    from claimeval.api.claims import arejudge, ascore, rejudge, score
+    from claimeval.api.comparison import compare
+    from claimeval.api.data import read_samples
     from claimeval.api.ratings import (
         Grading,
         Ratings,
@@ -28,14 +30,13 @@ if TYPE_CHECKING:
         sort_answers,
     )
     from claimeval.api.reports import SideReport
+    from claimeval.api.run import Run
     from claimeval.api.test_sets import WrittenSet, awrite_queries, draw_sample, write_queries
-    from claimeval.data.reading import read_samples
     from claimeval.evaluation.baseline import RatingComparison
     from claimeval.evaluation.manifest import Manifest
     from claimeval.evaluation.summary.run import Summary
     from claimeval.metrics.rows import METRICS, Metric
     from claimeval.metrics.scoring import MetricSummary, SampleScores
-    from claimeval.runs.run import Run
     from claimeval.runs.scores import ScoresSummary
     from claimeval.runs.track import track
     from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
@@ -57,10 +58,11 @@ _HOMES = {
     "api.claims": (
         "arejudge",
         "ascore",
-        "compare",
         "rejudge",
         "score",
     ),
+    "api.comparison": ("compare",),
+    "api.data": ("read_samples",),
     "api.ratings": (
         "Grading",
         "Ratings",
@@ -80,7 +82,6 @@ _HOMES = {
         "draw_sample",
         "write_queries",
     ),
-    "data.reading": ("read_samples",),
     "evaluation.baseline": ("RatingComparison",),
     "evaluation.manifest": ("Manifest",),
     "evaluation.summary.run": ("Summary",),
@@ -89,7 +90,7 @@ _HOMES = {
         "Metric",
     ),
     "metrics.scoring": ("MetricSummary", "SampleScores"),
-    "runs.run": ("Run",),
+    "api.run": ("Run",),
     "runs.scores": ("ScoresSummary",),
     "runs.track": ("track",),
     "types.errors": (

@@ -1,272 +1,238 @@
-"""The blocking front door over the async inside: `score` and `ascore`.
-
-Judges a source again: carries the plan out, or, where nobody is asked anything, counts the votes anew.
-
-Two runs over the same samples, compared in pairs: the Python door of `claimeval compare`.
-"""
+"""Judging claims: `score` and `rejudge`, and their asynchronous twins."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+import hashlib
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple
 
-from claimeval.data.labels import read_labels
-from claimeval.data.reading import parse_references, read_samples
+from claimeval import providers
+from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
+from claimeval.api.run import Run, raise_if_stopped
+from claimeval.api.twins import blocking_twin
+from claimeval.data.reading import parse_references
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import ClaimsOptions, check_families, choose_metrics, make_job
-from claimeval.evaluation.job import run_job
-from claimeval.evaluation.summary.run import Tallies
+from claimeval.evaluation.claims import (
+    ClaimsJob,
+    ClaimsOptions,
+    check_families,
+    choose_metrics,
+    incomplete,
+    make_job,
+)
+from claimeval.evaluation.manifest import Manifest
+from claimeval.execution.batch.state import requests_under_way
 from claimeval.execution.runner import RunStatus
-from claimeval.judging.panel.voting import Voters
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
-from claimeval.runs.compare import compare as compare_folders
-from claimeval.runs.directory import RESULTS, read_results
-from claimeval.runs.overview import Comparison
-from claimeval.runs.rejudge.prepare import prepare
-from claimeval.runs.rejudge.sources import of_run, open_source
-from claimeval.runs.revote import rates_of, revote, with_weights
-from claimeval.runs.run import Run
+from claimeval.providers import specs
+from claimeval.report import forms
+from claimeval.runs.directory import RunWriter
+from claimeval.runs.jobs import recount_into, run_into
+from claimeval.runs.rejudge.prepare import PreparedRejudge, prepare
+from claimeval.runs.rejudge.sources import RejudgeSource, open_source
+from claimeval.store.store import cache_folder
 from claimeval.types.clusters import check_cluster
-from claimeval.types.errors import StoppedEarly, UsageError
-from claimeval.types.families import Families
+from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 from claimeval.types.requests import Judge
 
-P = ParamSpec("P")
+logger = logging.getLogger("claimeval")
+
+JudgeSpec = str | Path | Mapping[str, Any] | Judge
+"""`provider:model`, `openai:model@URL`, the path of a judge file or a panel file, its content, or a `Judge`."""
+Judges = JudgeSpec | Sequence[JudgeSpec]
+Metrics = str | Sequence[str | Metric]
+"""Names and `NAME=CLAIMS_OF:AGAINST`, as a list or one text with commas; or `Metric` records."""
 
 
-T = TypeVar("T")
+class Prepared(NamedTuple):
+    """A job that is checked and ready to run: what is asked, about which items."""
+
+    job: ClaimsJob
+    manifest: Manifest
+    items: Iterable[Sample | SampleResult]
+    total: int | None
+    """How many items there are; None if nobody counted them."""
+    source: Path | None
+    """The file or run directory that the items come from."""
+    rejudged: PreparedRejudge | None = None
+    """What is taken over from the source, if it is judged again."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics of the run."""
+        return self.manifest.names
 
 
-Data = str | Path | Run | Iterable[Sample | Mapping[str, Any]]
-"""A file that `read_samples` reads, a run directory, a run, samples, mappings with the fields of `Sample`, or a pandas
-table of these."""
+BEFORE_RUN: ContextVar[Callable[[Prepared], None] | None] = ContextVar("before_run", default=None)
 
 
-def blocking(way: Coroutine[Any, Any, T]) -> T:
-    """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
+@contextmanager
+def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
+    """Call `inspect` with every job that doors are about to run inside this context; what it raises stops the job."""
+    token = BEFORE_RUN.set(inspect)
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(way)
-    outcome: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(asyncio.run(way))
-        except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="claimeval")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return outcome[0]
-
-
-def blocking_twin(way: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """`aNAME`, for code that is asynchronous, as `NAME`, for code that is not."""
-
-    @functools.wraps(way)
-    def door(*args: P.args, **kwargs: P.kwargs) -> T:
-        return blocking(way(*args, **kwargs))
-
-    door.__name__ = door.__qualname__ = way.__name__.removeprefix("a")
-    return door
+        yield
+    finally:
+        BEFORE_RUN.reset(token)
 
 
 async def ascore(
     data: Data,
     *,
-    judges: Sequence[str | Judge],
-    extractor: str | Judge | None = None,
-    metrics: Sequence[str | Metric] | None = None,
-    extract_prompt: str = "atomic",
-    assess_prompt: str | None = None,
-    references: References | None = None,
+    judges: Judges,
+    metrics: Metrics | None = None,
+    extractor: JudgeSpec | None = None,
+    extract_prompt: str | Path = "atomic",
+    assess_prompt: str | Path | None = None,
     per_document: bool | None = None,
     shuffle_contexts: int | None = None,
+    references: References | None = None,
     extract_per_judge: bool | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge answers claim by claim. `score` is the same for code that is not asynchronous.
+    """Judge answers claim by claim. `score` blocks, `ascore` is awaited; both take the same arguments.
 
     Args:
-        data: A file, a run or its directory, samples or mappings, or a pandas table of these.
-        judges: `provider:model`, `openai:model@URL`, YAML files or `Judge`; several are a panel. There is no default.
-        extractor: Who takes the claims from the texts; the first judge unless given.
-        metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `name=claims_of:against` or `Metric`; by default the
-            four about answers, as far as the samples can feed them.
-        extract_prompt: The name or path of the prompt for taking claims.
-        assess_prompt: The name or path of the prompt for assessing them; by default `three_way`, or `partial` if a
-            metric counts partial support (`nuggets`).
-        references: Whether one of several gold answers is enough (`any`, unless the samples say otherwise) or they are
-            right only `together`.
-        per_document: Assess claims against each document alone too; None leaves it to the panel file.
-        shuffle_contexts: In how many other orders of the documents claims are assessed too.
-        extract_per_judge: Every judge takes its own claims and assesses those alone.
+        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
+        judges: `provider:model`, `openai:model@URL`, YAML files, their content, or `Judge`; several are a panel. There
+            is no default.
+        metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `NAME=CLAIMS_OF:AGAINST` or `Metric`. Default:
+            faithfulness, correctness, coverage and context_recall, as far as the data can feed them.
+        extractor: The judge that extracts the claims. Default: the first judge.
+        extract_prompt: Name or path of the prompt that extracts claims.
+        assess_prompt: Name or path of the prompt that assesses claims. Default: `three_way`, or `partial` if a metric
+            counts partial support (`nuggets`).
+        per_document: Also assess each claim against each document alone. None: as in the panel file, else no.
+        shuffle_contexts: In how many other orders of the documents claims are also assessed, 0 or more.
+        references: Whether one of several gold answers is enough (`any`) or they are right only `together`. Default:
+            what the data say, else `any`.
+        extract_per_judge: Have every judge extract claims and assess only those.
+        fields: Sample field to column name, as in `{"answer": "draft"}`.
+        limit: The number of samples to judge, from the first; None for all.
+        out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in
+            it that is named after data and settings, the same for the same call.
+        overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        Every sample's claims, verdicts and scores, and their summary.
+        The claims, verdicts and scores of every sample, and their summary. With `out` results are read from disk.
 
     Raises:
-        UsageError: Before any call, for what the caller can fix.
-        StoppedEarly: A cap is reached, batches are detached, or nobody is left to ask; the same call goes on.
+        UsageError: Before any call, for what you can fix; also for data without a sample.
+        DataError: A row of the data is malformed.
+        StoreError: The reply cache cannot be read or written.
+        StoppedEarly: A cap is reached, batches are detached, or no judge is left; `.run` is the run as far as it went,
+            and the same call resumes it.
     """
-    material = as_samples(data, parse_references(references))
-    asked = select_metrics(metrics) if metrics else None
-    found = survey(material, asked.rows if asked else SUPPORT)
-    wanted = ClaimsOptions(
-        judges=judges,
-        extractor=extractor,
-        extract_prompt=extract_prompt,
-        assess_prompt=assess_prompt,
-        per_document=per_document,
-        shuffle_contexts=shuffle_contexts,
-        extract_per_judge=extract_per_judge,
-        panel=panel,
-        cluster=options.cluster,
+    samples = samples_of(data, fields=fields, limit=limit, references=parse_references(references))
+    selection = select_metrics(_names(metrics)) if metrics is not None else None
+    found = survey(samples, selection.rows if selection else SUPPORT)
+    chosen = choose_metrics(selection, found)
+    for missing, names in incomplete(found, chosen.rows).items():
+        logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
+    job = make_job(
+        ClaimsOptions(
+            judges=_specs(judges),
+            extractor=_spec(extractor),
+            extract_prompt=str(extract_prompt),
+            assess_prompt=None if assess_prompt is None else str(assess_prompt),
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            extract_per_judge=extract_per_judge,
+            panel=panel,
+            cluster=options.cluster,
+        ),
+        chosen,
     )
-    job = make_job(wanted, choose_metrics(asked, found))
     check_families(job, found.generators)
-    check_cluster(options.cluster, material)
-    record = job.manifest.of_data(str(data) if isinstance(data, (str, Path)) else None)
-    results: list[SampleResult] = []
-    progress = Progress(len(material), options.progress)
-    outcome = await run_job(job, material, record, options=options, progress=progress, on_result=results.append)
-    ended(outcome.status)
-    return voted_again(Run(tuple(results), outcome.summary, record), panel)
+    check_cluster(options.cluster, samples)
+    path = path_of(data)
+    record = job.manifest.of_data(str(path) if path else None, limit=limit)
+    prepared = Prepared(job, record, samples, found.samples, path)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
 score = blocking_twin(ascore)
 
 
-def voted_again(run: Run, panel: PanelOptions) -> Run:
-    """Return the run with the votes that need all of it, and with the weights learned from the panel's labels."""
-    if not run.manifest.panel.needs_whole_run:
-        return run
-    labels = read_labels(Path(panel.labels)) if panel.labels is not None else None
-    record = with_weights(run.manifest, run.results, labels)
-    voters = Voters(record.judges, record.panel, Families(record.panel.families))
-    rates = rates_of(run.results, voters)
-    tallies = Tallies.of(record)
-    results = tuple(revote(result, voters, record.metrics, rates, record.derived) for result in run.results)
-    for result in results:
-        tallies.add(result)
-    return Run(results, tallies.summary(rates=rates), record)
-
-
-def without_labels(panel: PanelOptions) -> dict[str, Any]:
-    """Return the settings of a panel that were given; UsageError for labels, which only votes on claims learn from."""
-    if panel.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
-    return panel.given
-
-
-def ended(status: RunStatus) -> None:
-    """Raise KeyboardInterrupt or StoppedEarly, with the reason, if the job ended before its last item."""
-    if status.interrupted:
-        raise KeyboardInterrupt
-    if status.over_budget:
-        raise StoppedEarly(f"Budget reached: {status.over_budget}. To resume, use a higher limit.")
-    if not status.complete:
-        raise StoppedEarly(status.paused or why_stopped(status.stopped))
-
-
-def why_stopped(stopped: Mapping[str, str]) -> str:
-    """The judges that could not be asked any more, in one line."""
-    return "; ".join(f"{judge}: {message}" for judge, message in stopped.items())
-
-
-def as_samples(data: Data, references: References | None = None) -> list[Sample]:
-    """Return the samples of the data; `references` decides for all whether one of several gold answers is enough."""
-    if isinstance(data, Run):
-        samples = [result.sample for result in data.results]
-    elif isinstance(data, (str, Path)) and (Path(data) / RESULTS).exists():
-        samples = [result.sample for result in read_results(Path(data))]
-    elif isinstance(data, (str, Path)):
-        return list(read_samples(data, references=references))
-    else:
-        records = data.to_dict("records") if hasattr(data, "to_dict") else data
-        samples = [s if isinstance(s, Sample) else _from_mapping(s, i) for i, s in enumerate(records, 1)]
-    return [s.model_copy(update={"references": references}) for s in samples] if references else samples
-
-
-def _from_mapping(fields: Mapping[str, Any], number: int) -> Sample:
-    """A sample from its fields; NaN, which tables have for nothing, is nothing."""
-    from claimeval.data.reading import sample
-    from claimeval.data.rows import SourceRow
-
-    if not isinstance(fields, Mapping):
-        raise UsageError(f"sample {number} is a {type(fields).__name__}; give Sample records, mappings or a file name")
-    known = {name: value for name, value in fields.items() if not (isinstance(value, float) and value != value)}
-    return sample(SourceRow(f"sample {number}", number, known), {})
-
-
 async def arejudge(
-    run: Run | str | Path,
+    source: Data,
     *,
-    judges: Sequence[str | Judge] = (),
+    judges: Judges | None = None,
     keep_verdicts: bool = False,
-    extractor: str | Judge | None = None,
-    metrics: Sequence[str | Metric] | None = None,
-    extract_prompt: str | None = None,
-    assess_prompt: str | None = None,
+    metrics: Metrics | None = None,
+    extractor: JudgeSpec | None = None,
+    extract_prompt: str | Path | None = None,
+    assess_prompt: str | Path | None = None,
     per_document: bool | None = None,
     shuffle_contexts: int | None = None,
     extract_per_judge: bool | None = None,
-    panel: PanelOptions = PanelOptions(),
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Judge the answers and claims of a run again: other judges, prompts, metrics or votes.
 
-    Claims are taken from the run unless another `extractor` or `extract_prompt` is named; verdicts too, where judge and
-    prompt are the same. With nothing but another `panel` or fewer `metrics` the votes are counted anew without a call.
-    `summary.calls` says how many questions were asked and how many were answered by the run.
+    Claims are taken from the run unless another `extractor` or `extract_prompt` is named. A verdict is taken over if
+    judge settings, prompt, evidence and claim are the same. With only another `panel` or fewer `metrics` the votes are
+    counted again without a call. `summary.calls` counts the questions that were asked and those the run answered.
+    `rejudge` blocks, `arejudge` is awaited; both take the same arguments.
 
     Args:
-        run: A run, a run directory, a result file of RAGChecker, ragas or deepeval, or a file of samples.
-        judges: Judges to ask or names of judges of the run; by default all of the run.
+        source: A run or its directory; a result file of RAGChecker, ragas or deepeval; or data as for `score`.
+        judges: Judges to ask, or names of judges of the run. None: all of the run.
         keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
-        extractor: Who takes claims from texts that have none.
-        metrics: As for `score`; None for those of the run.
-        extract_prompt: Take the claims anew, with this prompt.
-        assess_prompt: The prompt for assessing; None for the run's.
-        per_document: As for `score`; None for as in the run, like the two that follow.
+        metrics: As for `score`; None: those of the run.
+        extractor: The judge that extracts claims from texts without any; another one than the run's extracts all again.
+        extract_prompt: Extract the claims again, with this prompt.
+        assess_prompt: The prompt that assesses claims; None: that of the run.
+        per_document: As for `score`; None: as in the run, like the two that follow.
         shuffle_contexts: As for `score`.
         extract_per_judge: As for `score`.
-        panel: How verdicts are counted; None in a field is as in the run.
-        options: How the judges are asked; `cluster` None is as in the run.
+        fields: As for `score`, for a file of samples.
+        limit: The number of samples to judge, from the first; None for all.
+        out: As for `score`; another directory than that of the source.
+        overwrite: As for `score`.
+        panel: How verdicts are counted; None, also of a field: as in the run.
+        options: How the judges are asked; `cluster` None: as in the run.
 
     Returns:
         The run with the new verdicts and votes.
 
     Raises:
-        UsageError: Before any call, for what the caller can fix.
+        UsageError: Before any call, for what you can fix.
+        DataError: The source holds no finished run, or a row is malformed.
         StoppedEarly: As for `score`.
     """
-    source = of_run(run) if isinstance(run, Run) else open_source(Path(run))
-    prepared = prepare(
-        source,
+    panel = panel or PanelOptions()
+    rejudged = prepare(
+        _source(source, fields, limit),
         ClaimsOptions(
-            judges=judges,
-            extractor=extractor,
-            metrics=metrics,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
+            judges=() if judges is None else _specs(judges),
+            extractor=_spec(extractor),
+            metrics=None if metrics is None else _names(metrics),
+            extract_prompt=None if extract_prompt is None else str(extract_prompt),
+            assess_prompt=None if assess_prompt is None else str(assess_prompt),
             per_document=per_document,
             shuffle_contexts=shuffle_contexts,
             extract_per_judge=extract_per_judge,
@@ -276,41 +242,111 @@ async def arejudge(
         keep_verdicts=keep_verdicts,
         offline=options.offline,
     )
-    record = prepared.manifest
-    results: list[SampleResult] = []
-    if prepared.asks:
-        progress = Progress(prepared.samples, options.progress)
-        outcome = await run_job(
-            prepared.plan, prepared.results, record, options=options, progress=progress, on_result=results.append
-        )
-        ended(outcome.status)
-        summary = outcome.summary
-    else:
-        results = list(prepared.recounted())
-        tallies = Tallies.of(record)
-        for result in results:
-            tallies.add(result)
-        summary = tallies.summary()
-    return voted_again(Run(tuple(results), summary, record), panel)
+    record = rejudged.manifest.model_copy(update={"limit": limit})
+    prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
 rejudge = blocking_twin(arejudge)
 
 
-def compare(a: Run | str | Path, b: Run | str | Path, *, cluster: str | None = None) -> Comparison:
-    """What b differs by from a: paired differences b - a with intervals and tests, and the claims that flipped.
+async def run_prepared(
+    prepared: Prepared, *, out: str | Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
+) -> Run:
+    """Ask what a job asks, or only count its votes, and return the run, written to `out`."""
+    if inspect := BEFORE_RUN.get():
+        inspect(prepared)
+    record = prepared.manifest
+    folder = None if out is None else folder_for(out, record)
+    if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
+        raise UsageError(f"{folder} is the run that is judged again; give another --out")
+    if folder:
+        status = await _write(RunWriter(folder, record, overwrite=overwrite), prepared, panel, options)
+        run = Run.load(folder)
+        if not status.interrupted:
+            forms.write(folder, "html")
+    else:
+        with TemporaryDirectory() as temporary:
+            status = await _write(RunWriter(Path(temporary), record), prepared, panel, options)
+            run = Run.load(temporary).in_memory()
+    raise_if_stopped(status, run)
+    return run
 
-    Runs or run directories; samples are aligned by id. Intervals and tests draw whole questions, or samples with
-    the same value of the field `cluster`. DataError for a directory without a finished run, UsageError
-    where the two share no metric or no sample.
-    """
-    with TemporaryDirectory() as folder:
-        folders = _folder(a, Path(folder) / "a"), _folder(b, Path(folder) / "b")
-        return compare_folders(*folders, cluster=cluster).comparison
+
+async def _write(writer: RunWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
+    """Ask, or only count the votes of a source again, and write the run directory."""
+    with writer:
+        if prepared.rejudged and not prepared.rejudged.asks:
+            return recount_into(writer, prepared.rejudged, panel).status
+        _announce(prepared.job, options)
+        progress = Progress(prepared.total, options.progress)
+        outcome = await run_into(writer, prepared.job, prepared.items, options=options, progress=progress, panel=panel)
+        return outcome.status
 
 
-def _folder(run: Run | str | Path, place: Path) -> Path:
-    if not isinstance(run, Run):
-        return Path(run)
-    run.save(place)
-    return place
+def _announce(job: ClaimsJob, options: RunOptions) -> None:
+    """Tell the log which device local judges run on; warn if batches are pending that would be paid twice."""
+    if options.offline:
+        return
+    for judge in job.judges:
+        if judge.name not in job.on_record and (device := providers.describe_device(judge)):
+            logger.info("%s on %s", judge.name, device)
+    asks_online = not options.batch and any(map(providers.reads_prompts, job.asked))
+    if asks_online and (count := requests_under_way(cache_folder(options.cache))):
+        warnings.warn(
+            f"{count:,} requests are pending in batches. This run will send and pay for the ones it needs again. Add "
+            "--batch to wait for them instead (see `claimeval batch list`).",
+            stacklevel=2,
+        )
+
+
+def without_labels(panel: PanelOptions) -> dict[str, Any]:
+    """Return the settings of a panel that were given; UsageError for labels, which only votes on claims learn from."""
+    if panel.labels is not None:
+        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
+    return panel.given
+
+
+def folder_for(out: str | Path, record: Manifest) -> Path:
+    """Return the run directory: `out`, or with a final slash `out/DATA-SETTINGS`, the same for the same call."""
+    if not str(out).endswith("/"):
+        return Path(out)
+    digest = hashlib.sha256(record.model_dump_json(exclude={"versions"}).encode()).hexdigest()
+    return Path(out) / f"{Path(record.data or 'data').stem}-{digest[:8]}"
+
+
+def _source(data: Data, fields: Mapping[str, str], limit: int | None) -> RejudgeSource:
+    """A run, another tool's results, or samples without verdicts."""
+    if isinstance(data, Run):
+        run = data
+        source = RejudgeSource(str(run.path or run.manifest.data or "run"), lambda: iter(run.results), run.manifest)
+    elif isinstance(data, (str, Path)):
+        source = open_source(Path(data), fields=fields)
+    else:
+        samples = samples_of(data, fields=fields)
+        source = RejudgeSource("data", lambda: (SampleResult(sample=sample) for sample in samples), None)
+    if limit is None:
+        return source
+    return source._replace(results=lambda: islice(source.results(), limit))
+
+
+def _names(metrics: Metrics) -> tuple[str | Metric, ...]:
+    return tuple(metrics.split(",")) if isinstance(metrics, str) else tuple(metrics)
+
+
+def _specs(judges: Judges) -> tuple[str | Judge, ...]:
+    """Judges one by one."""
+    if isinstance(judges, (str, Path, Mapping, Judge)):
+        return (parse_spec(judges),)
+    return tuple(map(parse_spec, judges))
+
+
+def parse_spec(spec: JudgeSpec) -> str | Judge:
+    """Return a judge as text or record: the content of a judge file becomes a record."""
+    if isinstance(spec, Mapping):
+        return specs.from_fields(spec, "the judge", str(spec.get("model", "")))
+    return str(spec) if isinstance(spec, Path) else spec
+
+
+def _spec(spec: JudgeSpec | None) -> str | Judge | None:
+    return None if spec is None else parse_spec(spec)

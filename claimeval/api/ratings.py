@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from claimeval.api.claims import Data, blocking_twin, ended, without_labels
+from claimeval.api.claims import without_labels
+from claimeval.api.data import Data
 from claimeval.api.reports import SideReport, judged, material, reported
+from claimeval.api.run import raise_if_stopped
+from claimeval.api.twins import blocking_twin
 from claimeval.evaluation import matching, relevance, relevance_run, retrieval
 from claimeval.evaluation.baseline import RatingComparison, compare_ratings
 from claimeval.evaluation.raters import Members, kin, members
@@ -134,7 +137,7 @@ async def agrade_relevance(
     progress = Progress(relevance.survey(items).items, options.progress, unit=unit)
     grades: list[Graded] = []
     outcome = await grade_all(items, plan, grades.extend, source="samples", options=options, progress=progress)
-    ended(outcome.ending)
+    raise_if_stopped(outcome.ending)
     rows = relevance_run.rows(asked, outcome.qrels, outcome.holes, plan.scale)
     scores = reported(rows, asked, "relevance", outcome.summary.settings, options.cluster)
     return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.api.claims import Data, as_samples, ended
+from claimeval.api.data import Data, results_of, samples_of
+from claimeval.api.run import raise_if_stopped
 from claimeval.evaluation.run import Work, score_each
 from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.runs import scores
-from claimeval.runs.directory import RESULTS, read_results
-from claimeval.runs.run import Run
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -74,7 +73,7 @@ async def judged(
     """The scores that a work gives the samples; raises where it stopped early."""
     check_cluster(options.cluster, samples)
     rows, ending = await score_each(samples, work, options=options, progress=Progress(len(samples), options.progress))
-    ended(ending)
+    raise_if_stopped(ending)
     return reported(rows, samples, kind, settings, options.cluster)
 
 
@@ -95,10 +94,4 @@ def reported(
 
 def material(data: Data) -> Material:
     """The samples, and the results of the run where it is one."""
-    if isinstance(data, Run):
-        results: Sequence[SampleResult] = data.results
-    elif isinstance(data, (str, Path)) and (Path(data) / RESULTS).exists():
-        results = list(read_results(Path(data)))
-    else:
-        return Material(as_samples(data), ())
-    return Material([result.sample for result in results], results)
+    return Material(list(samples_of(data)), list(results_of(data)))

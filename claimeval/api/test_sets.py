@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.api.claims import blocking_twin, ended
+from claimeval.api.run import raise_if_stopped
+from claimeval.api.twins import blocking_twin
 from claimeval.data.corpora import read_corpus
 from claimeval.data.reading import read_samples
 from claimeval.data.rows import read_rows
@@ -64,7 +65,7 @@ async def awrite_queries(
         options=options,
         progress=Progress(len(documents), options.progress, unit="documents"),
     )
-    ended(outcome.ending)
+    raise_if_stopped(outcome.ending)
     kept = tuple(read_samples(Path(out) / DATA)) if outcome.summary.kept else ()
     return WrittenSet(kept, outcome.summary)
 

@@ -13,9 +13,7 @@ def demo(out: o.Out = Path("runs/demo"), json: o.Json = False) -> None:
     The samples have planted mistakes (wrong numbers, swapped names, negations, inventions), so that there is something
     to see. The local scorer finds words, not meaning: name a real judge with `claimeval score` for numbers to rely on.
     """
-    from claimeval.cli.running import Settings, run_and_tell
+    from claimeval.cli.running import score_and_print
     from claimeval.data.corpora import bundled
-    from claimeval.evaluation.claims import ClaimsOptions
 
-    claims = ClaimsOptions(judges=("local:lexical",))
-    run_and_tell(Settings(data=bundled("demo.jsonl"), claims=claims, out=out, overwrite=True, json=json))
+    score_and_print(bundled("demo.jsonl"), ("local:lexical",), out=out, overwrite=True, json_output=json)

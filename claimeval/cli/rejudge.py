@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -98,33 +99,27 @@ def rejudge(
 
     `claimeval rejudge runs/b --vote dawid_skene --out runs/d` only counts again.
     """
-    from claimeval.cli.rejudging import rejudge_and_tell
-    from claimeval.cli.running import Settings
-    from claimeval.evaluation.claims import ClaimsOptions
+    from claimeval.cli.rejudging import rejudge_and_print
+    from claimeval.cli.running import Gates
+    from claimeval.data.reading import parse_fields
 
-    rejudge_and_tell(
+    rejudge_and_print(
         tuple(sources),
-        Settings(
-            data=sources[0],
-            claims=ClaimsOptions(
-                judges=tuple(judge or ()),
-                extractor=extractor,
-                metrics=tuple(metrics.split(",")) if metrics is not None else None,
-                extract_prompt=extract_prompt,
-                assess_prompt=assess_prompt,
-                per_document=per_document,
-                shuffle_contexts=shuffle_contexts,
-                panel=panel,
-                cluster=cluster,
-            ),
-            out=out,
-            overwrite=overwrite,
-            options=options,
-            fields=tuple(field or ()),
-            fail_under=tuple(fail_under or ()),
-            fail_over=tuple(fail_over or ()),
-            max_missing=max_missing,
-            json=json,
-        ),
-        keep_verdicts=keep_verdicts,
+        out,
+        {
+            "judges": tuple(judge) if judge else None,
+            "keep_verdicts": keep_verdicts,
+            "metrics": metrics,
+            "extractor": extractor,
+            "extract_prompt": extract_prompt,
+            "assess_prompt": assess_prompt,
+            "per_document": per_document,
+            "shuffle_contexts": shuffle_contexts,
+            "fields": parse_fields(field or []),
+            "overwrite": overwrite,
+            "panel": panel,
+        },
+        replace(options, cluster=cluster),
+        Gates.parse(fail_under, fail_over, max_missing),
+        json_output=json,
     )

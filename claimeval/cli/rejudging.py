@@ -1,67 +1,77 @@
-"""What `rejudge` does: prepare each source, ask what is new or only count again, and say what was made and saved."""
+"""What `rejudge` prints: every source judged again, and what was asked and taken over."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from claimeval.cli.running import Settings, carry_out_into, exit_code, gates_of
+from claimeval.api.claims import Prepared, rejudge
+from claimeval.cli.running import Gates, exit_code, watch
 from claimeval.cli.table import print_run
-from claimeval.data.reading import parse_fields
-from claimeval.report import forms
-from claimeval.runs.directory import RunWriter
-from claimeval.runs.jobs import recount_into
-from claimeval.runs.rejudge.prepare import prepare
-from claimeval.runs.rejudge.sources import open_source
+from claimeval.runs.rejudge.known import ReuseCounts
+from claimeval.runs.rejudge.prepare import Results
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
 
 
-def rejudge_and_tell(sources: tuple[Path, ...], settings: Settings, *, keep_verdicts: bool) -> None:
-    """Judges every source and exits with the gravest code."""
-    assert settings.out is not None, "the command asks for --out"
-    folders = [settings.out if len(sources) == 1 else settings.out / source.stem for source in sources]
+def rejudge_and_print(
+    sources: tuple[Path, ...],
+    out: Path,
+    settings: Mapping[str, Any],
+    options: RunOptions,
+    gates: Gates,
+    *,
+    json_output: bool,
+) -> None:
+    """Judge every source again and exit with the gravest code; `settings` are further arguments of `rejudge`."""
+    folders = [out if len(sources) == 1 else out / source.stem for source in sources]
     if len(set(folders)) < len(folders):
         raise UsageError("two sources have the same name and would be written over each other; judge them one by one")
     told: list[dict[str, Any]] = []
     codes = [
-        _one(source, folder, settings, told, keep_verdicts) for source, folder in zip(sources, folders, strict=True)
+        _one(source, folder, settings, options, gates, None if json_output else print, told)
+        for source, folder in zip(sources, folders, strict=True)
     ]
-    if settings.json:
+    if json_output:
         print(json.dumps(told[0] if len(told) == 1 else told, indent=1, ensure_ascii=False))
     raise typer.Exit(max(codes))
 
 
-def _one(path: Path, folder: Path, settings: Settings, told: list[dict[str, Any]], keep_verdicts: bool) -> int:
-    source = open_source(path, fields=parse_fields(list(settings.fields)))
-    if folder.resolve() == path.resolve():
-        raise UsageError(f"{folder} is the run that is judged again; give another --out")
-    prepared = prepare(source, settings.claims, keep_verdicts=keep_verdicts, offline=settings.options.offline)
-    gates = gates_of(settings, prepared.plan)
-    calls = cached = 0
-    writer = RunWriter(folder, prepared.manifest, overwrite=settings.overwrite)
-    if prepared.asks:
-        outcome, progress = carry_out_into(writer, prepared.plan, prepared.results, prepared.samples, settings)
-        calls, cached = progress.calls, progress.cached
-    else:
-        outcome = recount_into(writer, prepared, settings.claims.panel)
-    report = forms.write(folder, "html") if outcome.summary.complete else None
-    saved = prepared.results.saved
+def _one(
+    source: Path,
+    folder: Path,
+    settings: Mapping[str, Any],
+    options: RunOptions,
+    gates: Gates,
+    show: Callable[[str], None] | None,
+    told: list[dict[str, Any]],
+) -> int:
+    jobs: list[Prepared] = []
+
+    def inspect(prepared: Prepared) -> None:
+        gates.check(prepared)
+        jobs.append(prepared)
+
+    finished = watch(lambda options: rejudge(source, out=folder, options=options, **settings), options, inspect)
+    run, progress, items = finished.run, finished.progress, jobs[0].items
+    saved = items.saved if isinstance(items, Results) else ReuseCounts()
     made = {
-        "made": calls,
-        "from_store": cached,
+        "made": progress.calls,
+        "from_store": progress.cached,
         "spared_claims": saved.extractions,
         "spared_verdicts": saved.assessments,
     }
-    told.append({"run": str(folder), "calls_of_this_command": made, **outcome.summary.model_dump()})
-    if not settings.json:
-        print_run(folder, prepared.manifest, outcome.summary, prepared.samples or outcome.summary.samples)
-        print(
-            f"Calls: {calls} made, {cached} answered by the store, {saved.calls} spared (the run had the claims of "
-            f"{saved.extractions} texts and {saved.assessments} lists of verdicts)"
+    told.append({"run": str(folder), "calls_of_this_command": made, **run.summary.model_dump()})
+    if show:
+        print_run(folder, run.manifest, run.summary, jobs[0].total or run.summary.samples)
+        show(
+            f"Calls: {progress.calls} made, {progress.cached} answered by the store, {saved.calls} spared (the run had "
+            f"the claims of {saved.extractions} texts and {saved.assessments} lists of verdicts)"
         )
-        if report:
-            print(f"Report: {report}")
-    return exit_code(outcome, gates, settings.max_missing)
+        if run.complete:
+            show(f"Report: {folder / 'report.html'}")
+    return exit_code(finished, gates)

@@ -1,154 +1,53 @@
-"""What `score` and `demo` do: check the data, carry the plan out, print the table, keep the gates."""
+"""What `score`, `demo` and `rejudge` print: the table or JSON of a run, why it stopped, and the gates that failed."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import itertools
 import json
+import logging
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import typer
 
-from claimeval import providers
-from claimeval.cli.batch_options import remind
-from claimeval.cli.endings import ending_code, say
+from claimeval.api.claims import Prepared, before_run, score
+from claimeval.api.run import Run, check_gates
+from claimeval.cli.endings import say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.table import print_run
-from claimeval.data.reading import parse_fields, parse_references, read_samples
-from claimeval.data.survey import survey
-from claimeval.evaluation.claims import (
-    ClaimsJob,
-    ClaimsOptions,
-    check_families,
-    choose_metrics,
-    incomplete,
-    make_job,
-)
-from claimeval.evaluation.job import JobOutcome, Reiterable
-from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.run import Summary
-from claimeval.metrics.derived import select_metrics
-from claimeval.metrics.rows import SUPPORT, canonical_name
-from claimeval.report import forms
-from claimeval.runs.directory import RunWriter
-from claimeval.runs.jobs import run_into
-from claimeval.statistics.formatting import decimal, percent
-from claimeval.store.store import cache_folder
-from claimeval.types.clusters import check_cluster
-from claimeval.types.errors import UsageError
-from claimeval.types.options import RunOptions
+from claimeval.data.reading import parse_fields, parse_references
+from claimeval.metrics.rows import canonical_name
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
+from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import Sample, SampleResult
 
 
-class Settings(NamedTuple):
-    """The options of a scoring command, as they were given."""
+class Gates(NamedTuple):
+    """The gates of a command."""
 
-    data: Path
-    claims: ClaimsOptions
-    references: str | None = None
-    out: Path | None = None
-    overwrite: bool = False
-    options: RunOptions = RunOptions()
-    limit: int | None = None
-    fields: tuple[str, ...] = ()
-    fail_under: tuple[str, ...] = ()
-    fail_over: tuple[str, ...] = ()
+    fail_under: dict[str, float]
+    fail_over: dict[str, float]
     max_missing: float = 0.01
-    json: bool = False
 
-
-class Gate(NamedTuple):
-    """A limit that the mean of a metric must keep."""
-
-    metric: str
-    value: float
-    most: bool
-    """Whether it is the most that the mean may be, rather than the least."""
-
-    def failed(self, mean: float | None) -> bool:
-        """Whether it does not; no mean keeps no limit."""
-        return mean is None or (mean > self.value if self.most else mean < self.value)
-
-
-def run_and_tell(settings: Settings) -> None:
-    """Runs a scoring command to its end and exits with its code."""
-    fields, references = parse_fields(list(settings.fields)), parse_references(settings.references)
-
-    samples = Reiterable(
-        lambda: itertools.islice(read_samples(settings.data, fields=fields, references=references), settings.limit)
-    )
-
-    asked = select_metrics(settings.claims.metrics) if settings.claims.metrics else None
-    found = survey(samples, asked.rows if asked else SUPPORT)
-    metrics = choose_metrics(asked, found)
-    check_cluster(settings.claims.cluster, samples)
-    for lack, names in incomplete(found, metrics.rows).items():
-        say(f"{lack}: counted as missing_input in {', '.join(names)}")
-    plan = make_job(settings.claims, metrics)
-    gates = gates_of(settings, plan)
-    check_families(plan, found.generators)
-    record = plan.manifest.of_data(str(settings.data), limit=settings.limit)
-    folder = settings.out or default_out(record)
-    writer = RunWriter(folder, record, overwrite=settings.overwrite)
-    outcome, progress = carry_out_into(writer, plan, samples, found.samples, settings)
-    if outcome.status.paused and not settings.json:
-        raise typer.Exit(ending_code(outcome.status))
-    if not settings.json:
-        print_run(folder, record, outcome.summary, found.samples)
-    report = None if outcome.status.interrupted else str(forms.write(folder, "html"))
-    if settings.json:
-        paths = {"run": str(folder), "report": report}
-        print(json.dumps(paths | outcome.summary.model_dump(), indent=1, ensure_ascii=False))
-    elif report:
-        print(f"Report: {report}")
-        print(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
-    if progress.last_failure and any(metric.failure_rate for metric in outcome.summary.metrics.values()):
-        say(f"the last failure: {progress.last_failure}")
-    raise typer.Exit(exit_code(outcome, gates, settings.max_missing))
-
-
-def carry_out_into(
-    writer: RunWriter,
-    plan: ClaimsJob,
-    samples: Iterable[Sample | SampleResult],
-    total: int | None,
-    settings: Settings,
-) -> tuple[JobOutcome, Progress]:
-    """Carries the plan out and writes the run directory; says how far it is on standard error."""
-    options = settings.options
-    if not options.offline:
-        for judge in plan.judges:
-            if judge.name not in plan.on_record and (place := providers.describe_device(judge)):
-                say(f"{judge.name} on {place}")
-    if not options.batch and not options.offline and any(map(providers.reads_prompts, plan.asked)):
-        remind(cache_folder(options.cache))
-    with ProgressLine(sys.stderr) as line:
-        progress = Progress(total, line.show)
-        outcome = asyncio.run(
-            run_into(writer, plan, samples, options=options, progress=progress, panel=settings.claims.panel)
+    @classmethod
+    def parse(cls, fail_under: Iterable[str] | None, fail_over: Iterable[str] | None, max_missing: float) -> Gates:
+        """Read gates as they are written, `faithfulness=0.9`; UsageError for another form."""
+        under, over = (
+            dict(_limit(option, text) for text in texts or ())
+            for option, texts in (("--fail-under", fail_under), ("--fail-over", fail_over))
         )
-    return outcome, progress
+        return cls(under, over, max_missing)
+
+    def check(self, prepared: Prepared) -> None:
+        """Raise UsageError for a gate on a metric that the run does not have."""
+        check_gates(dict.fromkeys(prepared.metrics), self.fail_under, self.fail_over)
 
 
-def default_out(record: Manifest) -> Path:
-    """`runs/DATA-SETTINGS`, the same for the same command."""
-    digest = hashlib.sha256(record.model_dump_json(exclude={"versions"}).encode()).hexdigest()
-    return Path("runs") / f"{Path(record.data or 'data').stem}-{digest[:8]}"
-
-
-def gates_of(settings: Settings, plan: ClaimsJob) -> list[Gate]:
-    """The gates that were given; UsageError for one that is none of the plan's metrics."""
-    under = [_gate("--fail-under", text, plan, most=False) for text in settings.fail_under]
-    return under + [_gate("--fail-over", text, plan, most=True) for text in settings.fail_over]
-
-
-def _gate(option: str, text: str, plan: ClaimsJob, *, most: bool) -> Gate:
-    """A gate as written, `faithfulness=0.9`."""
+def _limit(option: str, text: str) -> tuple[str, float]:
     name, equals, value = text.partition("=")
     try:
         limit = float(value)
@@ -156,31 +55,122 @@ def _gate(option: str, text: str, plan: ClaimsJob, *, most: bool) -> Gate:
         limit = -1.0
     if not equals or not 0 <= limit <= 1:
         raise UsageError(f"{option} {text!r} is not of the form METRIC=VALUE with a value from 0 to 1")
-    if (name := canonical_name(name)) not in {metric.name for metric in plan.metrics} | {*plan.derived}:
-        raise UsageError(f"{option} {text!r}: this run has no metric {name!r}")
-    return Gate(name, limit, most)
+    return canonical_name(name), limit
 
 
-def exit_code(outcome: JobOutcome, gates: list[Gate], max_missing: float) -> int:
-    """The exit code, said on standard error if it is not 0."""
-    if code := ending_code(outcome.status):
-        return code
-    failed = _failed_gates(outcome.summary, gates, max_missing)
+class Finished(NamedTuple):
+    """A run that ended, by itself or early."""
+
+    run: Run
+    progress: Progress
+    stop: StoppedEarly | Interrupted | None
+    """Why it stopped early; None if it is complete."""
+
+
+def watch(door: Callable[[RunOptions], Run], options: RunOptions, inspect: Callable[[Prepared], None]) -> Finished:
+    """Run a door with a progress line; a run that stopped early comes back as far as it went."""
+    progress = Progress()
+
+    def show(now: Progress) -> None:
+        nonlocal progress
+        progress = now
+        line.show(now)
+
+    with notes_on_stderr(), before_run(inspect), ProgressLine(sys.stderr) as line:
+        try:
+            return Finished(door(replace(options, progress=show)), progress, None)
+        except (StoppedEarly, Interrupted) as stop:
+            if stop.run is None:
+                raise
+            return Finished(stop.run, progress, stop)
+
+
+def exit_code(finished: Finished, gates: Gates) -> int:
+    """Return the exit code, and say on standard error why it is not 0."""
+    if finished.stop:
+        say(str(finished.stop))
+        return 130 if isinstance(finished.stop, Interrupted) else 3
+    failed = finished.run.gate(**gates._asdict())
     for problem in failed:
         say(problem)
     return 1 if failed else 0
 
 
-def _failed_gates(summary: Summary, gates: list[Gate], max_missing: float) -> list[str]:
-    found = [
-        f"gate failed: {gate.metric} is {'undefined' if mean is None else f'{decimal(mean)}'}, "
-        f"{'above' if gate.most else 'below'} {gate.value:g}"
-        for gate in gates
-        if gate.failed(mean := summary[gate.metric].mean)
-    ]
-    lost = [
-        f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures, over --max-missing"
-        for name, metric in summary.metrics.items()
-        if metric.failure_rate > max_missing
-    ]
-    return found + lost
+@contextmanager
+def notes_on_stderr() -> Iterator[None]:
+    """Print what doors log and warn of as lines on standard error."""
+    logger, handler = logging.getLogger("claimeval"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("claimeval: %(message)s"))
+    level = logger.level
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_: say(str(message))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+
+def score_and_print(
+    data: Path,
+    judges: Iterable[str],
+    *,
+    metrics: str | None = None,
+    extractor: str | None = None,
+    extract_prompt: str = "atomic",
+    assess_prompt: str | None = None,
+    references: str | None = None,
+    panel: PanelOptions = PanelOptions(),
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    extract_per_judge: bool | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    options: RunOptions = RunOptions(),
+    limit: int | None = None,
+    fields: Iterable[str] = (),
+    gates: Gates | None = None,
+    json_output: bool = False,
+) -> None:
+    """Score, print, and exit with the code."""
+    gates = gates or Gates({}, {})
+    finished = watch(
+        lambda options: score(
+            data,
+            judges=tuple(judges),
+            metrics=metrics,
+            extractor=extractor,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            references=parse_references(references),
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            extract_per_judge=extract_per_judge,
+            fields=parse_fields(list(fields)),
+            limit=limit,
+            out=out or "runs/",
+            overwrite=overwrite,
+            panel=panel,
+            options=options,
+        ),
+        options,
+        gates.check,
+    )
+    run, progress = finished.run, finished.progress
+    folder = run.path
+    assert folder, "the run is on disk"
+    report = folder / "report.html"
+    if json_output:
+        paths = {"run": str(folder), "report": str(report) if report.exists() else None}
+        print(json.dumps(paths | run.summary.model_dump(), indent=1, ensure_ascii=False))
+    elif run.summary.samples or not finished.stop:
+        print_run(folder, run.manifest, run.summary, progress.total or run.summary.samples)
+        if report.exists():
+            print(f"Report: {report}")
+            print(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
+    if progress.last_failure and any(metric.failure_rate for metric in run.summary.metrics.values()):
+        say(f"the last failure: {progress.last_failure}")
+    raise typer.Exit(exit_code(finished, gates))

@@ -42,33 +42,25 @@ def score(
 
     Example: `claimeval score answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness --out runs/a`
     """
-    from claimeval.cli.running import Settings, run_and_tell
-    from claimeval.evaluation.claims import ClaimsOptions
+    from claimeval.cli.running import Gates, score_and_print
 
-    run_and_tell(
-        Settings(
-            data=data,
-            claims=ClaimsOptions(
-                judges=tuple(judge),
-                metrics=tuple(metrics.split(",")) if metrics is not None else None,
-                extractor=extractor,
-                extract_prompt=extract_prompt,
-                assess_prompt=assess_prompt,
-                per_document=per_document,
-                shuffle_contexts=shuffle_contexts,
-                extract_per_judge=own_claims or None,
-                panel=panel,
-                cluster=cluster,
-            ),
-            references=references,
-            out=out,
-            overwrite=overwrite,
-            options=replace(options, cluster=cluster),
-            limit=limit,
-            fields=tuple(field or ()),
-            fail_under=tuple(fail_under or ()),
-            fail_over=tuple(fail_over or ()),
-            max_missing=max_missing,
-            json=json,
-        )
+    score_and_print(
+        data,
+        judge,
+        metrics=metrics,
+        extractor=extractor,
+        extract_prompt=extract_prompt,
+        assess_prompt=assess_prompt,
+        references=references,
+        panel=panel,
+        per_document=per_document,
+        shuffle_contexts=shuffle_contexts,
+        extract_per_judge=own_claims or None,
+        out=out,
+        overwrite=overwrite,
+        options=replace(options, cluster=cluster),
+        limit=limit,
+        fields=field or (),
+        gates=Gates.parse(fail_under, fail_over, max_missing),
+        json_output=json,
     )

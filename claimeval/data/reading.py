@@ -48,7 +48,7 @@ def read_samples(
     gets its number as id. DataError names file, line and field; a bad row goes to `on_error`, which may continue.
     """
     chosen = fields or {}
-    _check(chosen)
+    check_fields(chosen)
     empty = True
     for row in read_rows(Path(path), on_error):
         empty = False
@@ -62,7 +62,8 @@ def read_samples(
         raise DataError(f"{path} holds no samples")
 
 
-def _check(fields: Mapping[str, str]) -> None:
+def check_fields(fields: Mapping[str, str]) -> None:
+    """Raise UsageError for a name that is no field of a sample."""
     for name in fields:
         if name not in ALIASES:
             raise unknown_name("field of a sample", name, ALIASES)
@@ -209,5 +210,5 @@ def parse_fields(pairs: list[str]) -> dict[str, str]:
         if not equals or not name:
             raise UsageError(f"field {pair!r} is not of the form FIELD=NAME, as in answer=draft_llm_answer")
         fields[field] = name
-    _check(fields)
+    check_fields(fields)
     return fields

@@ -7,9 +7,12 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.types.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import pandas
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
@@ -180,3 +183,16 @@ def _object(fields: object, place: str) -> dict[str, object]:
     if not isinstance(fields, dict):
         raise DataError(f"{place}: a JSON object was expected, not {type(fields).__name__}")
     return fields
+
+
+def dataframe(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Iterable[str] = ()
+) -> pandas.DataFrame:
+    """Return a pandas table; undefined values of the columns `numbers` are NaN. UsageError without pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise UsageError("a table needs pandas: pip install 'claimeval[pandas]'") from error
+
+    frame = pandas.DataFrame(list(rows), columns=list(columns))
+    return frame.astype(dict.fromkeys(numbers, "float64"))

@@ -1,4 +1,4 @@
-"""The results as tables for spreadsheets: a row a sample, or a row a claim and evidence.
+"""The results as tables: a row a sample, a claim and evidence, a verdict, or a call.
 
 A cell of text that a spreadsheet would take for a formula gets an apostrophe in front.
 """
@@ -8,22 +8,36 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Literal, get_args
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.runs.directory import load_manifest, read_results
+from claimeval.types.errors import unknown_name
 from claimeval.types.records import SampleResult, Verdict
 
 Rows = Literal["samples", "claims"]
+Table = Literal["samples", "claims", "verdicts", "calls"]
+VERDICT = ("judge", "label", "unassessed_because", "grade", "replicate", "probability", "explanation", "prompt")
+CALL = (
+    *("key", "step", "judge", "part", "attempt", "replicate", "reused", "failed_because", "message"),
+    *("served_model", "prompt_tokens", "completion_tokens"),
+)
 Cell = str | int | float | None
 
 
-def write(file: IO[str], folder: Path, rows: Rows) -> None:
-    """Writes the results of a run as CSV with a header line; undefined values are empty cells."""
-    manifest = load_manifest(folder)
-    table = _samples if rows == "samples" else _claims
+def write(file: IO[str], folder: Path, table: Rows) -> None:
+    """Write the results of a run as CSV with a header line; undefined values are empty cells."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerows([plain(cell) for cell in row] for row in table(manifest, read_results(folder)))
+    for row in rows(load_manifest(folder), read_results(folder), table):
+        writer.writerow([plain(cell) for cell in row])
+
+
+def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> Iterator[list[Cell]]:
+    """Return the rows of a table, the names of its columns first; None where a value is undefined."""
+    if table not in get_args(Table):
+        raise unknown_name("table", table, get_args(Table))
+    makers = {"samples": _samples, "claims": _claims, "verdicts": _verdicts, "calls": _calls}
+    return makers[table](manifest, results)
 
 
 def plain(cell: Cell) -> Cell:
@@ -68,3 +82,23 @@ def _said(verdict: Verdict | None) -> list[Cell]:
         return [None] * 4
     label = verdict.unassessed or verdict.label
     return [label, verdict.probability, verdict.explanation, " ".join(verdict.cites)]
+
+
+def _verdicts(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
+    yield ["id", "subject", "of", "against", "document", "order", *VERDICT, "cites"]
+    for result in results:
+        parts = {claim.id: claim.of for claim in result.claims}
+        for assessment in (*result.assessments, *result.cells):
+            evidence = assessment.evidence
+            about: list[Cell] = [result.sample.id, assessment.subject, parts[assessment.subject]]
+            about += [evidence.part, evidence.document, evidence.order]
+            for verdict in assessment.verdicts:
+                yield [*about, *(getattr(verdict, name) for name in VERDICT), " ".join(verdict.cites)]
+
+
+def _calls(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
+    yield ["id", *CALL, "against"]
+    for result in results:
+        for call in result.calls:
+            against = str(call.evidence) if call.evidence else None
+            yield [result.sample.id, *(getattr(call, name) for name in CALL), against]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class ClaimevalError(Exception):
@@ -38,7 +39,23 @@ class StoreError(ClaimevalError):
 
 
 class StoppedEarly(ClaimevalError):
-    """The run stopped before the last sample; the same command, or call, goes on from there."""
+    """The run stopped before the last sample; the same command, or call, resumes it."""
+
+    def __init__(self, reason: str, run: Any = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        """Why, and what to do."""
+        self.run = run
+        """The `Run` as far as it went; None if it has no results yet."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or a signal to end, while a run was under way; the same command, or call, resumes it."""
+
+    def __init__(self, run: Any) -> None:
+        super().__init__("Interrupted. All replies received so far are stored; run the same command to resume.")
+        self.run = run
+        """The `Run` as far as it went."""
 
 
 def unknown_name(kind: str, given: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:

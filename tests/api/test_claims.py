@@ -134,6 +134,7 @@ def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path
     assert ce.Run.load(tmp_path / "run") == report
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "manifest.json",
+        "report.html",
         "results.jsonl",
         "summary.json",
     ]

@@ -134,10 +134,10 @@ def test_a_blank_reference_beside_another_is_left_out() -> None:
 
 def test_a_blank_reference_in_a_data_frame_is_no_reference() -> None:
     pandas = pytest.importorskip("pandas")
-    from claimeval.api.claims import as_samples
+    from claimeval.api.data import samples_of
 
     frame = pandas.DataFrame([row(reference_answers=[""]), row(reference_answers=" "), row(reference_answers=["Two."])])
-    assert [sample.reference_answers for sample in as_samples(frame)] == [(), (), ("Two.",)]
+    assert [sample.reference_answers for sample in samples_of(frame)] == [(), (), ("Two.",)]
 
 
 def test_a_reference_of_marks_alone_is_missing_for_the_judge(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""What can be judged again: a run directory, another tool's results, a file of samples, a run in memory."""
+"""What can be judged again: a run directory, another tool's results, a file of samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.providers import specs
 from claimeval.runs.directory import MANIFEST, load_manifest, read_results
 from claimeval.runs.import_replies import EXTRACTOR
-from claimeval.runs.run import Run
 from claimeval.types.records import Sample, SampleResult
 
 
@@ -52,8 +51,3 @@ def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
         versions=versions(),
     )
     return RejudgeSource(str(path), lambda: (sample.result for sample in judged.samples()), record)
-
-
-def of_run(run: Run) -> RejudgeSource:
-    """A run in memory as a source."""
-    return RejudgeSource(run.manifest.data or "run", lambda: iter(run.results), run.manifest)

@@ -16,11 +16,11 @@ import claimeval as ce
 from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.claims import rejudge
+from claimeval.api.run import Run
 from claimeval.judging import prompts as prompting
 from claimeval.report import forms
 from claimeval.report.requests import Rebuilder
 from claimeval.runs.directory import load_manifest
-from claimeval.runs.run import Run
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.requests import Judge

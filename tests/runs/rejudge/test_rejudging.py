@@ -13,11 +13,11 @@ import claimeval as ce
 from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply
 from claimeval.api.claims import rejudge
+from claimeval.api.run import Run
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file
-from claimeval.runs.run import Run
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from tests.api.test_claims import SAMPLES, spec, values
@@ -155,7 +155,7 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: Th
         )
     )
     broken = run.results[1].model_copy(update={"assessments": (failed, *run.results[1].assessments[1:])})
-    report = run._replace(results=(run.results[0], broken))
+    report = Run(run.manifest, run.summary, (run.results[0], broken))
     before = sent(first)
     mended = rejudge(report, judges=[spec(first)])
     assert sent(first) - before == 1

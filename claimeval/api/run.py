@@ -1,0 +1,397 @@
+"""`Run`, what every job returns: its results in memory or on disk, their summary, gates, tables and pages."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
+
+from claimeval.data.rows import dataframe
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.records import PanelSummary
+from claimeval.evaluation.summary.run import Summary
+from claimeval.execution.runner import RunStatus
+from claimeval.metrics.rows import canonical_name
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.report import forms, page, tables
+from claimeval.runs.directory import (
+    MANIFEST,
+    RESULTS,
+    RunWriter,
+    from_line,
+    load_manifest,
+    load_summary,
+    read_results,
+)
+from claimeval.runs.slices import Slices, slices
+from claimeval.statistics.formatting import decimal, interval, percent
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
+from claimeval.types.records import Claim, Sample, SampleResult
+
+if TYPE_CHECKING:
+    import pandas
+
+Format = Literal["html", "md", "csv", "json"]
+NO_GATES: Mapping[str, float] = MappingProxyType({})
+WORST = 5
+"""Claims that a failed assertion names."""
+
+R = TypeVar("R")
+
+
+class Run:
+    """The result of a job: what was asked, a result for every sample, and what the results add up to.
+
+    `len(run)` is the number of samples, iterating gives their results, and `run["faithfulness"]` is the summary of a
+    metric. Results of a run with a `path` are read from disk when they are needed.
+    """
+
+    def __init__(
+        self, manifest: Manifest, summary: Summary, results: Sequence[SampleResult], *, path: Path | None = None
+    ) -> None:
+        self.manifest = manifest
+        """What was asked: data, judges, prompts, panel, settings, versions."""
+        self.summary = summary
+        """What the results add up to; `summary.metrics` maps names to `MetricSummary`."""
+        self.results = results
+        """A result for every sample: claims, verdicts, scores, calls."""
+        self.path = path
+        """The run directory; None for a run in memory."""
+
+    @property
+    def job(self) -> str:
+        """The job that made the run: `score`, `rate`, `grade`, ..."""
+        return self.manifest.job
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sample has its result; False for a run that stopped early."""
+        return self.summary.complete
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be read with the numbers, as "lexical support score, not an LLM judgement"."""
+        return self.summary.notes
+
+    @property
+    def panel(self) -> PanelSummary | None:
+        """How the judges agree with each other; None for one judge that was asked once."""
+        return self.summary.panel
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """The samples, in order."""
+        return _Mapped(self.results, lambda result: result.sample)
+
+    @property
+    def claims(self) -> Iterator[tuple[SampleResult, Claim]]:
+        """Every claim with the result that it belongs to."""
+        return ((result, claim) for result in self.results for claim in result.claims)
+
+    @property
+    def attached(self) -> Mapping[str, Run]:
+        """The runs of other jobs over this run, by job; empty for a run in memory."""
+        if self.path is None:
+            return {}
+        folders = (folder.parent for folder in sorted(self.path.glob(f"*/{MANIFEST}")))
+        return {folder.name: Run.load(folder) for folder in folders if (folder / RESULTS).exists()}
+
+    def __getitem__(self, metric: str) -> MetricSummary:
+        """Return the summary of a metric; KeyError names the nearest metric of the run."""
+        name = canonical_name(metric)
+        if name not in self.summary.metrics:
+            names = list(self.summary.metrics)
+            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise KeyError(f"this run has no metric {metric!r}.{hint} It has {', '.join(names) or 'none'}")
+        return self.summary.metrics[name]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[SampleResult]:
+        return iter(self.results)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether manifest, summary and results are equal; where a run is stored does not count."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        same = (self.manifest, self.summary) == (other.manifest, other.summary)
+        return same and list(self.results) == list(other.results)
+
+    __hash__ = None  # type: ignore[assignment]  # runs hold what cannot be hashed
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {decimal(metric.mean)}" for name, metric in self.summary.metrics.items())
+        where = f" in {self.path}" if self.path else ""
+        stopped = "" if self.complete else ", stopped early"
+        return f"<Run of {len(self)} samples{where}{stopped}: {means}>"
+
+    def by(self, field: str, *, metrics: str | Sequence[str] | None = None) -> Slices:
+        """Return each metric per value of a field of the samples.
+
+        Args:
+            field: `generator`, another field of a sample, or one of its metadata, as in `metadata.topic`.
+            metrics: Names, as a list or one text with commas; None for all of the run.
+
+        Returns:
+            Per value and metric: n, mean with its interval, and the contribution to the loss, which adds up to one
+            minus the mean of the run. Samples without the field are under None.
+
+        Raises:
+            UsageError: No sample has the field.
+            KeyError: The run has no such metric.
+        """
+        names = metrics.split(",") if isinstance(metrics, str) else metrics
+        chosen = tuple(self.summary.metrics) if names is None else tuple(canonical_name(name) for name in names)
+        for name in chosen:
+            self[name]
+        return slices(self.results, field, chosen, self.manifest.cluster)
+
+    def to_pandas(self, table: tables.Table = "samples") -> pandas.DataFrame:
+        """Return a table of the run; undefined values are NaN, and None in columns of text.
+
+        Args:
+            table: `samples`, a row a sample, indexed by id, with value, reason and counts of each metric; `claims`, a
+                row a claim and evidence; `verdicts`, a row a verdict; `calls`, a row a call.
+
+        Raises:
+            UsageError: pandas is not installed, or there is no such table.
+        """
+        head, *rows = tables.rows(self.manifest, self.results, table)
+        numbers = tuple(self.summary.metrics) if table == "samples" else ()
+        frame = dataframe([str(name) for name in head], rows, numbers)
+        return frame.set_index("id") if table == "samples" else frame
+
+    def gate(
+        self,
+        *,
+        fail_under: Mapping[str, float] = NO_GATES,
+        fail_over: Mapping[str, float] = NO_GATES,
+        max_missing: float = 0.01,
+    ) -> tuple[str, ...]:
+        """Check the means and what was lost to failures; an undefined mean fails its gate.
+
+        Args:
+            fail_under: Metric to the least that its mean may be.
+            fail_over: Metric to the most that its mean may be.
+            max_missing: The largest share of samples or claims of a metric that may be lost to failures, from 0 to 1.
+
+        Returns:
+            A line for each gate that failed; empty if all hold.
+
+        Raises:
+            UsageError: The run has no such metric, or a limit is out of range.
+        """
+        check_gates(self.summary.metrics, fail_under, fail_over)
+        if not 0 <= max_missing <= 1:
+            raise UsageError(f"max_missing: {max_missing!r}; give a share from 0 to 1")
+        failed = []
+        for limits, word in ((fail_under, "below"), (fail_over, "above")):
+            for name, limit in limits.items():
+                mean = self[name].mean
+                if mean is None or (mean < limit if word == "below" else mean > limit):
+                    is_what = "undefined" if mean is None else decimal(mean)
+                    failed.append(f"gate failed: {canonical_name(name)} is {is_what}, {word} {limit:g}")
+        failed += [
+            f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures, "
+            "over --max-missing"
+            for name, metric in self.summary.metrics.items()
+            if metric.failure_rate > max_missing
+        ]
+        return tuple(failed)
+
+    def assert_at_least(self, **least: float) -> None:
+        """Assert that means are at least so high: `run.assert_at_least(faithfulness=0.9)`.
+
+        Raises:
+            AssertionError: A mean is lower or undefined; the message has the interval, the counts and the worst claims.
+            UsageError: The run has no such metric, or a limit is out of range.
+        """
+        if not (failed := self.gate(fail_under=least, max_missing=1.0)):
+            return
+        lines = [text.removeprefix("gate failed: ") for text in failed]
+        for name in least:
+            metric = self[name]
+            missing = "".join(f", {count} {reason}" for reason, count in metric.missing.items())
+            lines.append(f"{name}: 95% interval {interval(metric.ci)}, n {metric.n}{missing}")
+        lines += self._worst(canonical_name(name) for name in least)
+        raise AssertionError("\n".join(lines))
+
+    def report(self, out: str | Path | None = None, *, format: Format = "html", rows: tables.Rows = "samples") -> str:
+        """Return the report of the run as text, and write it to a file.
+
+        Args:
+            out: The file to write; None to write none.
+            format: `html` (one page with everything, offline), `md` (a comment), `csv` (a table) or `json`.
+            rows: What a row of the table is, with `csv`.
+
+        Returns:
+            The content of the report.
+
+        Raises:
+            UsageError: The file cannot be written.
+        """
+        with self.on_disk() as folder:
+            if out is not None:
+                return forms.write(folder, format, Path(out), rows=rows).read_text(encoding="utf-8")
+            if format != "html":
+                return forms.text(folder, format, rows=rows)
+            file = io.StringIO()
+            page.render(file, folder)
+            return file.getvalue()
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run as a run directory with its report.
+
+        Args:
+            out: The folder; made if there is none.
+            overwrite: Replace a run with other settings.
+
+        Returns:
+            The folder, which `Run.load` reads.
+
+        Raises:
+            UsageError: The folder holds something else, or cannot be written.
+        """
+        folder = self._write(Path(out), overwrite=overwrite)
+        forms.write(folder, "html")
+        for name, run in self.attached.items():
+            run.save(folder / name, overwrite=overwrite)
+        return folder
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read a run directory; its results are read from disk when they are needed.
+
+        Raises:
+            DataError: The folder holds no finished run, or one of another format.
+        """
+        folder = Path(path)
+        return cls(load_manifest(folder), load_summary(folder), StoredResults(folder), path=folder)
+
+    def in_memory(self) -> Run:
+        """Return the run with all results read, without its path."""
+        return Run(self.manifest, self.summary, tuple(self.results))
+
+    def _write(self, folder: Path, *, overwrite: bool = False) -> Path:
+        if self.path and self.path.resolve() == folder.resolve():
+            return folder
+        with RunWriter(folder, self.manifest, overwrite=overwrite) as writer:
+            for result in self.results:
+                writer.add(result)
+            writer.finish(self.summary)
+        return folder
+
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """Give the run directory; that of a run in memory exists inside the context only."""
+        if self.path:
+            yield self.path
+            return
+        with TemporaryDirectory() as folder:
+            yield self._write(Path(folder) / "run")
+
+    def _worst(self, names: Iterator[str]) -> list[str]:
+        """The claims that count against the metrics, from the samples with the lowest scores."""
+        wanted = {metric.name: metric for metric in self.manifest.metrics}
+        found: list[tuple[float, str]] = []
+        for name in names:
+            if not (metric := wanted.get(name)):
+                continue
+            for result in self.results:
+                claims = {claim.id: claim for claim in result.claims if claim.of == metric.claims_of}
+                value = result.score(name).value
+                found += [
+                    (value, f"{result.sample.id}: {a.label}: {claims[a.subject].text}")
+                    for a in result.assessments
+                    if value is not None and a.subject in claims and a.evidence.part == metric.against
+                    if a.label in ("contradicted", "not_found")
+                ]
+        return [text for _, text in sorted(found)[:WORST]]
+
+
+def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> None:
+    """Raise UsageError for a gate on a metric that is not among these, and for a limit that is no number of 0 to 1."""
+    for gates in limits:
+        for name, limit in gates.items():
+            if not 0 <= limit <= 1:
+                raise UsageError(f"gate {name}={limit:g}: give a value from 0 to 1")
+            if canonical_name(name) not in metrics:
+                raise UsageError(f"gate {name}={limit:g}: this run has no metric {canonical_name(name)!r}")
+
+
+class StoredResults(Sequence[SampleResult]):
+    """The results of a run directory, read from disk each time; only the places of the lines are held."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._starts: list[int] | None = None
+
+    def _places(self) -> list[int]:
+        if self._starts is None:
+            self._starts, place = [], 0
+            with (self._folder / RESULTS).open("rb") as file:
+                for line in file:
+                    self._starts.append(place)
+                    place += len(line)
+        return self._starts
+
+    def __len__(self) -> int:
+        return len(self._places())
+
+    def __iter__(self) -> Iterator[SampleResult]:
+        return read_results(self._folder)
+
+    @overload
+    def __getitem__(self, index: int) -> SampleResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[SampleResult]: ...
+    def __getitem__(self, index: int | slice) -> SampleResult | Sequence[SampleResult]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        with (self._folder / RESULTS).open("rb") as file:
+            file.seek(self._places()[index])
+            return from_line(file.readline())
+
+
+class _Mapped(Sequence[R]):
+    """What a function makes of each result, made when it is needed."""
+
+    def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], R]) -> None:
+        self._results, self._function = results, function
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[R]:
+        return map(self._function, self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> R: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[R]: ...
+    def __getitem__(self, index: int | slice) -> R | Sequence[R]:
+        if isinstance(index, slice):
+            return [self._function(result) for result in self._results[index]]
+        return self._function(self._results[index])
+
+
+def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
+    """Raise Interrupted or StoppedEarly, with the run as far as it went, if a job ended before its last item."""
+    if status.interrupted:
+        raise Interrupted(run)
+    if status.over_budget:
+        raise StoppedEarly(
+            f"Budget reached: {status.over_budget}. To resume, run the same command with a higher limit.", run
+        )
+    if status.paused:
+        raise StoppedEarly(status.paused, run)
+    if not status.complete:
+        reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
+        raise StoppedEarly(f"{reasons}. Fix the problem, then run the same command to resume.", run)

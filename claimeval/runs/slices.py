@@ -1,0 +1,98 @@
+"""The metrics of a run per value of a field of its samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from claimeval.data.rows import dataframe
+from claimeval.statistics import mean_interval
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import unknown_name
+from claimeval.types.records import Record, Sample, SampleResult
+
+if TYPE_CHECKING:
+    import pandas
+
+FIELDS = ("answer", "generator", "is_answerable", "question", "reference_author")
+"""Fields of a sample whose values can be sliced by, beside `metadata.NAME`."""
+
+
+class Slice(Record):
+    """One metric over the samples with one value of the field."""
+
+    value: str | None
+    """The value of the field, as text; None for samples without it."""
+    metric: str
+    samples: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    """Ends of the 95% interval of the mean."""
+    n: int
+    """Samples with a value of the metric."""
+    clusters: int
+    contribution: float | None
+    """What these samples add to one minus the mean of the run; None if no sample of the run has a value."""
+
+
+class Slices(Record):
+    """The metrics of a run per value of a field: a row a metric and value, largest slices first."""
+
+    field: str
+    rows: tuple[Slice, ...]
+
+    def __iter__(self) -> Iterator[Slice]:  # type: ignore[override]  # rows are what a table is iterated for
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a row a metric and value; undefined numbers are NaN."""
+        columns = [self.field if name == "value" else name for name in Slice.model_fields]
+        rows = ([*row.model_dump().values()] for row in self.rows)
+        return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
+
+
+def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], cluster: str | None = None) -> Slices:
+    """Return the metrics per value of `generator`, another field, or `metadata.NAME`.
+
+    Raises UsageError if no sample has the field; `cluster` is the field that intervals draw samples by.
+    """
+    name = field.removeprefix("metadata.")
+    groups: dict[str | None, list[tuple[int, list[float | None]]]] = {}
+    known: dict[str, None] = {}
+    for result in results:
+        known.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
+        values = [result.score(metric).value for metric in metrics]
+        groups.setdefault(_value(result.sample, name), []).append((cluster_of(result.sample, cluster), values))
+    if set(groups) <= {None} and f"metadata.{name}" not in known:
+        raise unknown_name("field to slice by:", field, (*FIELDS, *known))
+    rows = []
+    for number, metric in enumerate(metrics):
+        total = sum(values[number] is not None for group in groups.values() for _, values in group)
+        for value, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+            scored = [(in_cluster, v) for in_cluster, values in group if (v := values[number]) is not None]
+            numbers = [v for _, v in scored]
+            estimate = mean_interval(numbers, clusters=[in_cluster for in_cluster, _ in scored])
+            rows.append(
+                Slice(
+                    value=value,
+                    metric=metric,
+                    samples=len(group),
+                    mean=estimate.value,
+                    low=estimate.low,
+                    high=estimate.high,
+                    n=len(numbers),
+                    clusters=estimate.clusters,
+                    contribution=math.fsum(1 - v for v in numbers) / total if total else None,
+                )
+            )
+    return Slices(field=field, rows=tuple(rows))
+
+
+def _value(sample: Sample, name: str) -> str | None:
+    value = getattr(sample, name) if name in FIELDS else sample.metadata.get(name)
+    return None if value is None else str(value)
