@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from claimeval.data.survey import Survey
@@ -259,14 +260,15 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
     found: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
     unasked = scoring.unasked(fed, sample, extractions)
     assessments = {pair: list(one.assessments) for pair, one in zip(pairs, found, strict=True)} | unasked
-    cells = tuple(cell for one in found for cell in one.cells)
+    per_document = tuple(chain.from_iterable(one.per_document for one in found))
     asked: list[_Extracted | JudgedSubjects] = [*extracted, *found]
     return SampleResult(
         sample=sample,
         extractions=tuple(extractions.values()),
         assessments=tuple(assessment for column in assessments.values() for assessment in column),
-        cells=cells,
-        scores=scoring.scores(job.metrics, sample, extractions, assessments, job.derived, cells),
+        per_document=per_document,
+        orders=tuple(chain.from_iterable(one.orders for one in found)),
+        scores=scoring.scores(job.metrics, sample, extractions, assessments, job.derived, per_document),
         calls=known.calls + tuple(call for one in asked for call in one.calls),
     )
 

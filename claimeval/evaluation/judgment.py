@@ -73,22 +73,22 @@ class EarlierVerdicts:
     def __init__(self, earlier: SampleResult | None = None) -> None:
         self.calls = earlier.calls if earlier else ()
         self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
-        self._cells = earlier.cells if earlier else ()
+        self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
         self.verdicts = {
             (a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
-            for a in ((*earlier.assessments, *earlier.cells) if earlier else ())
+            for a in ((*earlier.assessments, *self._not_whole) if earlier else ())
             for verdict in a.verdicts
             if verdict.unassessed != "not_in_cache"
         }
 
-    def cells(
+    def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
     ) -> Iterator[tuple[Evidence, Verdict]]:
-        """The verdicts of one judge on the subjects against single documents of a set, or its other orders."""
+        """Yield the verdicts of one judge on the subjects against single documents of a set, or its other orders."""
         ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
-        for cell in self._cells:
-            if cell.subject in ids and cell.evidence.part == evidence.part:
-                yield from ((cell.evidence, v) for v in cell.verdicts if (v.judge, v.replicate) == asked)
+        for a in self._not_whole:
+            if a.subject in ids and a.evidence.part == evidence.part:
+                yield from ((a.evidence, v) for v in a.verdicts if (v.judge, v.replicate) == asked)
 
 
 class JudgingContext(NamedTuple):
@@ -116,60 +116,52 @@ class JudgedSubjects(NamedTuple):
 
     assessments: tuple[Assessment, ...]
     """One a subject, in their order."""
-    cells: tuple[Assessment, ...]
-    """Against single documents, and against the documents in other orders."""
+    per_document: tuple[Assessment, ...]
+    """Against single documents."""
+    orders: tuple[Assessment, ...]
+    """Against the documents in other orders."""
     calls: tuple[Call, ...]
 
 
 class _Verdicts(NamedTuple):
-    """The verdicts of judges, and the calls that brought them."""
+    """The verdicts of judges with the evidence of each, and the calls that brought them."""
 
-    verdicts: tuple[Verdict, ...] = ()
-    """On the evidence as a whole."""
-    cells: tuple[tuple[Evidence, Verdict], ...] = ()
-    """On single documents, and on the documents in other orders."""
+    verdicts: tuple[tuple[Evidence, Verdict], ...] = ()
     calls: tuple[Call, ...] = ()
 
-    def as_cells(self, evidence: Evidence) -> _Verdicts:
-        """The same, as verdicts on a single document or on another order."""
-        return _Verdicts((), tuple((evidence, verdict) for verdict in self.verdicts), self.calls)
-
-    def by_subject(self) -> dict[str, list[Verdict]]:
-        """The verdicts on the evidence as a whole."""
-        rows: dict[str, list[Verdict]] = {}
-        for verdict in self.verdicts:
-            rows.setdefault(verdict.subject, []).append(verdict)
-        return rows
-
-    def by_cell(self) -> dict[tuple[Evidence, str], list[Verdict]]:
-        """The verdicts on each subject against each single document or other order."""
+    def by_subject(self) -> dict[tuple[Evidence, str], list[Verdict]]:
+        """The verdicts on each subject against each body of evidence."""
         rows: dict[tuple[Evidence, str], list[Verdict]] = {}
-        for evidence, verdict in self.cells:
+        for evidence, verdict in self.verdicts:
             rows.setdefault((evidence, verdict.subject), []).append(verdict)
         return rows
 
 
-def _joined(*parts: _Verdicts) -> _Verdicts:
-    verdicts, cells, calls = (tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
-    return _Verdicts(verdicts, cells, calls)
+def _joined(parts: Iterable[_Verdicts]) -> _Verdicts:
+    verdicts, calls = zip(*parts, strict=True)
+    return _Verdicts(tuple(chain.from_iterable(verdicts)), tuple(chain.from_iterable(calls)))
 
 
 async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
     """Ask all judges about the subjects and vote; those after `escalate` are asked only where the first ones differ."""
-    judges, settings = context.judges, context.panel
+    judges, settings, whole = context.judges, context.panel, question.evidence
     found = await _ask_judges(question, subjects, judges[: settings.escalate], context)
     if settings.escalate:
         rows = found.by_subject()
-        divided = [subject for subject in subjects if panel.disputed(rows.get(subject.id, ()), settings)]
-        found = _joined(found, await _ask_judges(question, divided, judges[settings.escalate :], context))
+        divided = [subject for subject in subjects if panel.disputed(rows.get((whole, subject.id), ()), settings)]
+        found = _joined([found, await _ask_judges(question, divided, judges[settings.escalate :], context)])
     rows = found.by_subject()
-
-    def vote(subject: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> Assessment:
-        return panel.vote(subject, evidence, verdicts, settings, same_family=context.same_family)
-
+    pairs = dict.fromkeys([*((whole, subject.id) for subject in subjects), *rows])
+    voted = {
+        (evidence, subject): panel.vote(
+            subject, evidence, rows.get((evidence, subject), ()), settings, same_family=context.same_family
+        )
+        for evidence, subject in pairs
+    }
     return JudgedSubjects(
-        tuple([vote(subject.id, question.evidence, rows.get(subject.id, ())) for subject in subjects]),
-        tuple([vote(subject, evidence, row) for (evidence, subject), row in found.by_cell().items()]),
+        tuple([voted[whole, subject.id] for subject in subjects]),
+        tuple([assessment for (evidence, _), assessment in voted.items() if evidence.document is not None]),
+        tuple([assessment for (evidence, _), assessment in voted.items() if evidence.order is not None]),
         found.calls,
     )
 
@@ -187,9 +179,13 @@ async def _ask_judges(
             for n in range(context.panel.replicates)
         ]
     )
-    excluded = [judge for judge in judges if judge.name in context.excluded]
-    not_asked = tuple(unassessed(subject, judge, "same_family") for judge in excluded for subject in subjects)
-    return _joined(*found, _Verdicts(not_asked))
+    not_asked = tuple(
+        (question.evidence, unassessed(subject, judge, "same_family"))
+        for judge in judges
+        if judge.name in context.excluded
+        for subject in subjects
+    )
+    return _joined([*found, _Verdicts(not_asked)])
 
 
 async def _ask_judge(
@@ -202,31 +198,30 @@ async def _ask_judge(
 
     whole, settings = question.evidence, context.panel
     if judge.name in context.on_record:
-        cells = context.earlier.cells(whole, subjects, judge, replicate)
-        return (await ask(whole))._replace(cells=tuple(cells))
+        others = _Verdicts(tuple(context.earlier.not_whole(whole, subjects, judge, replicate)))
+        return _joined([await ask(whole), others])
     if not (settings.per_document or settings.shuffles) or len(question.singles) < 2:
         return await ask(whole)
     if not settings.per_document:
         orders = [Evidence(part=whole.part, order=n) for n in settings.other_orders(len(question.singles))]
-        first, *others = await gather_all([ask(whole), *map(ask, orders)])
-        return _joined(first, *(found.as_cells(order) for order, found in zip(orders, others, strict=True)))
+        return _joined(await gather_all([ask(whole), *map(ask, orders)]))
     singles = dict(question.singles)
-    alone = await gather_all([ask(evidence) for evidence in singles])
-    cells_alone = _joined(*(found.as_cells(evidence) for evidence, found in zip(singles, alone, strict=True)))
-    supported = _supported(cells_alone, singles)
-    rest = [subject for subject in subjects if subject.id not in supported]
+    alone = _joined(await gather_all([ask(evidence) for evidence in singles]))
+    verdicts = _supported(alone, singles)
+    rest = [subject for subject in subjects if subject.id not in verdicts]
     if context.joint:
         joint = await ask(whole, rest)
     else:
-        joint = _Verdicts(tuple(unassessed(subject, judge, "not_in_cache", replicate) for subject in rest))
-    verdicts = supported | {verdict.subject: verdict for verdict in joint.verdicts}
-    return _joined(cells_alone, joint)._replace(verdicts=tuple(verdicts[subject.id] for subject in subjects))
+        joint = _Verdicts(tuple((whole, unassessed(one, judge, "not_in_cache", replicate)) for one in rest))
+    verdicts |= {verdict.subject: verdict for _, verdict in joint.verdicts}
+    together = tuple((whole, verdicts[subject.id]) for subject in subjects)
+    return _Verdicts((*alone.verdicts, *together), (*alone.calls, *joint.calls))
 
 
 def _supported(alone: _Verdicts, documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
     """What verdicts on single documents, one of which at least supports the claim, come to for all of them."""
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
-    for evidence, verdict in alone.cells:
+    for evidence, verdict in alone.verdicts:
         if verdict.label == "supported":
             by_subject.setdefault(verdict.subject, []).append((evidence, verdict))
     return {
@@ -254,7 +249,7 @@ async def _ask_at(
     unknown = [subject for subject in subjects if subject.id not in verdicts]
     if judge.name in context.on_record:
         verdicts |= {one.id: unassessed(one, judge, "not_in_cache", replicate) for one in unknown}
-        return _Verdicts(tuple(verdicts[subject.id] for subject in subjects))
+        return _Verdicts(tuple((evidence, verdicts[subject.id]) for subject in subjects))
     chunks = [unknown[start : start + question.per_call] for start in range(0, len(unknown), question.per_call)]
     replies: list[Replies[Verdict]] = await gather_all(
         [
@@ -278,8 +273,7 @@ async def _ask_at(
             else value
         )
     return _Verdicts(
-        tuple(verdicts[subject.id] for subject in subjects),
-        (),
+        tuple((evidence, verdicts[subject.id]) for subject in subjects),
         tuple(call for reply in replies for call in reply.calls),
     )
 

@@ -259,7 +259,7 @@ def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
     if not (count := score.total - score.judged):
         return []
     extractions = {extraction.of: extraction for extraction in result.extractions}
-    matrix = Matrix.of(result.sample, extractions, (*result.assessments, *result.cells))
+    matrix = Matrix.of(result.sample, extractions, (*result.assessments, *result.per_document))
     return [matrix.why_unknown(derived(score.metric).pairs)] * count
 
 

@@ -127,11 +127,11 @@ def scores(
     extractions: Mapping[Part, Extraction],
     assessments: Mapping[tuple[Part, Part], Sequence[Assessment]],
     derived: Sequence[str] = (),
-    cells: Sequence[Assessment] = (),
+    per_document: Sequence[Assessment] = (),
 ) -> tuple[Score, ...]:
     """The scores of one sample, a metric each; `assessments[of, against]` are of the claims of `of`.
 
-    Behind them those of derived rows by name, for which `cells` are assessments against single documents.
+    Behind them those of derived rows by name, for which `per_document` are assessments against single documents.
     """
     found = []
     for metric in metrics:
@@ -142,7 +142,7 @@ def scores(
     if derived:
         columns = (assessment for column in assessments.values() for assessment in column)
         covered = next((s.alternative for s in found if s.metric == "coverage"), None)
-        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, cells)), covered)
+        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, per_document)), covered)
     return tuple(found)
 
 

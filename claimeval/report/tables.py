@@ -68,7 +68,7 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     yield [*head, *(f"{shorter[judge]}: {word}" for judge in judges for word in said)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
-        for assessment in (*result.assessments, *result.cells):
+        for assessment in (*result.assessments, *result.per_document, *result.orders):
             claim = claims[assessment.subject]
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]

@@ -90,7 +90,7 @@ def revote(
     columns: dict[tuple[Part, Part], list[Assessment]] = {}
     for now in voted(result.assessments):
         columns.setdefault((part[now.subject], now.evidence.part), []).append(now)
-    cells = tuple(voted(result.cells))
+    per_document = tuple(voted(result.per_document))
     extractions = {extraction.of: extraction for extraction in result.extractions}
     columns |= {
         pair: of_nothing
@@ -100,7 +100,8 @@ def revote(
     return result.model_copy(
         update={
             "assessments": tuple(assessment for column in columns.values() for assessment in column),
-            "cells": cells,
-            "scores": scoring.scores(metrics, result.sample, extractions, columns, derived, cells),
+            "per_document": per_document,
+            "orders": tuple(voted(result.orders)),
+            "scores": scoring.scores(metrics, result.sample, extractions, columns, derived, per_document),
         }
     )

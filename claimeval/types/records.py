@@ -432,9 +432,10 @@ class SampleResult(Record):
     sample: Sample
     extractions: tuple[Extraction, ...] = ()
     assessments: tuple[Assessment, ...] = ()
-    cells: tuple[Assessment, ...] = ()
-    """Claims held against single documents, and against the documents in other orders, where these were asked
-    about."""
+    per_document: tuple[Assessment, ...] = ()
+    """Claims against single documents, if these were asked about."""
+    orders: tuple[Assessment, ...] = ()
+    """Claims against the documents in other orders, if these were asked about."""
     scores: tuple[Score, ...] = ()
     calls: tuple[Call, ...] = ()
     details: dict[str, JsonValue] = Field(default_factory=dict)

@@ -161,7 +161,7 @@ def test_a_blank_context_is_not_shown_and_the_others_keep_their_ranks(server: Se
     contexts = ["Mars has moons.", " ", "Phobos is one."]
     sample = row(contexts=contexts, context_ids=["x", "y", "z"])
     found = scored(server, sample, "faithfulness", per_document=True).results[0]
-    assert {cell.evidence.document for cell in found.cells} == {1, 3}
+    assert {cell.evidence.document for cell in found.per_document} == {1, 3}
     assert [document.id for document in found.sample.documents("contexts") or ()] == ["x", "z"]
     assert found.sample.ranks("contexts") == (1, 3)
     assert server.evidence == ['d1: "Mars has moons."\n', 'd1: "Phobos is one."\n']

@@ -76,7 +76,7 @@ def single(rank: int) -> Evidence:
 def labels(report: ce.Run, evidence: Evidence, of: str = "answer", at: int = 0) -> str:
     found = report.results[at]
     part = {claim.id: claim.of for claim in found.claims}
-    held = (a for a in (*found.assessments, *found.cells) if a.evidence == evidence)
+    held = (a for a in (*found.assessments, *found.per_document, *found.orders) if a.evidence == evidence)
     return "".join((a.label or "unassessed")[0] for a in held if part[a.subject] == of)
 
 
@@ -100,7 +100,7 @@ def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHand
 def test_one_document_is_asked_about_once_and_none_not_at_all(server: ThreadHandle, asked: list[str]) -> None:
     report = ce.score([ALONE, BARE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     assert assessed(asked) == 1
-    assert [result.cells for result in report.results] == [(), ()]
+    assert [result.per_document for result in report.results] == [(), ()]
     assert report.results[1].score("faithfulness").value == 0  # nothing was retrieved, and that is known
 
 
@@ -149,7 +149,7 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
     assert labels(report, CONTEXTS) == "sssnc"
     by_judge = [[(v.label or "unassessed")[0] for v in a.verdicts] for a in report.results[0].assessments]
     assert by_judge[0] == ["s", "n", "s"]
-    assert all(len(cell.verdicts) == 3 for cell in report.results[0].cells)
+    assert all(len(cell.verdicts) == 3 for cell in report.results[0].per_document)
     again = ce.rejudge(report, panel=PanelOptions(vote="unanimous"))
     assert labels(again, single(1)) == "unnnc"  # one sceptic is enough to leave the first claim without a label
     assert len(other.exchanges()) == 3 + 1
@@ -204,8 +204,8 @@ def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, mon
     sent = len(server.exchanges())
     other = spec(server, "other")
     came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], **SINGLY, options=RunOptions(batch=True))
-    labelled = [[a.label for a in (*r.assessments, *r.cells)] for r in came.results]
-    assert labelled == [[a.label for a in (*r.assessments, *r.cells)] for r in online.results]
+    labelled = [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in came.results]
+    assert labelled == [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in online.results]
     lines = server.batch_lines()
     assert len({line.custom_id for line in lines}) == len(lines) == sent
     assert len({line.batch for line in lines}) == 3, "claims, single documents, all together"
@@ -216,7 +216,7 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
     report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", **SINGLY)
     for result in report.results:
         documents = len(result.sample.contexts or ())
-        cells = [a for a in result.cells if a.subject.startswith("reference")]
+        cells = [a for a in result.per_document if a.subject.startswith("reference")]
         claims = sum(claim.of == "reference" for claim in result.claims)
         assert len(cells) == documents * claims
         assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)
@@ -336,7 +336,9 @@ def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -
     assert orders is not None
     assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
     fewer = ce.rejudge(report, shuffle_contexts=1)
-    assert {cell.evidence for result in fewer.results for cell in result.cells} == {Evidence(part="contexts", order=1)}
+    assert {cell.evidence for result in fewer.results for cell in (*result.per_document, *result.orders)} == {
+        Evidence(part="contexts", order=1)
+    }
 
 
 def test_orders_are_the_same_each_time_and_all_different() -> None:

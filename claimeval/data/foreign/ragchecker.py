@@ -79,7 +79,7 @@ def _sample(row: SourceRow) -> JudgedSample:
                 if (extraction := extractions[of])
                 for found in _assessments(row, extraction.claims, of, against, documents)
             ),
-            cells=tuple(
+            per_document=tuple(
                 found
                 for part, extraction in extractions.items()
                 if extraction and len(documents) > 1

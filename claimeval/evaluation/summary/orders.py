@@ -63,10 +63,10 @@ class OrderTally:
         """Counts one sample in, with what it belongs to."""
         original = {(a.subject, a.evidence): a for a in result.assessments}
         columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
-        for cell in result.cells:
-            place, order = (cell.subject, cell.evidence.whole), cell.evidence.order
+        for other in result.orders:
+            place, order = (other.subject, other.evidence.whole), other.evidence.order
             if order is not None and place in original:
-                columns.setdefault(place, {0: original[place]})[order] = cell
+                columns.setdefault(place, {0: original[place]})[order] = other
         found = [
             self._claim(result.sample, evidence, labelled)
             for (_, evidence), by_order in columns.items()

@@ -78,8 +78,8 @@ function matrix(side) {
 // The labels against single documents by claim and rank, where the run asked for them.
 function labelsOfDocuments({ result, metric }) {
   return new Map(
-    (result.cells ?? [])
-      .filter(({ evidence }) => evidence.part === metric.against && evidence.document !== undefined)
+    (result.per_document ?? [])
+      .filter(({ evidence }) => evidence.part === metric.against)
       .map((cell) => [
         `${cell.subject} ${cell.evidence.document}`,
         { label: labelOf(cell), because: cell.unassessed, judges: [] },

@@ -160,14 +160,14 @@ class ReusableVerdicts:
             )
 
         assessments = kept_of(result.assessments)
-        cells = kept_of(cell for cell in result.cells if _wanted(cell, plan))
         saved.extractions += sum(bool(extraction.claims) for extraction in extractions)
         saved.assessments += _calls_for(assessments, part)
         return SampleResult(
             sample=result.sample,
             extractions=extractions,
             assessments=assessments,
-            cells=cells,
+            per_document=kept_of(result.per_document),
+            orders=kept_of(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffles),
             calls=tuple(
                 call.model_copy(update={"reused": True}) for call in result.calls if call.part in kept and called(call)
             ),
@@ -178,11 +178,6 @@ class ReusableVerdicts:
         if self._record is None:
             return False
         return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
-
-
-def _wanted(cell: Assessment, plan: ClaimsJob) -> bool:
-    """Whether a cell is of a single document, or of an order that is still asked about."""
-    return cell.evidence.order is None or cell.evidence.order <= plan.panel.shuffles
 
 
 def _stands(verdict: Verdict, plan: ClaimsJob) -> bool:
