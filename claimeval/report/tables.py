@@ -88,7 +88,7 @@ def _verdicts(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cel
     yield ["id", "subject", "of", "against", "document", "order", *VERDICT, "cites"]
     for result in results:
         parts = {claim.id: claim.of for claim in result.claims}
-        for assessment in (*result.assessments, *result.cells):
+        for assessment in (*result.assessments, *result.per_document, *result.orders):
             evidence = assessment.evidence
             about: list[Cell] = [result.sample.id, assessment.subject, parts[assessment.subject]]
             about += [evidence.part, evidence.document, evidence.order]
