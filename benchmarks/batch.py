@@ -27,9 +27,9 @@ from pydantic import SecretStr
 
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Options, serve
-from claimeval.execution.batch.executor import Batched, Purse
+from claimeval.execution.batch.executor import BatchBudget, BatchExecutor
 from claimeval.execution.batch.results import BatchResultReader
-from claimeval.execution.batch.rounds import as_far_as_it_goes
+from claimeval.execution.batch.rounds import run_until_blocked
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import Budget
 from claimeval.execution.cached import OfflineExecutor
@@ -48,9 +48,9 @@ ROOT = Path(__file__).parents[1]
 NOWHERE = "http://127.0.0.1:1/v1"
 INSTANTS = (
     Instant("after", "claim", 2000),
-    Instant("before", "submitted"),
-    Instant("before", "answered", 3),
-    Instant("before", "submitted", 2),
+    Instant("before", "mark_submitted"),
+    Instant("before", "remove_answered", 3),
+    Instant("before", "mark_submitted", 2),
     Instant("before", "end"),
 )
 """While the first questions are gathered; with a batch made and its id not stored; with replies stored and their
@@ -87,18 +87,18 @@ async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
     options = RunOptions(batch=True, timeout=60.0)
     judge = next(requests(1, endpoint)).judge
     with Store(folder) as store:
-        purse = Purse(Budget([judge]), None, "")
-        async with Batched({"judge": judge}, options, store, OfflineExecutor(), purse, Progress()) as batched:
+        budget = BatchBudget(Budget([judge]), None, "")
+        async with BatchExecutor({"judge": judge}, options, store, OfflineExecutor(), budget, Progress()) as batched:
             asking = map_in_order(
                 requests(count, endpoint),
-                lambda request: as_far_as_it_goes(batched.ask(request)),
+                lambda request: run_until_blocked(batched.ask(request)),
                 workers_for(options),
             )
             async with aclosing(asking) as replies:
                 async for reply in replies:
                     assert reply is None
             if endpoint == NOWHERE:
-                batched.seal()
+                batched.close_files()
             else:
                 await batched.next_round()
         assert len(store) == (0 if endpoint == NOWHERE else count)
@@ -120,7 +120,7 @@ def write_results(folder: Path, results: Path) -> None:
     body["usage"] = {"prompt_tokens": 800, "completion_tokens": 400, "total_tokens": 1200}
     with BatchState(folder) as state, results.open("wb") as out:
         for batch in reversed(state.batches("ready")):
-            for key in state.waiting(batch.name):
+            for key in state.pending_keys(batch.name):
                 response = {"status_code": 200, "request_id": "r", "body": body}
                 line = {"id": "batch_req", "custom_id": key, "response": response, "error": None}
                 out.write(json.dumps(line).encode() + b"\n")

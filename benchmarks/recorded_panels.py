@@ -86,7 +86,7 @@ def panels(data: Path, folder: Path) -> None:
     mapping = {
         **{"id": "query_id", "question": "query_id", "claim": "doc_id", "claim_id": "doc_id"},
         **{"of": "passages", "against": "question", "judges": names, "replies": "grades", "forms": "number"},
-        **{"grades": {"least": 0, "most": 3, "supported_from": 2}, "human": "human"},
+        **{"grades": {"lowest": 0, "highest": 3, "positive_from": 2}, "human_label": "human"},
     }
     path = data / "llmjudge/judgments_visible.jsonl"
     found = import_judged(open_file(path, field_map(mapping)), str(path), folder)

@@ -36,7 +36,7 @@ MAPPING: dict[str, Any] = {
     "against": "contexts",
     "judges": {name: f"replies/{name}" for name in JUDGES},
     "forms": ["first_word", "answer", "statement"],
-    "human": "human",
+    "human_label": "human",
 }
 YES = (
     "Yes, the candidate is correct. The passage says so in its second sentence, and nothing contradicts it.",

@@ -28,7 +28,7 @@ from claimeval.evaluation.claims import (
     make_job,
 )
 from claimeval.evaluation.manifest import Manifest
-from claimeval.execution.batch.state import requests_under_way
+from claimeval.execution.batch.state import pending_requests
 from claimeval.execution.runner import RunStatus
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
@@ -292,7 +292,7 @@ def _announce(job: ClaimsJob, options: RunOptions) -> None:
         if judge.name not in job.on_record and (device := providers.describe_device(judge)):
             logger.info("%s on %s", judge.name, device)
     asks_online = not options.batch and any(map(providers.reads_prompts, job.asked))
-    if asks_online and (count := requests_under_way(cache_folder(options.cache))):
+    if asks_online and (count := pending_requests(cache_folder(options.cache))):
         warnings.warn(
             f"{count:,} requests are pending in batches. This run will send and pay for the ones it needs again. Add "
             "--batch to wait for them instead (see `claimeval batch list`).",

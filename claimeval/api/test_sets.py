@@ -12,7 +12,7 @@ from claimeval.api.twins import blocking_twin
 from claimeval.data.corpora import read_corpus
 from claimeval.data.reading import read_samples
 from claimeval.data.rows import read_rows
-from claimeval.data.sampling import AT_LEAST, NEAR, as_line
+from claimeval.data.sampling import DUPLICATE_THRESHOLD, MIN_PER_STRATUM, as_line
 from claimeval.data.sampling import draw as draw_rows
 from claimeval.evaluation.queries_run import DATA, MadeSet, draw, run, writing_plan
 from claimeval.types.options import RunOptions
@@ -78,11 +78,11 @@ def draw_sample(
     n: int = 200,
     *,
     by: str | None = None,
-    at_least: int = AT_LEAST,
+    at_least: int = MIN_PER_STRATUM,
     seed: int = 0,
     text: str | None = None,
     keep_copies: bool = False,
-    near: float = NEAR,
+    near: float = DUPLICATE_THRESHOLD,
 ) -> list[dict[str, Any]]:
     """Draws a test set from a log of real questions, in one pass; its rows with `drawn` added, as `claimeval sample`.
 
@@ -92,6 +92,13 @@ def draw_sample(
     """
     path = Path(log)
     drawing = draw_rows(
-        read_rows(path), n, seed=seed, by=by, text=text, keep_copies=keep_copies, near=near, at_least=at_least
+        read_rows(path),
+        n,
+        seed=seed,
+        stratify=by,
+        question_field=text,
+        keep_duplicates=keep_copies,
+        duplicate_threshold=near,
+        min_per_stratum=at_least,
     )
     return [json.loads(as_line(drawn, path.name, seed)) for drawn in drawing.rows]

@@ -18,7 +18,7 @@ from claimeval.runs.labels.agreement import AgreementReport, Number, RaterReport
 from claimeval.runs.labels.join import join
 from claimeval.statistics.bootstrap import UNASKED
 from claimeval.statistics.formatting import decimal, interval
-from claimeval.types.clusters import clusters_named
+from claimeval.types.clusters import cluster_noun
 from claimeval.types.errors import UsageError
 
 PAIRS = 15
@@ -59,7 +59,7 @@ def _labels(run: Path, given: Path | None) -> LabelFile | None:
 def _tell(console: Console, run: Path, report: AgreementReport, names: dict[str, str], field: str | None) -> None:
     what = "labelled items" if report.raters else "claims, no human labels"
     console.print(
-        f"\n[bold]{escape(str(run))}[/]: {report.items} {what} on {report.questions} {clusters_named(field)}",
+        f"\n[bold]{escape(str(run))}[/]: {report.items} {what} on {report.questions} {cluster_noun(field)}",
         soft_wrap=True,
     )
     if report.unmatched:

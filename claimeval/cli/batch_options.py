@@ -36,9 +36,9 @@ Online = Annotated[
 
 def remind(cache: Path) -> None:
     """Warn on standard error if batches are pending while a run is about to ask online."""
-    from claimeval.execution.batch.state import requests_under_way
+    from claimeval.execution.batch.state import pending_requests
 
-    if count := requests_under_way(cache):
+    if count := pending_requests(cache):
         print(
             f"claimeval: {count:,} requests are pending in batches. This run will send and pay for the ones it needs "
             "again. Add --batch to wait for them instead (see `claimeval batch list`).",

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
-from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
+from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches, open_batch_admin
 from claimeval.execution.batch.records import Batch
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
@@ -28,25 +28,25 @@ R = TypeVar("R")
 def tell_list(folder: Path | None, *, every: bool, as_json: bool) -> None:
     """Prints the batches as they were last seen."""
 
-    async def look(desk: BatchAdmin) -> list[Batch]:
-        return desk.batches(over=every)
+    async def look(admin: BatchAdmin) -> list[Batch]:
+        return admin.batches(closed=every)
 
-    _tell(_with_desk(folder, look), as_json)
+    _tell(_with_admin(folder, look), as_json)
 
 
 def tell_status(folder: Path | None, names: Sequence[str], *, as_json: bool) -> None:
     """Prints the batches as their providers see them."""
-    _tell(_with_desk(folder, lambda desk: desk.status(names)), as_json)
+    _tell(_with_admin(folder, lambda admin: admin.status(names)), as_json)
 
 
 def collect_and_tell(folder: Path | None, *, as_json: bool) -> None:
     """Reads results and prints what they held; exits with 3 while batches are open."""
-    found = _with_desk(folder, lambda desk: desk.collect(()))
+    found = _with_admin(folder, lambda admin: admin.collect(()))
     if as_json:
         print(json.dumps(_content(found), indent=1))
     else:
         _tell_received(found)
-    raise typer.Exit(3 if found.left else 0)
+    raise typer.Exit(3 if found.open else 0)
 
 
 def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, forget: bool, as_json: bool) -> None:
@@ -54,14 +54,14 @@ def cancel_and_tell(folder: Path | None, names: Sequence[str], *, every: bool, f
     if bool(names) == every:
         raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
 
-    async def give_up(desk: BatchAdmin) -> list[Batch]:
-        batches = desk.named(names)
-        return await (desk.forget(batches) if forget else desk.cancel(batches))
+    async def give_up(admin: BatchAdmin) -> list[Batch]:
+        batches = admin.select(names)
+        return await (admin.forget(batches) if forget else admin.cancel(batches))
 
-    _tell(_with_desk(folder, give_up), as_json)
+    _tell(_with_admin(folder, give_up), as_json)
 
 
-def _with_desk(folder: Path | None, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
+def _with_admin(folder: Path | None, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
     """What comes of the work; an error of a provider is the end of the command."""
     where = cache_folder(folder)
     if not (where / MARKER).exists():
@@ -69,8 +69,8 @@ def _with_desk(folder: Path | None, work: Callable[[BatchAdmin], Awaitable[R]]) 
 
     async def main() -> R:
         with Store(where) as store:
-            async with open_desk(store) as desk:
-                return await work(desk)
+            async with open_batch_admin(store) as admin:
+                return await work(admin)
 
     try:
         return asyncio.run(main())
@@ -100,7 +100,7 @@ def _tell(batches: list[Batch], as_json: bool) -> None:
     print_whole(Console(highlight=False, emoji=False), table)
 
 
-def _tell_received(found: Collected) -> None:
+def _tell_received(found: CollectedBatches) -> None:
     received = found.received
     cost = f", ${received.paid:.4f}" if received.paid and received.priced else ""
     print(f"replies stored: {received.replies:,}{cost}")
@@ -108,25 +108,25 @@ def _tell_received(found: Collected) -> None:
         print(f"replies that were there already: {received.repeated:,}")
     for reason, count in received.failures.items():
         print(f"requests that came back without a reply ({reason}): {count:,}")
-    if received.strangers:
-        print(f"lines of requests that nobody waits for, or that cannot be read: {received.strangers:,}")
+    if received.unexpected_keys:
+        print(f"unreadable lines and lines of other requests: {received.unexpected_keys:,}")
     if received.fatal:
         print(f"no further request can succeed: {received.fatal.message}")
-    if found.left:
-        requests = sum(batch.requests for batch in found.left)
-        print(f"still open: {len(found.left)} with {requests:,} requests; `claimeval batch status` shows them")
+    if found.open:
+        requests = sum(batch.requests for batch in found.open)
+        print(f"still open: {len(found.open)} with {requests:,} requests; `claimeval batch status` shows them")
 
 
-def _content(found: Collected) -> dict[str, object]:
+def _content(found: CollectedBatches) -> dict[str, object]:
     received = found.received
     return {
         "replies": received.replies,
         "repeated": received.repeated,
         "failures": dict(received.failures),
-        "unknown_lines": received.strangers,
+        "unknown_lines": received.unexpected_keys,
         "fatal": received.fatal and received.fatal.message,
         "cost": received.paid if received.priced else None,
-        "open": [_row(batch) for batch in found.left],
+        "open": [_row(batch) for batch in found.open],
     }
 
 

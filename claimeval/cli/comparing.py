@@ -23,7 +23,7 @@ from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.overview import Comparison, MetricComparison
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
-from claimeval.types.clusters import cluster_of, clusters_named, counted
+from claimeval.types.clusters import cluster_noun, cluster_of, sample_count
 from claimeval.types.errors import UsageError
 
 MOVED = 5
@@ -145,7 +145,7 @@ def _compare_sides(run_a: Path, run_b: Path, *, out: Path | None, cluster: str |
     groups = max(metric.clusters for metric in sides)
     said = f"{len(a & b)} samples in both"
     if groups < max(metric.n for metric in sides):
-        said += f", {groups} {clusters_named(field)}"
+        said += f", {groups} {cluster_noun(field)}"
     if a != b:
         said += f", {counts['only_a']} only in A, {counts['only_b']} only in B"
     console.print(f"\n[bold]{escape(str(run_a))}[/] (A) and [bold]{escape(str(run_b))}[/] (B), {said}")
@@ -199,7 +199,7 @@ def _tell(
 
 
 def _aligned(comparison: Comparison) -> str:
-    shared = counted(comparison.shared, comparison.clusters, comparison.cluster)
+    shared = sample_count(comparison.shared, comparison.clusters, comparison.cluster)
     parts = [shared.replace("samples", "samples in both", 1)]
     if comparison.only_a or comparison.only_b:
         parts.append(f"{comparison.only_a} only in A, {comparison.only_b} only in B")

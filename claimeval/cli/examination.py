@@ -61,8 +61,8 @@ def _tell(
 
 
 def _fed(metric: Metric, found: Survey) -> str:
-    said = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in found.lacks[metric.name]]
-    if not found.feeds(metric.name):
+    said = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in found.missing_fields[metric.name]]
+    if not found.has_inputs_for(metric.name):
         return f"[red]no[/]: {escape('; '.join(said))}"
     if "contexts" in (metric.claims_of, metric.against) and found.empty_contexts:
         said.append(f"{found.empty_contexts} retrieved nothing and count 0")
@@ -72,12 +72,12 @@ def _fed(metric: Metric, found: Survey) -> str:
 def _remarks(found: Survey) -> list[str]:
     remarks = []
     if found.duplicate_ids:
-        remarks.append(f"{len(found.duplicate_ids)} ids stand more than once, first {found.doubled}")
-    if found.unanswered or found.empty_answers:
-        remarks.append(f"{found.unanswered} samples have no answer, {found.empty_answers} an empty one")
-    if found.damaged:
-        sample, excerpt = next(iter(found.damaged.items()))
-        remarks.append(f"{len(found.damaged)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)")
+        remarks.append(f"{len(found.duplicate_ids)} ids stand more than once, first {found.first_duplicate}")
+    if found.no_answer or found.empty_answers:
+        remarks.append(f"{found.no_answer} samples have no answer, {found.empty_answers} an empty one")
+    if found.invalid_text:
+        sample, excerpt = next(iter(found.invalid_text.items()))
+        remarks.append(f"{len(found.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)")
     if found.metadata:
         remarks.append("kept as metadata: " + ", ".join(found.metadata))
     generators = [f"{name} ({n})" for name, n in found.generators.items()]

@@ -25,7 +25,7 @@ from claimeval.runs.experiments.results import ArmResult, ExperimentResult, flip
 from claimeval.runs.experiments.running import prepare, run
 from claimeval.runs.experiments.selection import select as choose_arm
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
-from claimeval.types.clusters import counted
+from claimeval.types.clusters import sample_count
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -69,7 +69,7 @@ def experiment_and_tell(
         print(json.dumps({"folder": str(folder), **table.model_dump()}, indent=1))
         return
     console = Console(highlight=False)
-    samples = counted(table.samples, table.clusters, table.cluster)
+    samples = sample_count(table.samples, table.clusters, table.cluster)
     console.print(f"\n[bold]{escape(design.data.name)}[/]: {escape(samples)}; {len(table.arms)} arms")
     for metric in table.arms[0].metrics:
         print_whole(console, _scores(table, metric))

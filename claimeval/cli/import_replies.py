@@ -44,9 +44,9 @@ def import_replies(
     answer: answer
     claim: answer            # what was judged
     against: reference
-    judges: {gpt-4: gpt}     # or: each: outputs, judge: model, reply: raw
+    judges: {gpt-4: gpt}     # or: items_field: outputs, judge: model, reply: raw
     forms: [first_word, answer, statement]
-    human: human
+    human_label: human
     ```
 
     Forms: `first_word`, `answer` ("Answer: No"), `brackets` ("[[Yes]]"), `statement`, `tag:answer`, `json:verdict`,

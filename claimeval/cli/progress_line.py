@@ -79,7 +79,7 @@ def describe(progress: Progress) -> str:
         parts.append(f"{failures} failed ({reasons})")
     if progress.in_flight:
         parts.append(f"{progress.in_flight} in flight")
-    if (left := progress.seconds_left()) is not None:
+    if (left := progress.seconds_remaining()) is not None:
         parts.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
     parts += [f"waiting for {who}: {what}" for who, what in progress.waiting.items()]
     return "  ".join(parts)

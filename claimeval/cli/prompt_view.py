@@ -35,7 +35,7 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
         if not sample.contexts:
             raise UsageError(f"sample {sample.id!r} has no contexts, so no document would be graded")
         return grade.ask(prompt, _READER, sample.question, sample.contexts[:1], UMBRELA).messages
-    if part := metric.lacks(sample):
+    if part := metric.missing_part(sample):
         raise UsageError(f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another --metric")
     text = sample.text(metric.claims_of) or ""
     if prompt.step == "extract":

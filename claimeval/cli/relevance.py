@@ -41,7 +41,7 @@ def relevance(
         str,
         typer.Option(
             help="`umbrela` (0 nothing to do with it, 1 related, 2 partly answers, 3 answers exactly), `binary`, "
-            "`graded` (0 to 2), or a YAML file with `meanings` (grade 0 first) and `relevant_from`."
+            "`graded` (0 to 2), or a YAML file with `meanings` (grade 0 first) and `positive_from`."
         ),
     ] = "umbrela",
     corpus: Annotated[

@@ -23,7 +23,7 @@ from claimeval.runs.overview import WorstClaim, WorstClaims
 from claimeval.runs.scores import ScoresSummary
 from claimeval.runs.scores import read as read_sides
 from claimeval.statistics.formatting import decimal, interval
-from claimeval.types.clusters import counted
+from claimeval.types.clusters import sample_count
 from claimeval.types.records import Part, Reason
 
 BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
@@ -69,7 +69,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     named_already = taker is None or taker.name == judges or taker.provider == RECORDED
     taken = "" if taker is None or named_already else f", claims taken by {taker.name}"
     taken = ", each on claims of its own" if manifest.panel.own_claims else taken
-    count = counted(summary.samples, summary.clusters, manifest.cluster)
+    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
     return f"\n[bold]{escape(Path(manifest.data or 'samples').name)}[/]: {count}, judged by {escape(judges + taken)}"
@@ -116,7 +116,7 @@ def print_sides(console: Console, summaries: Sequence[ScoresSummary]) -> None:
     if any(metric.shown == "bounds" for metric in metrics.values()):
         console.print(f" {BOUNDED} of the samples")
     for said in dict.fromkeys(
-        counted(metric.n, metric.clusters, summary.cluster)
+        sample_count(metric.n, metric.clusters, summary.cluster)
         for summary in summaries
         for metric in summary.metrics.values()
         if metric.clusters < metric.n

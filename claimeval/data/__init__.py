@@ -1,4 +1,4 @@
-"""Samples in: JSON Lines, JSON, CSV, Parquet, and the files of other tools, recognised by their shape."""
+"""Input: samples, corpora, grades and labels from JSON Lines, JSON, CSV and Parquet, and files of other tools."""
 
 from claimeval.data.reading import read_samples
 

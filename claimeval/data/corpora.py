@@ -1,7 +1,4 @@
-"""Documents and queries by themselves, as test collections keep them: JSON Lines and the tables of MS MARCO.
-
-The sample data that comes with claimeval.
-"""
+"""Corpora and queries of test collections, as JSON Lines or as the tables of MS MARCO, and the bundled sample data."""
 
 from __future__ import annotations
 
@@ -25,38 +22,37 @@ QUERY_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def read_corpus(path: Path) -> Iterator[Document]:
-    """The documents of a file one by one: an object a row with id, text and perhaps title, or `id<TAB>text` lines.
+    """Yield the documents of a file: rows with id, text and an optional title, or lines `id<TAB>text`.
 
-    A BEIR folder stands for its `corpus.jsonl`. DataError for a row without id or text and for an id that comes twice.
+    In a BEIR directory, `corpus.jsonl` is read. Raises DataError for a row without id or text and a duplicate id.
     """
     seen: set[str] = set()
     for row in _rows(path, "corpus.jsonl"):
-        found = _named(row, DOCUMENT_NAMES, ("id", "text"))
-        if found["id"] in seen:
-            raise DataError(f"{row.place}: the document id {found['id']!r} stands there a second time")
-        seen.add(found["id"])
-        yield Document(id=found["id"], text=found["text"], title=found.get("title") or None)
+        document = _named(row, DOCUMENT_NAMES)
+        if document["id"] in seen:
+            raise DataError(f"{row.location}: duplicate document id {document['id']!r}")
+        seen.add(document["id"])
+        yield Document(id=document["id"], text=document["text"], title=document.get("title") or None)
 
 
 def read_queries(path: Path) -> dict[str, str]:
-    """The text of each query: objects with id and question, one JSON object of id to text, or `id<TAB>text` lines.
+    """Return the text of each query: rows with id and question, a JSON object of id to text, or lines `id<TAB>text`.
 
-    A BEIR folder stands for its `queries.jsonl`.
+    In a BEIR directory, `queries.jsonl` is read.
     """
-    mapping = _one_object(path)
+    mapping = _object_of_texts(path)
     if mapping is not None:
         return mapping
     queries: dict[str, str] = {}
     for row in _rows(path, "queries.jsonl"):
-        found = _named(row, QUERY_NAMES, ("id", "text"))
-        if found["id"] in queries:
-            raise DataError(f"{row.place}: the query id {found['id']!r} stands there a second time")
-        queries[found["id"]] = found["text"]
+        query = _named(row, QUERY_NAMES)
+        if query["id"] in queries:
+            raise DataError(f"{row.location}: duplicate query id {query['id']!r}")
+        queries[query["id"]] = query["text"]
     return queries
 
 
-def _one_object(path: Path) -> dict[str, str] | None:
-    """A JSON file that is one object of texts; None for anything else."""
+def _object_of_texts(path: Path) -> dict[str, str] | None:
     if path.suffix.lower() != ".json" or not path.is_file():
         return None
     try:
@@ -68,8 +64,8 @@ def _one_object(path: Path) -> dict[str, str] | None:
     return None
 
 
-def _rows(path: Path, in_folder: str) -> Iterator[SourceRow]:
-    file = path / in_folder if path.is_dir() else path
+def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
+    file = path / beir_file if path.is_dir() else path
     if file.suffix.lower() != ".tsv":
         yield from read_rows(file)
         return
@@ -84,22 +80,23 @@ def _rows(path: Path, in_folder: str) -> Iterator[SourceRow]:
         raise DataError(f"{file} cannot be read: {error}") from error
 
 
-def _named(row: SourceRow, names: Mapping[str, tuple[str, ...]], needed: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+def _named(row: SourceRow, names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return the values of a row by our field names. Every field but the title is required."""
+    values = {}
     for field, aliases in names.items():
-        value = next((row.fields[alias] for alias in aliases if row.fields.get(alias) is not None), None)
+        value = row.first(aliases)
         if isinstance(value, int) and field == "id":
             value = str(value)
-        if value is None and field in needed:
-            raise DataError(f"{row.place}: no {field} (one of {', '.join(aliases)})")
+        if value is None and field != "title":
+            raise DataError(f"{row.location}: no {field} (one of {', '.join(aliases)})")
         if value is not None and not isinstance(value, str):
-            raise DataError(f"{row.place}, field {field!r}: a text was expected, got {str(value)[:60]!r}")
+            raise DataError(f"{row.location}, field {field!r}: expected a text, got {str(value)[:60]!r}")
         if value is not None:
-            found[field] = value
-    return found
+            values[field] = value
+    return values
 
 
 def bundled(name: str) -> Path:
-    """The path of a bundled file: inside the installed package, or in the checkout's examples."""
+    """Return the path of a bundled file, in the installed package or in the repository's examples."""
     inside = Path(__file__).parents[1] / "_examples"
     return (inside if inside.is_dir() else Path(__file__).parents[2] / "examples" / "data") / name

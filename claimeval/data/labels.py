@@ -1,8 +1,7 @@
-"""Human labels of claims or samples: a file, a row a label.
+"""Human labels of claims and samples, from a file with one label a row.
 
-A row names its sample (`id`), what is labelled (`claim_id`, or `text`: the claim, or a passage of the text it was taken
-from; neither for the whole sample), the label in words or as a grade, and where it helps `against` (which evidence the
-person looked at) and `annotator`.
+A row has the sample's id (`id`), the labeled claim (`claim_id`, or `text` with the claim or a passage; neither for a
+label of the whole sample), and a label in words or a grade. Optional: `against` (the evidence) and `annotator`.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ NAMES = {
     "claim_id": ("claim_id",),
     "text": ("text", "claim"),
     "against": ("against",),
-    "said": ("label", "human", "verdict"),
+    "label": ("label", "human", "verdict"),
     "grade": ("grade",),
     "annotator": ("annotator", "annotator_id"),
 }
-"""The names that the fields of a row go by."""
+"""Field names in a row."""
 
 _EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
@@ -33,30 +32,30 @@ _PLAIN: dict[int, Label] = {1: "supported", 0: "not_found"}
 
 
 class HumanLabel(Record):
-    """What a person says of a claim, or of a whole sample."""
+    """A human label of a claim or of a whole sample."""
 
     sample: str
     claim_id: str | None = None
     text: str | None = None
-    """The claim, or a passage of the text that claims were taken from."""
+    """The claim, or a passage of the text that the claims were extracted from."""
     evidence: Evidence | None = None
-    """What the person held the claim against; None where the label does not say."""
+    """The evidence that the annotator used. None if the row does not name it."""
     label: Label | None = None
-    """None where a grade is all there is."""
+    """None if there is only a grade."""
     grade: int | None = None
     annotator: str | None = None
 
     @property
     def of_sample(self) -> bool:
-        """Whether it is about the whole sample, not a claim."""
+        """Whether the label is for the whole sample."""
         return self.claim_id is None and self.text is None
 
 
 class LabelFile:
-    """The labels of a file (.jsonl, .json, .csv, .parquet) in order. Blank and undecided ones are left out and counted.
+    """Labels of a file (.jsonl, .json, .csv, .parquet) in order. Blank and undecided rows are skipped and counted.
 
-    DataError, with file and line, for a row without a sample and for a label that is no known word; and, at the end,
-    for a file without any label.
+    Raises DataError with file and line for a row without a sample or with an unknown label, and for a file without
+    labels.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,52 +65,52 @@ class LabelFile:
         self.undecided = 0
 
     def __iter__(self) -> Iterator[HumanLabel]:
-        self.blank = self.undecided = given = 0
+        self.blank = self.undecided = labeled = 0
         for row in read_rows(self._path):
-            if found := label(row):
-                given += 1
-                yield found
-            elif all(_empty(_named(row, NAMES[field])) for field in ("said", "grade")):
+            if human_label := label(row):
+                labeled += 1
+                yield human_label
+            elif all(_empty(row.first(NAMES[field])) for field in ("label", "grade")):
                 self.blank += 1
             else:
                 self.undecided += 1
-        if not given:
+        if not labeled:
             counts = f"{self.blank} rows are blank, {self.undecided} undecided"
-            raise DataError(f"{self._path} has no label: {counts}; fill the column `label` ({', '.join(_EXAMPLES)})")
+            raise DataError(f"{self._path} has no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})")
 
 
 def read_labels(path: Path) -> LabelFile:
-    """The labels of a file."""
+    """Return the labels of a file."""
     return LabelFile(path)
 
 
 def label(row: SourceRow) -> HumanLabel | None:
-    """The label in a row; None where it is empty or the person was undecided."""
-    given = {field: _named(row, names) for field, names in NAMES.items()}
-    if given["sample"] is None:
-        raise DataError(f"{row.place}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
-    said, graded = given.pop("said"), given.pop("grade")
-    if _empty(said) and _empty(graded):
+    """Return the label in a row, or None if it is blank or undecided."""
+    values = {field: row.first(names) for field, names in NAMES.items()}
+    if values["sample"] is None:
+        raise DataError(f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
+    word, number = values.pop("label"), values.pop("grade")
+    if _empty(word) and _empty(number):
         return None
-    meaning, grade = meant(graded if _empty(said) else said, row.place)
-    if not _empty(graded):
-        grade = meant(graded, row.place)[1]
+    meaning, grade = parse_label(number if _empty(word) else word, row.location)
+    if not _empty(number):
+        grade = parse_label(number, row.location)[1]
     if meaning is None and grade is None:
         return None
-    texts = {field: None if value is None else str(value) for field, value in given.items()}
+    texts = {field: None if value is None else str(value) for field, value in values.items()}
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)
     return HumanLabel.model_validate({**texts, "evidence": evidence, "label": meaning, "grade": grade})
 
 
-def meant(said: Any, place: str, words: Vocabulary = _WORDS) -> tuple[Label | None, int | None]:
-    """What a word or number of a person says: a label, a grade, or neither where the person was undecided.
+def parse_label(value: Any, location: str, words: Vocabulary = _WORDS) -> tuple[Label | None, int | None]:
+    """Return the label and the grade that a value stands for, or neither if the annotator was undecided.
 
-    1 and 0 are a grade and also yes and no: which of them counts depends on the run they are held against.
+    1 and 0 are a grade and also a label (yes and no). The run that they are compared with decides which one counts.
     """
-    text = str(said).strip()
-    if isinstance(said, bool):
-        return _PLAIN[said], None
+    text = str(value).strip()
+    if isinstance(value, bool):
+        return _PLAIN[value], None
     meaning = words.meaning(text)
     if meaning:
         return (None if meaning == "unsure" else meaning), None
@@ -119,15 +118,10 @@ def meant(said: Any, place: str, words: Vocabulary = _WORDS) -> tuple[Label | No
         grade = int(text)
     except ValueError:
         raise DataError(
-            f"{place}: {text[:40]!r} is no label that is known; use supported, contradicted, not_found, yes, "
-            "no, or a whole number"
+            f"{location}: unknown label {text[:40]!r}. Use supported, contradicted, not_found, yes, no, or an integer"
         ) from None
     return _PLAIN.get(grade), grade
 
 
 def _empty(value: object) -> bool:
     return value is None or not str(value).strip()
-
-
-def _named(row: SourceRow, names: tuple[str, ...]) -> object:
-    return next((row.fields[name] for name in names if row.fields.get(name) is not None), None)

@@ -1,4 +1,6 @@
-"""A file -> rows with their places, by format. Nothing is skipped: what cannot be read is a DataError with its line."""
+"""Read the rows of a file: JSON Lines, JSON, CSV or Parquet. No row is skipped.
+
+A row that cannot be read is a DataError with its line number."""
 
 from __future__ import annotations
 
@@ -18,46 +20,50 @@ FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
 class SourceRow(NamedTuple):
-    """One record of a file as it was written."""
+    """A row of a file."""
 
-    place: str
-    """Where it stands, for messages: `data.jsonl, line 3`."""
+    location: str
+    """File and line for messages, such as `data.jsonl, line 3`."""
     number: int
-    """Counted from 1 over the rows of the file."""
+    """Number of the row, from 1."""
     fields: dict[str, object]
+
+    def first(self, names: Iterable[str]) -> object:
+        """Return the first of these fields that has a value, or None."""
+        return next((self.fields[name] for name in names if self.fields.get(name) is not None), None)
 
 
 OnError = Callable[[DataError], None]
 
 
 def stop_at_error(error: DataError) -> None:
-    """The usual way with a bad row."""
+    """Raise the error of a row that cannot be read."""
     raise error
 
 
 def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
-    """The rows of a file, one after the other; JSON Lines are streamed.
+    """Yield the rows of a file. JSON Lines are streamed.
 
-    DataError for a path that is no readable file and for text that cannot be taken apart into rows; a single bad row
-    goes to `on_error`, which may let the reading go on.
+    Raises DataError if the file cannot be read or is not a list of rows. The error of a single row goes to `on_error`,
+    which can ignore it.
     """
     if path.is_dir():
-        raise DataError(f"{path} is a directory; give the file in it")
+        raise DataError(f"{path} is a directory. Give a file in it")
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if not path.is_file():
-        raise DataError(f"{path} is a pipe or a device, and data is read more than once; write it to a file first")
+        raise DataError(f"{path} is a pipe or a device, but data is read more than once. Write it to a file first")
     readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".csv": _csv, ".parquet": _parquet}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise DataError(f"{path}: the ending {path.suffix or '(none)'!r} is not one of {', '.join(FORMATS)}")
+        raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {', '.join(FORMATS)}")
     try:
         yield from reader(path, on_error)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _decoded(name: str, line: int, data: bytes) -> str:
+def _decode(name: str, line: int, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -72,7 +78,7 @@ def _decoded(name: str, line: int, data: bytes) -> str:
 
 
 def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
-    """The rows of JSON Lines from anywhere, a pipe too; `name` is how messages call it."""
+    """Yield the rows of JSON Lines from any source, such as a pipe. `name` is the name of the source in messages."""
     number = 0
     for line, data in enumerate(file, 1):
         if not data.strip():
@@ -92,17 +98,17 @@ def _json_lines(path: Path, on_error: OnError) -> Iterator[SourceRow]:
 
 
 def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
-    place = f"{name}, line {line}"
-    text = _decoded(name, line, data)
+    location = f"{name}, line {line}"
+    text = _decode(name, line, data)
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{place}: not JSON: {error}") from error
-    return SourceRow(place, number, _object(fields, place))
+        raise DataError(f"{location}: not JSON: {error}") from error
+    return SourceRow(location, number, _object(fields, location))
 
 
 def _json(path: Path, on_error: OnError) -> Iterator[SourceRow]:
-    text = _decoded(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    text = _decode(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -116,49 +122,49 @@ def _json(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     if not isinstance(content, list):
         raise DataError(f"{path}: a list of samples was expected, not {type(content).__name__}")
     for number, fields in enumerate(content, 1):
-        place = f"{path}, {key or 'item'} {number}"
-        yield SourceRow(place, number, _object(fields, place))
+        location = f"{path}, {key or 'item'} {number}"
+        yield SourceRow(location, number, _object(fields, location))
 
 
 CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "data")
-"""Where JSON files keep their rows: LabelledRagDataset and its predictions, RAGChecker, deepeval, ragas, others."""
+"""Fields of a JSON object that can hold its rows, from LlamaIndex, RAGChecker, DeepEval, ragas and others."""
 
 
 def _csv(path: Path, on_error: OnError) -> Iterator[SourceRow]:
-    text = _decoded(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    text = _decode(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = reader.fieldnames or ()
         _check_header(path, names)
         for number, fields in enumerate(reader, 1):
-            place = f"{path}, line {reader.line_num}"
+            location = f"{path}, line {reader.line_num}"
             if None in fields or None in fields.values():
-                on_error(DataError(f"{place}: the row does not have {len(names)} columns"))
+                on_error(DataError(f"{location}: the row does not have {len(names)} columns"))
                 continue
             yield SourceRow(
-                place, number, {name: _cell(value, place, name) for name, value in fields.items() if value != ""}
+                location, number, {name: _cell(value, location, name) for name, value in fields.items() if value != ""}
             )
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
-    twice = next((name for name in names if list(names).count(name) > 1), None)
-    if twice is not None:
-        raise DataError(f"{path}, line 1: two columns are called {twice!r}")
-    if len(names) == 1 and (other := next((c for c in ";\t|" if c in names[0]), None)):
-        raise DataError(f"{path}, line 1: the columns are separated by {other!r}; separate them by commas")
+    duplicate = next((name for name in names if list(names).count(name) > 1), None)
+    if duplicate is not None:
+        raise DataError(f"{path}, line 1: duplicate column {duplicate!r}")
+    if len(names) == 1 and (separator := next((c for c in ";\t|" if c in names[0]), None)):
+        raise DataError(f"{path}, line 1: the columns are separated by {separator!r}. Separate them by commas")
 
 
-def _cell(value: str, place: str, name: str) -> object:
-    """A cell that opens like a JSON list or object is one; anything else is text."""
+def _cell(value: str, location: str, name: str) -> object:
+    """Return a cell that begins like a JSON list or object as JSON, and any other cell as text."""
     if not value.lstrip().startswith(("[", "{")):
         return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
         if value.lstrip().startswith(('["', "[{", '{"')):
-            raise DataError(f"{place}, column {name!r}: looks like JSON and is not") from None
+            raise DataError(f"{location}, column {name!r}: looks like JSON but is not valid") from None
         return value
 
 
@@ -174,14 +180,12 @@ def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
                 number += 1
                 yield SourceRow(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
     except ArrowException as error:
-        raise DataError(
-            f"{path} is not a Parquet file that can be read: {' '.join(str(error).split())[:200]}"
-        ) from error
+        raise DataError(f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from error
 
 
-def _object(fields: object, place: str) -> dict[str, object]:
+def _object(fields: object, location: str) -> dict[str, object]:
     if not isinstance(fields, dict):
-        raise DataError(f"{place}: a JSON object was expected, not {type(fields).__name__}")
+        raise DataError(f"{location}: a JSON object was expected, not {type(fields).__name__}")
     return fields
 
 

@@ -1,10 +1,10 @@
-"""Draws rows from a log of any size in one pass and bounded memory: uniform or by strata, each question once.
+"""Draw rows from a log of any size in one pass and bounded memory, uniformly or stratified, without duplicates.
 
-Every question gets a number in [0, 1) from a seeded hash of its words, and those with the smallest numbers are drawn
-(bottom-k sampling, Cohen & Kaplan 2007). So each distinct question is as likely as any other however often it was
-asked, equal questions meet without a table of all that were seen, the order of the log does not matter, and a log that
-has grown keeps most of its draw. Strata draw with numbers of their own, so that a question that stands in several is no
-likelier to be drawn; once drawn for one, it is not drawn for another.
+Every question gets a number in [0, 1) from a seeded hash of its words, and the questions with the smallest numbers are
+drawn (bottom-k sampling, Cohen & Kaplan 2007). So each distinct question has the same probability, however often it was
+asked. Duplicates are detected without a table of all questions. The order of the log does not matter, and a log that
+grows keeps most of its draw. Each stratum uses its own numbers, so that a question in several strata does not have a
+higher probability. A question that is drawn for one stratum is not drawn for another.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ from claimeval.data.rows import SourceRow
 from claimeval.statistics.sampling import allocate
 from claimeval.types.errors import DataError, UsageError
 
-NEAR = 90.0
-"""From which `rapidfuzz.fuzz.token_sort_ratio` on, of 100, two questions are near copies."""
-SPARE = 3
-"""How many times the rows to be drawn are held, so that near copies can be replaced."""
-HELD = 2000
-"""Rows of each stratum that are held in any case, so that the questions of a small one are counted exactly."""
+DUPLICATE_THRESHOLD = 90.0
+"""`rapidfuzz.fuzz.token_sort_ratio`, from 0 to 100, from which two questions are near duplicates."""
+RESERVE = 3
+"""Rows kept in memory for each row to be drawn, so that near duplicates can be replaced."""
+MIN_KEPT = 2000
+"""Minimum number of rows of each stratum that are kept in memory, so that small strata are counted exactly."""
 NO_STRATUM = "(none)"
-AT_LEAST = 15
-"""Rows of each stratum, where it has and the draw allows so many."""
+MIN_PER_STRATUM = 15
+"""Rows of each stratum, if it has as many and the draw allows it."""
 
 _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"\w+")
 
 
 class DrawnRow(NamedTuple):
-    """One row of the draw."""
+    """A row that was drawn."""
 
     row: SourceRow
     stratum: str | None
     probability: float
-    """Of a question of this stratum to be drawn; in (0, 1]."""
+    """Probability in (0, 1] that a question of this stratum is drawn."""
 
 
 class LogStratum(NamedTuple):
-    """One stratum of the log, or all of it."""
+    """A stratum of the log, or the whole log."""
 
     rows: int
     questions: int
-    """Distinct ones; the rows themselves where copies are kept."""
+    """Distinct questions, or all rows if duplicates are kept."""
     exact: bool
-    """Whether the questions were counted; otherwise they are estimated to a few per cent."""
+    """Whether the questions were counted. If not, the number is an estimate within a few percent."""
     drawn: int
-    near_copies: int
-    """Rows left out of the draw because another one in it, perhaps of another stratum, is the same or nearly."""
+    near_duplicates: int
+    """Rows left out because a drawn row, possibly of another stratum, is the same or nearly the same."""
 
 
-class Drawing(NamedTuple):
-    """What was drawn, in the order of the log."""
+class LogDraw(NamedTuple):
+    """Rows drawn from a log, in the order of the log."""
 
     rows: tuple[DrawnRow, ...]
     strata: dict[str, LogStratum]
-    empty: int
-    """Rows whose question holds no character that shows; they were left out."""
+    empty_questions: int
+    """Rows left out because their question is blank."""
 
 
 class _ReservoirRow(NamedTuple):
@@ -77,10 +77,10 @@ class _ReservoirRow(NamedTuple):
 class _Reservoir:
     """The rows of a stratum with the smallest numbers."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._heap: list[tuple[float, int, _ReservoirRow]] = []
-        """The greatest number first, as its negative."""
+        """Negative numbers, so that the largest number comes first."""
         self._numbers: set[float] = set()
         self.rows = 0
         self._overflowed = False
@@ -89,18 +89,21 @@ class _Reservoir:
         self.rows += 1
         if number in self._numbers:
             return
-        if len(self._heap) < self._room:
+        if len(self._heap) < self._size:
             heapq.heappush(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
             self._numbers.add(number)
             return
         self._overflowed = True
         if number < -self._heap[0][0]:
-            gone, _, _ = heapq.heapreplace(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
-            self._numbers.remove(-gone)
+            removed, _, _ = heapq.heapreplace(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
+            self._numbers.remove(-removed)
             self._numbers.add(number)
 
     def questions(self) -> int:
-        """Distinct questions; beyond the room estimated by (k - 1) / the k-th smallest number (Beyer et al. 2007)."""
+        """Return the number of distinct questions.
+
+        If they exceed the size, the estimate is (k - 1) / the k-th smallest number (Beyer et al. 2007).
+        """
         if not self._overflowed:
             return len(self._heap)
         estimate = round((len(self._heap) - 1) / -self._heap[0][0])
@@ -111,7 +114,7 @@ class _Reservoir:
         return not self._overflowed
 
     def smallest(self) -> list[_ReservoirRow]:
-        return [held for _, _, held in sorted(self._heap, key=lambda entry: -entry[0])]
+        return [entry[2] for entry in sorted(self._heap, key=lambda entry: -entry[0])]
 
 
 def draw(
@@ -119,66 +122,77 @@ def draw(
     count: int,
     *,
     seed: int,
-    by: str | None = None,
-    text: str | None = None,
-    keep_copies: bool = False,
-    near: float = NEAR,
-    at_least: int = AT_LEAST,
-) -> Drawing:
-    """Draws `count` rows, fewer where there are no more different ones; memory grows with `count` and the strata.
+    stratify: str | None = None,
+    question_field: str | None = None,
+    keep_duplicates: bool = False,
+    duplicate_threshold: float = DUPLICATE_THRESHOLD,
+    min_per_stratum: int = MIN_PER_STRATUM,
+) -> LogDraw:
+    """Draw rows from a log. Memory grows with `count` and the number of strata.
 
-    `by` names a field (`generator`, `metadata.topic`) whose values are strata: each gets its share, but `at_least` so
-    many where it has them. `text` names the field that holds the question. With `keep_copies` every row is as likely
-    as any other, so that frequent questions come often. Empty questions are left out and counted. UsageError for more
-    strata than rows to be drawn; DataError for a row without the field of a question, for a log without a question,
-    and where no row has the field of the strata.
+    Args:
+        rows: The rows of the log.
+        count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions.
+        seed: Seed of the draw.
+        stratify: Field whose values are the strata, such as `generator` or `metadata.topic`.
+        question_field: Field with the question. Default: the names that are recognized in samples.
+        keep_duplicates: Give every row the same probability, so that frequent questions are drawn more often.
+        duplicate_threshold: Similarity, from 0 to 100, from which two questions are near duplicates.
+        min_per_stratum: Minimum number of rows of each stratum, if it has as many.
+
+    Returns:
+        The rows with their probabilities, and counts by stratum. Rows with a blank question are left out.
+
+    Raises:
+        UsageError: If there are more strata than rows to draw.
+        DataError: If a row has no question, no row has the field of the strata, or the log is empty.
     """
     if count < 1:
-        raise UsageError(f"{count} rows cannot be drawn; at least 1")
+        raise UsageError(f"Cannot draw {count} rows; draw at least 1")
     reservoirs: dict[str, _Reservoir] = {}
     empty = 0
     for row in rows:
-        question = _question(row, text)
+        question = _question(row, question_field)
         if not question.strip():
             empty += 1
             continue
         words = " ".join(_WORDS.findall(question.casefold()))
-        stratum = _stratum(row, by) if by else ""
-        key = f"{row.number}" if keep_copies else words or question
-        if by:
+        stratum = _stratum(row, stratify) if stratify else ""
+        key = f"{row.number}" if keep_duplicates else words or question
+        if stratify:
             key = f"{stratum}\n{key}"
         if stratum not in reservoirs:
             if len(reservoirs) == count:
                 raise UsageError(
-                    f"--by {by}: by {row.place} there are more values than the {count} rows that are to be drawn, so "
-                    "that not all could have one; draw more, or by a field with fewer values"
+                    f"--stratify {stratify}: more than {count} values up to {row.location}, so not every stratum can "
+                    "have a row. Draw more rows, or use a field with fewer values"
                 )
-            reservoirs[stratum] = _Reservoir(max(HELD, SPARE * count))
+            reservoirs[stratum] = _Reservoir(max(MIN_KEPT, RESERVE * count))
         reservoirs[stratum].offer(_number(key, seed), row, words)
     if not reservoirs:
-        raise DataError(f"the log holds no rows{f' but {empty} with an empty question' if empty else ''}")
-    if by and set(reservoirs) == {NO_STRATUM}:
-        raise DataError(f"--by {by}: no row has such a field; within `metadata` it is written metadata.{by}")
-    sizes = {name: one.rows if keep_copies else one.questions() for name, one in sorted(reservoirs.items())}
+        raise DataError(f"The log has no rows{f' but {empty} with a blank question' if empty else ''}")
+    if stratify and set(reservoirs) == {NO_STRATUM}:
+        raise DataError(f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}")
+    sizes = {name: one.rows if keep_duplicates else one.questions() for name, one in sorted(reservoirs.items())}
     total = sum(sizes.values())
-    shares = allocate(list(sizes.values()), min(count, total), at_least if by else 1)
-    different = None if keep_copies else Different(near)
-    found: list[DrawnRow] = []
+    shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
+    distinct = None if keep_duplicates else DistinctQuestions(duplicate_threshold)
+    drawn: list[DrawnRow] = []
     strata = {}
-    for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda one: one[0][1]):
+    for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]):
         reservoir = reservoirs[name]
-        taken, copies = _taken(reservoir.smallest(), share, different)
-        chance = min(1.0, len(taken) / max(1, size - copies))
-        found += [DrawnRow(held.row, name if by else None, chance) for held in taken]
-        exact = keep_copies or reservoir.exact
-        strata[name] = LogStratum(reservoir.rows, size, exact, len(taken), copies)
-    return Drawing(
-        tuple(sorted(found, key=lambda drawn: drawn.row.number)), {name: strata[name] for name in sorted(strata)}, empty
+        candidates, duplicates = _without_duplicates(reservoir.smallest(), share, distinct)
+        probability = min(1.0, len(candidates) / max(1, size - duplicates))
+        drawn += [DrawnRow(candidate.row, name if stratify else None, probability) for candidate in candidates]
+        exact = keep_duplicates or reservoir.exact
+        strata[name] = LogStratum(reservoir.rows, size, exact, len(candidates), duplicates)
+    return LogDraw(
+        tuple(sorted(drawn, key=lambda one: one.row.number)), {name: strata[name] for name in sorted(strata)}, empty
     )
 
 
 def as_line(drawn: DrawnRow, source: str, seed: int) -> str:
-    """The row as a line of JSON, with where it came from and how likely it was under `drawn`."""
+    """Return the row as a line of JSON, with its source and its probability in the field `drawn`."""
     origin: dict[str, object] = {"from": source, "row": drawn.row.number, "seed": seed}
     if drawn.stratum is not None:
         origin["stratum"] = drawn.stratum
@@ -186,35 +200,37 @@ def as_line(drawn: DrawnRow, source: str, seed: int) -> str:
     return json.dumps({**drawn.row.fields, "drawn": origin}, ensure_ascii=False, default=str)
 
 
-def _taken(held: list[_ReservoirRow], count: int, different: Different | None) -> tuple[list[_ReservoirRow], int]:
-    """The first rows that are like none taken before, for another stratum either; and how many were left out for it."""
-    taken: list[_ReservoirRow] = []
-    copies = 0
-    for one in held:
-        if len(taken) == count:
+def _without_duplicates(
+    candidates: list[_ReservoirRow], count: int, distinct: DistinctQuestions | None
+) -> tuple[list[_ReservoirRow], int]:
+    """Return the first `count` rows that are no near duplicates of drawn ones, and the number of duplicates."""
+    rows: list[_ReservoirRow] = []
+    duplicates = 0
+    for candidate in candidates:
+        if len(rows) == count:
             break
-        if different is None or different.add(one.words):
-            taken.append(one)
+        if distinct is None or distinct.add(candidate.words):
+            rows.append(candidate)
         else:
-            copies += 1
-    return taken, copies
+            duplicates += 1
+    return rows, duplicates
 
 
-class Different:
-    """Questions of which no two say nearly the same: alike in their words whatever the order, with the same numbers."""
+class DistinctQuestions:
+    """Questions without near duplicates, which have similar words in any order and the same numbers."""
 
-    def __init__(self, near: float = NEAR) -> None:
-        self._near = near
+    def __init__(self, threshold: float = DUPLICATE_THRESHOLD) -> None:
+        self._threshold = threshold
         self._by_numbers: dict[tuple[str, ...], list[str]] = {}
-        """Words in alphabetical order, as `rapidfuzz.fuzz.token_sort_ratio` compares them."""
+        """Sorted words, as `rapidfuzz.fuzz.token_sort_ratio` compares them."""
 
     def add(self, question: str) -> bool:
-        """Takes a question in, unless it is nearly one that was taken in before."""
-        alike = self._by_numbers.setdefault(tuple(_NUMBERS.findall(question)), [])
+        """Add a question. Return False if it is a near duplicate."""
+        similar = self._by_numbers.setdefault(tuple(_NUMBERS.findall(question)), [])
         words = " ".join(sorted(question.split()))
-        if process.extractOne(words, alike, scorer=fuzz.ratio, score_cutoff=self._near):
+        if process.extractOne(words, similar, scorer=fuzz.ratio, score_cutoff=self._threshold):
             return False
-        alike.append(words)
+        similar.append(words)
         return True
 
 
@@ -225,14 +241,14 @@ def _number(key: str, seed: int) -> float:
 
 def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
-    value = next((row.fields[name] for name in names if row.fields.get(name) is not None), None)
+    value = row.first(names)
     if not isinstance(value, str):
-        raise DataError(f"{row.place}: no question (a text under {', '.join(names)}); name its field with --text")
+        raise DataError(f"{row.location}: no question (one of {', '.join(names)}). Name its field with --text")
     return value
 
 
-def _stratum(row: SourceRow, by: str) -> str:
+def _stratum(row: SourceRow, field: str) -> str:
     value: object = row.fields
-    for part in by.split("."):
+    for part in field.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return NO_STRATUM if value is None or value == "" else str(value)

@@ -232,7 +232,7 @@ class _Extracted(NamedTuple):
 
 
 async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: EarlierVerdicts) -> SampleResult:
-    fed = [metric for metric in job.metrics if metric.lacks(sample) is None]
+    fed = [metric for metric in job.metrics if metric.missing_part(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
     extracted: list[_Extracted] = await gather_all([_claims(sample, part, job, executor, known) for part in parts])
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
@@ -324,8 +324,8 @@ def choose_metrics(asked: MetricSelection | None, found: Survey) -> MetricSelect
     that was asked for, or none at all; DataError where two samples have one id.
     """
     if found.duplicate_ids:
-        raise DataError(f"Duplicate sample id {found.doubled}; ids must be unique")
-    fed = tuple(metric for metric in SUPPORT if not asked and found.feeds(metric.name))
+        raise DataError(f"Duplicate sample id {found.first_duplicate}; ids must be unique")
+    fed = tuple(metric for metric in SUPPORT if not asked and found.has_inputs_for(metric.name))
     chosen = asked.rows if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
     if not chosen:
         needs = "; ".join(incomplete(found, [METRICS[name] for name in ABOUT_ANSWERS]))
@@ -334,7 +334,7 @@ def choose_metrics(asked: MetricSelection | None, found: Survey) -> MetricSelect
             "--field answer=draft, or name a metric over what there is, as in --metrics on_policy=answer:policy"
         )
     for metric in chosen:
-        if not found.feeds(metric.name):
+        if not found.has_inputs_for(metric.name):
             lacks = ", ".join(incomplete(found, [metric]))
             raise UsageError(
                 f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or say with --field under which "
@@ -347,7 +347,7 @@ def incomplete(found: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]
     """What some samples lack, in words, and the metrics that need it."""
     lacks: dict[str, list[str]] = {}
     for metric in metrics:
-        for lack in found.lacks[metric.name]:
+        for lack in found.missing_fields[metric.name]:
             words = f"{lack.count} of {found.samples} samples lack {lack.field} (first: {lack.first!r})"
             lacks.setdefault(words, []).append(metric.name)
     return lacks
@@ -426,7 +426,7 @@ def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:
         return
     for generator in generators:
         for role, one in [("judge", one) for one in job.judges] + [("extractor", job.extractor)]:
-            if job.families.same(one.model, generator):
+            if job.families.are_same_family(one.model, generator):
                 raise UsageError(
                     f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
                     f"{role}, or say what to do with --on-same-family warn or skip"

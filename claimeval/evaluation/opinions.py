@@ -122,6 +122,6 @@ async def opinions(
     sample: Sample, asked: Asked, judges: tuple[Judge, ...], families: Families, executor: Executor
 ) -> Opinions:
     """Ask every judge and vote; where the answer's family is excluded, its judges are not asked."""
-    own = families.own(((judge.name, judge.model) for judge in judges), sample.generator)
+    own = families.same_family_judges(((judge.name, judge.model) for judge in judges), sample.generator)
     context = JudgingContext(judges, asked.panel, executor, own)
     return Opinions(await judge(RatingQuestion(sample, asked), [_WholeAnswer()], context), asked, own)

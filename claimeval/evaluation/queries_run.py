@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from claimeval import ir
-from claimeval.data.sampling import Different
+from claimeval.data.sampling import DistinctQuestions
 from claimeval.evaluation.forecast.estimates import Range
 from claimeval.evaluation.forecast.quotes import Prospect
 from claimeval.evaluation.queries import Query, WritingPlan, Written, write
@@ -142,7 +142,7 @@ async def run(
     kept: list[tuple[Document, Query]] = []
     rejected: Counter[str] = Counter()
     failures: Counter[str] = Counter()
-    different = Different()
+    distinct = DistinctQuestions()
     number = 0
     part = folder / f"{WRITTEN}.part"
     with part.open("w", encoding="utf-8") as file:
@@ -154,7 +154,7 @@ async def run(
                 failures[found.failed_because] += 1
             queries = []
             for query in found.queries:
-                if query.kept and not different.add(query.question.casefold()):
+                if query.kept and not distinct.add(query.question.casefold()):
                     query = query.model_copy(update={"rejected": ("nearly the same as another",)})
                 if query.kept:
                     kept.append((texts[found.document], query))

@@ -215,7 +215,7 @@ def tallies(rows: Iterable[SampleScores], plan: RatingsJob) -> dict[str, dict[st
 def prospects(samples: Iterable[Sample], plan: RatingsJob) -> Iterator[Prospect]:
     """What will be asked, for an estimate of the cost."""
     for sample in samples:
-        own = plan.families.own(((judge.name, judge.model) for judge in plan.judges), sample.generator)
+        own = plan.families.same_family_judges(((judge.name, judge.model) for judge in plan.judges), sample.generator)
         for one in plan.asked:
             if feeds(one.question, sample):
                 continue

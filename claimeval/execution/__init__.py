@@ -1,7 +1,6 @@
-"""How a request becomes an outcome: asked online, taken from the store, or replayed from it alone.
+"""Executors, which turn a request into an outcome, and the runner, which runs a job on many items.
 
-The pipeline knows one method, `ask`. Everything between a question and its answer (cache, retries, limits, budget)
-is here and can be composed; nothing here knows what a claim is.
+The reply cache, retries, rate limits, the budget and batches are handled here. Nothing here knows what a claim is.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from claimeval.types.requests import Outcome, Request
 
 
 class Executor(Protocol):
-    """Answers requests."""
+    """Object that answers requests."""
 
     async def ask(self, request: Request) -> Outcome:
-        """A completion, or the failure that stands for it; never raises for what the world does."""
+        """Return the completion, or a failure with its reason. Errors of the provider are never raised."""
         ...

@@ -1,31 +1,44 @@
-"""Caps that hold: the worst case of every call is reserved before it is sent and settled when its cost is known."""
+"""Budget of a run: the maximum cost of every call is reserved before it is sent, and settled when its cost is known.
+
+The spending of each run is kept next to the reply cache, over all processes and interruptions of the run. A process
+that dies between reservation and settlement leaves the maximum in place, so the sum is never below what was paid.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
 
-from claimeval.execution.ledger import Ledger
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, price, worst_case
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
+
+LEDGER_FILE = "spending.db"
+"""File name in the directory of the reply cache."""
+NANO = 1_000_000_000
+"""Amounts are stored as whole billionths of a US dollar, so that sums are exact."""
+_NO_LIMIT = 2**62
 
 
 def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> None:
-    """UsageError unless every judge's price is known: a cap on money could not be kept."""
+    """Raise UsageError unless the price of every judge is known."""
     for judge in judges:
         if price(judge.model, judge.endpoint, prices) is None:
             raise UsageError(
-                f"a cap on the cost needs the price of {judge.model} at {judge.endpoint}, and nobody stated one. Give "
-                f"a YAML file with a line such as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per "
-                f"million tokens) by --prices or in the environment variable {VARIABLE}, or cap the calls instead"
+                f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is unknown. Add a line such "
+                f"as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per million tokens) to a YAML file and "
+                f"pass it with --prices or {VARIABLE}, or limit the number of calls instead"
             )
 
 
 def cost(completion: Completion, price: Price) -> float | None:
-    """US dollars for a reply; None where the provider did not say how many tokens it counted."""
+    """Return the cost of a reply in US dollars, or None if the provider did not report token counts."""
     usage = completion.usage
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
@@ -34,48 +47,135 @@ def cost(completion: Completion, price: Price) -> float | None:
     return (prompt + usage.completion_tokens * price.output) / 1e6
 
 
+class Spending(NamedTuple):
+    """Number and cost of the calls of a run."""
+
+    calls: int
+    cost: float
+    """US dollars, reserved amounts included."""
+
+
+class Ledger:
+    """The spending of one run and its limits. Several processes can have it open."""
+
+    def __init__(self, file: Path, run: str, max_calls: int | None, max_cost: float | None) -> None:
+        self._file = file
+        self._run = run
+        self._max_calls = _NO_LIMIT if max_calls is None else max_calls
+        self._max_cost = _NO_LIMIT if max_cost is None else _nano(max_cost)
+        with self._store_errors():
+            self._database = sqlite3.connect(file, timeout=60, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS spending "
+                "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
+            )
+            self._database.execute("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (run,))
+
+    def reserve(self, cost: float) -> bool:
+        """Reserve one call of at most `cost`. Return False, without a reservation, if it would exceed a limit."""
+        amount = _nano(cost)
+        with self._store_errors():
+            update = self._database.execute(
+                "UPDATE spending SET calls = calls + 1, cost = cost + ? WHERE run = ? AND calls < ? AND cost + ? <= ?",
+                (amount, self._run, self._max_calls, amount, self._max_cost),
+            )
+        return update.rowcount == 1
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Replace the reserved cost of a call by its actual cost. The call stays counted."""
+        with self._store_errors():
+            self._database.execute(
+                "UPDATE spending SET cost = cost - ? + ? WHERE run = ?", (_nano(reserved), _nano(cost), self._run)
+            )
+
+    def release(self, calls: int, reserved: float) -> None:
+        """Remove reserved calls that were never sent to a provider."""
+        with self._store_errors():
+            self._database.execute(
+                "UPDATE spending SET calls = calls - ?, cost = cost - ? WHERE run = ?",
+                (calls, _nano(reserved), self._run),
+            )
+
+    @property
+    def spending(self) -> Spending:
+        """Return the number and cost of all calls so far."""
+        query = "SELECT calls, cost FROM spending WHERE run = ?"
+        with self._store_errors():
+            calls, cost = self._database.execute(query, (self._run,)).fetchone()
+        return Spending(calls, cost / NANO)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    @contextlib.contextmanager
+    def _store_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"The spending database {self._file} cannot be used: {error}") from error
+
+
+def _nano(dollars: float) -> int:
+    return round(dollars * NANO)
+
+
 class Budget:
-    """The spending of this process: held against the ledger's caps where there are any, and added up for show."""
+    """Spending of this process. If there is a ledger, its limits apply."""
 
     def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None, prices: str | Path | None = None) -> None:
         judges = tuple(judges)
         self._prices = {judge.name: price(judge.model, judge.endpoint, prices) for judge in judges}
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
         self._ledger = ledger
-        self._under_way = 0
+        self._unsettled = 0
         self._settled = asyncio.Event()
         self.exhausted: str | None = None
-        """Set, with the reason in words, when a call would have passed a cap."""
+        """The reason, once a call would have exceeded a limit."""
         self.spent: float | None = 0.0 if all(self._prices.values()) else None
-        """US dollars in this process, calls of unknown outcome at their worst; None where a price is not known."""
+        """Cost of this process in US dollars, or None if a price is unknown.
+
+        Calls with an unknown outcome count at their maximum."""
 
     async def reserve(self, request: Request) -> float:
-        """The worst case of a call, which is now reserved. Waits while calls under way may still free enough.
+        """Reserve the maximum cost of a call and return it.
 
-        CallError where the call would pass a cap for good.
+        Waits as long as calls in flight may still release enough. Raises CallError if the call would exceed a limit.
         """
-        known = self._prices[request.judge.name]
-        most = worst_case(request, known) if known else 0.0
+        known_price = self._prices[request.judge.name]
+        max_cost = worst_case(request, known_price) if known_price else 0.0
         if self._ledger and request.judge.name in self._charged:
-            while not self.exhausted and not self._ledger.reserve(most):
-                if self._under_way:
+            while not self.exhausted and not self._ledger.reserve(max_cost):
+                if self._unsettled:
                     self._settled.clear()
                     await self._settled.wait()
                 else:
-                    spent = self._ledger.spent
-                    self.exhausted = f"{spent.calls} calls and ${spent.cost:.4f} are spent"
+                    spending = self._ledger.spending
+                    self.exhausted = f"{spending.calls} calls and ${spending.cost:.4f} are spent"
                     self._settled.set()
             if self.exhausted:
                 raise CallError("over_budget", self.exhausted, retryable=False)
-        self._under_way += 1
-        return most
+        self._unsettled += 1
+        return max_cost
 
     def settle(self, request: Request, reserved: float, outcome: Completion | CallError | None) -> None:
-        """Enters what the call cost: all that was reserved where a reply may have been paid and lost."""
-        known = self._prices[request.judge.name]
+        """Record the cost of a call: the whole reservation if a reply may have been paid for and lost.
+
+        Args:
+            request: The request of the call.
+            reserved: The reserved cost in US dollars.
+            outcome: The reply or the error, None if the call was cancelled.
+        """
+        known_price = self._prices[request.judge.name]
         paid: float | None = None
         if isinstance(outcome, Completion):
-            paid = cost(outcome, known) if known else None
+            paid = cost(outcome, known_price) if known_price else None
         elif outcome and not outcome.possibly_paid:
             paid = 0.0
         if paid is None:
@@ -84,5 +184,5 @@ class Budget:
             self._ledger.settle(reserved, paid)
         if self.spent is not None:
             self.spent += paid
-        self._under_way -= 1
+        self._unsettled -= 1
         self._settled.set()

@@ -1,6 +1,6 @@
-"""Several ways at once. One that need not wait is gone to its end on the spot, without a task of its own.
+"""Run coroutines concurrently. A coroutine that never waits runs to its end immediately, without a task.
 
-Most of a run that is repeated comes out of the store; its samples then cost what their steps cost and no more.
+In a repeated run most replies come from the reply cache. Its items then cost the time of their steps and nothing else.
 """
 
 from __future__ import annotations
@@ -17,106 +17,115 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def begin(way: Coroutine[Any, Any, R]) -> asyncio.Future[R]:
-    """Goes the way as far as it need not wait, and leaves the rest of it to a task.
+def start_soon(coroutine: Coroutine[Any, Any, R]) -> asyncio.Future[R]:
+    """Run a coroutine until it first waits, and continue it in a task.
 
-    What must know the task it is in, such as `asyncio.timeout`, may only come after the first time that it waits.
+    Code that needs its task, such as `asyncio.timeout`, must come after the first wait.
     """
     loop, context = asyncio.get_running_loop(), copy_context()
     try:
-        waits_for = context.run(way.send, None)
+        awaited = context.run(coroutine.send, None)
     except StopIteration as end:
         finished: asyncio.Future[R] = loop.create_future()
         finished.set_result(end.value)
         return finished
-    task = loop.create_task(_go_on(way, waits_for), context=context)
-    task.add_done_callback(lambda _: way.close())  # where it was cancelled before its first step
+    task = loop.create_task(_resume(coroutine, awaited), context=context)
+    task.add_done_callback(lambda _: coroutine.close())  # if the task was cancelled before its first step
     return task
 
 
-async def _go_on(way: Coroutine[Any, Any, R], waits_for: Any) -> R:
-    return await _rest(way, waits_for)
+async def _resume(coroutine: Coroutine[Any, Any, R], awaited: Any) -> R:
+    return await _drive(coroutine, awaited)
 
 
 @types.coroutine
-def _rest(way: Coroutine[Any, Any, R], waits_for: Any) -> Generator[Any, Any, R]:
-    """A coroutine that has been begun, from the first thing on that it waits for."""
+def _drive(coroutine: Coroutine[Any, Any, R], awaited: Any) -> Generator[Any, Any, R]:
+    """Drive a started coroutine, beginning with the object that it is waiting for."""
     while True:
         try:
-            step = partial(way.send, (yield waits_for))
-        except BaseException as error:  # noqa: BLE001  # cancellation too is the way's own business
-            step = partial(way.throw, error)
+            step = partial(coroutine.send, (yield awaited))
+        except BaseException as error:  # noqa: BLE001  # the coroutine handles its cancellation itself
+            step = partial(coroutine.throw, error)
         try:
-            waits_for = step()
+            awaited = step()
         except StopIteration as end:
             result: R = end.value
             return result
 
 
-async def gather_all(ways: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
-    """The results of all the ways, in order; an error of one ends the others."""
-    if len(ways) == 1:
-        return [await ways[0]]
-    begun: list[asyncio.Future[R]] = []
+async def gather_all(coroutines: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
+    """Return the results of all coroutines in order. If one raises an error, the others are cancelled."""
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    futures: list[asyncio.Future[R]] = []
     try:
-        for way in ways:
-            begun.append(begin(way))
-        if not all(way.done() for way in begun):
-            await asyncio.gather(*begun)
-        return [way.result() for way in begun]
+        for coroutine in coroutines:
+            futures.append(start_soon(coroutine))
+        if not all(future.done() for future in futures):
+            await asyncio.gather(*futures)
+        return [future.result() for future in futures]
     except BaseException:
-        for way in ways[len(begun) :]:
-            way.close()
-        await _end(begun)
+        for coroutine in coroutines[len(futures) :]:
+            coroutine.close()
+        await _cancel(futures)
         raise
 
 
 async def map_in_order(
-    items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, R]], at_once: int, window: int | None = None
+    items: Iterable[T],
+    function: Callable[[T], Coroutine[Any, Any, R]],
+    max_concurrent: int,
+    max_finished: int | None = None,
 ) -> AsyncGenerator[R]:
-    """The results of `work` in the order of `items`, with at most so many items in work at once.
+    """Yield the results of a coroutine function in the order of the items.
 
-    Items are pulled only when there is room and fewer than `window` results (16 times `at_once` by default) wait
-    behind a slow one, so memory does not grow with the number of items. An error in the work of one ends the others.
+    Items are read only when needed, so that memory does not grow with their number. If the function raises an error
+    for one item, the others are cancelled.
+
+    Args:
+        items: The items to map.
+        function: The coroutine function.
+        max_concurrent: The maximum number of items in progress.
+        max_finished: The maximum number of results that wait for a slow item. Default: 16 times `max_concurrent`.
     """
     source = iter(items)
-    ahead: deque[asyncio.Future[R]] = deque()
-    under_way: set[asyncio.Future[R]] = set()
-    news = asyncio.Event()
-    failures: list[BaseException] = []
+    results: deque[asyncio.Future[R]] = deque()
+    in_progress: set[asyncio.Future[R]] = set()
+    changed = asyncio.Event()
+    errors: list[BaseException] = []
 
-    def ended(way: asyncio.Future[R]) -> None:
-        under_way.discard(way)
-        if not way.cancelled() and (error := way.exception()):
-            failures.append(error)
-        news.set()
+    def on_done(future: asyncio.Future[R]) -> None:
+        in_progress.discard(future)
+        if not future.cancelled() and (error := future.exception()):
+            errors.append(error)
+        changed.set()
 
     more = True
     try:
-        while more or ahead:
-            while ahead and ahead[0].done():
-                yield ahead.popleft().result()
-            if failures:
-                raise failures[0]
-            if more and len(under_way) < at_once and len(ahead) < (window or 16 * at_once):
+        while more or results:
+            while results and results[0].done():
+                yield results.popleft().result()
+            if errors:
+                raise errors[0]
+            if more and len(in_progress) < max_concurrent and len(results) < (max_finished or 16 * max_concurrent):
                 try:
                     item = next(source)
                 except StopIteration:
                     more = False
                     continue
-                ahead.append(way := begin(work(item)))
-                if not way.done():
-                    under_way.add(way)
-                    way.add_done_callback(ended)
+                results.append(future := start_soon(function(item)))
+                if not future.done():
+                    in_progress.add(future)
+                    future.add_done_callback(on_done)
                 await asyncio.sleep(0)
-            elif ahead:
-                news.clear()
-                await news.wait()
+            elif results:
+                changed.clear()
+                await changed.wait()
     finally:
-        await _end(list(ahead))
+        await _cancel(list(results))
 
 
-async def _end(begun: Sequence[asyncio.Future[R]]) -> None:
-    for way in begun:
-        way.cancel()
-    await asyncio.gather(*begun, return_exceptions=True)
+async def _cancel(futures: Sequence[asyncio.Future[R]]) -> None:
+    for future in futures:
+        future.cancel()
+    await asyncio.gather(*futures, return_exceptions=True)

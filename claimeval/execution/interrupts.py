@@ -1,4 +1,4 @@
-"""Ctrl-C that keeps what was paid for: the first lets replies under way arrive, the second stops at once."""
+"""Handling of Ctrl-C: the first one waits for the replies in flight, the second one stops immediately."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import signal
 import threading
 from collections.abc import Iterator
 
-from claimeval.execution.online import Online
+from claimeval.execution.online import OnlineExecutor
 
 GRACE = 8.0
-"""Seconds that replies under way are waited for."""
+"""Seconds to wait for the replies in flight."""
 
 
 class Interrupt:
-    """Whether the user asked to stop."""
+    """Whether the user asked to stop the run."""
 
-    def __init__(self, online: Online | None) -> None:
+    def __init__(self, online: OnlineExecutor | None) -> None:
         self.requested = False
         self._online = online
         self._draining: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Turns SIGINT into a cancellation of the current task, in the main thread of a program."""
+        """Cancel the current task on SIGINT. Does nothing outside the main thread."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        loop.add_signal_handler(signal.SIGINT, self._asked, task)
+        loop.add_signal_handler(signal.SIGINT, self._on_signal, task)
         try:
             yield
         finally:
@@ -38,13 +38,13 @@ class Interrupt:
             if self._draining:
                 self._draining.cancel()
 
-    def _asked(self, task: asyncio.Task[object]) -> None:
+    def _on_signal(self, task: asyncio.Task[object]) -> None:
         if self.requested or self._online is None:
             task.cancel()
         else:
             self._draining = asyncio.create_task(self._drain(self._online, task))
         self.requested = True
 
-    async def _drain(self, online: Online, task: asyncio.Task[object]) -> None:
+    async def _drain(self, online: OnlineExecutor, task: asyncio.Task[object]) -> None:
         await online.drain(GRACE)
         task.cancel()

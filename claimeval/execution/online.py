@@ -1,6 +1,6 @@
-"""Asks providers: at their pace, within the budget, with a deadline for each attempt, and retries owned here alone.
+"""Send requests to providers: within the pace and the budget, with a timeout for each attempt, and with retries.
 
-A reply is handed to `keep` in the very step that received it, before anything reads it.
+A reply is stored with `keep` as soon as it is received, before anything reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from claimeval.execution.budget import Budget
-from claimeval.execution.pace import MAX_WAIT, PATIENCE, Clock, Pace, Sleep, Turn
+from claimeval.execution.pace import MAX_WAIT, THROTTLED_TIMEOUT, Clock, Pace, Sleep, Slot
 from claimeval.providers import Backend, provider
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress, time_of_day
@@ -24,15 +24,15 @@ from claimeval.types.requests import CallError, Completion, Failure, Judge, Outc
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-LONGEST_BACKOFF = 30.0
-OUT_OF_REACH = 10
-"""Questions in a row that a judge gave no reply to, each after all attempts it was worth, before it is given up."""
+MAX_BACKOFF = 30.0
+MAX_UNANSWERED = 10
+"""Requests in a row that may fail after all their attempts before the judge is stopped."""
 
 Keep = Callable[[Request, Completion], None]
 
 
-class Online:
-    """Answers requests by asking their judges' backends, which live as long as the block."""
+class OnlineExecutor:
+    """Executor that sends requests to the judges' backends. The backends are open for the duration of the block."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Online:
         self._sleep = sleep
         self._backends: dict[str, Backend] = {}
         paces = {
-            (judge.model, judge.endpoint): Pace(options, partial(progress.waits_for, judge.name), clock, sleep)
+            (judge.model, judge.endpoint): Pace(options, partial(progress.set_waiting, judge.name), clock, sleep)
             for judge in judges
         }
         self._paces = {judge.name: paces[judge.model, judge.endpoint] for judge in judges}
@@ -76,118 +76,117 @@ class Online:
 
     @property
     def stopped(self) -> dict[str, str]:
-        """The judges that no further call can reach, and why."""
+        """Return the judges that no further call can reach, with the reason."""
         return dict(self._stopped)
 
     async def drain(self, seconds: float | None = None) -> None:
-        """Sends nothing more and waits for the replies that are under way, at most `seconds`."""
+        """Stop sending requests and wait for the replies in flight, at most `seconds`."""
         self._open.clear()
         deadline = asyncio.get_running_loop().time() + (seconds or float("inf"))
         while self._progress.in_flight and asyncio.get_running_loop().time() < deadline:
-            self._progress.waits_for("stopping", "the replies under way")
+            self._progress.set_waiting("stopping", "the replies in flight")
             await asyncio.sleep(0.02)
 
     async def ask(self, request: Request) -> Outcome:
-        """The reply, after as many attempts as it is worth, or why there is none."""
+        """Return the reply, after retries if needed, or the failure."""
         judge = request.judge.name
         try:
-            completion = await self._try(request)
+            completion = await self._complete_with_retries(request)
         except CallError as error:
-            self._note(judge, error)
+            self._record_error(judge, error)
             return Failure(reason=error.reason, message=error.message)
         self._unanswered[judge] = 0
         return completion
 
-    def _note(self, judge: str, error: CallError) -> None:
-        """Stops a judge after an answer that no further call can better, or when it is out of reach."""
+    def _record_error(self, judge: str, error: CallError) -> None:
+        """Stop the judge if no further call can succeed."""
         if error.fatal:
             self._stop(judge, error.message)
         elif (error.retry_after or 0.0) > MAX_WAIT:
-            self._stop(judge, f"it asks to come back in {error.retry_after:.0f} seconds: {error.message}")
+            self._stop(judge, f"it asks to wait {error.retry_after:.0f} seconds: {error.message}")
         elif error.rate_limited:
-            self._stop(judge, f"nothing but refusals for {PATIENCE / 60:.0f} minutes: {error.message}")
+            self._stop(judge, f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}")
         elif error.reason in ("provider_error", "timeout"):
             self._unanswered[judge] += 1
-            if self._unanswered[judge] >= OUT_OF_REACH:
-                self._stop(judge, f"no reply to {OUT_OF_REACH} questions in a row: {error.message}")
+            if self._unanswered[judge] >= MAX_UNANSWERED:
+                self._stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
 
-    def _stop(self, judge: str, why: str) -> None:
-        self._stopped.setdefault(judge, why)
+    def _stop(self, judge: str, reason: str) -> None:
+        self._stopped.setdefault(judge, reason)
 
-    async def _try(self, request: Request) -> Completion:
-        """The reply; most calls need no second attempt, and so none of what further ones take."""
+    async def _complete_with_retries(self, request: Request) -> Completion:
         try:
             return await self._attempt(request)
         except CallError as error:
-            return await self._try_again(request, error)
+            return await self._retry(request, error)
 
-    async def _try_again(self, request: Request, first: CallError) -> Completion:
-        import tenacity
+    async def _retry(self, request: Request, first: CallError) -> Completion:
+        import tenacity  # most calls succeed at once and do not need it
 
         pace = self._paces[request.judge.name]
-        failed: list[CallError] = [first]
+        errors: list[CallError] = [first]
         counted = 0
 
         async def attempt() -> Completion:
-            if failed:
-                raise failed.pop()
+            if errors:
+                raise errors.pop()
             return await self._attempt(request)
 
-        def worth_it(error: BaseException) -> bool:
+        def can_succeed(error: BaseException) -> bool:
             if not isinstance(error, CallError) or not error.retryable or (error.retry_after or 0.0) > MAX_WAIT:
                 return False
-            return not (error.rate_limited and pace.hopeless)
+            return not (error.rate_limited and pace.given_up)
 
-        def enough(state: RetryCallState) -> bool:
+        def attempts_exhausted(state: RetryCallState) -> bool:
             nonlocal counted
             counted += not _error(state).rate_limited
             return counted >= self._options.attempts
 
         retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(worth_it),
-            stop=enough,
+            retry=tenacity.retry_if_exception(can_succeed),
+            stop=attempts_exhausted,
             wait=lambda state: self._backoff(request.judge.name, _error(state), counted),
             sleep=self._sleep,
             reraise=True,
         )
         return await retrying(attempt)
 
-    def _backoff(self, judge: str, error: CallError, before: int) -> float:
-        """Twice as long for each attempt before, with jitter; a refusal makes all calls wait, in the pace."""
+    def _backoff(self, judge: str, error: CallError, attempts: int) -> float:
+        """Return exponential backoff with jitter. Throttled calls wait in the pace, with all other calls."""
         if error.rate_limited:
             return 0.0
-        seconds = min(self._options.backoff * 2.0**before, LONGEST_BACKOFF)
+        seconds = min(self._options.backoff * 2.0**attempts, MAX_BACKOFF)
         seconds = max(error.retry_after or 0.0, seconds * self._random.uniform(0.75, 1.25))
-        what = error.message if error.status is None else f"status {error.status}"
-        self._progress.waits_for(judge, f"{what[:60]}, again at {time_of_day(seconds)}")
+        problem = error.message if error.status is None else f"status {error.status}"
+        self._progress.set_waiting(judge, f"{problem[:60]}, retry at {time_of_day(seconds)}")
         return seconds
 
     async def _attempt(self, request: Request) -> Completion:
         judge = request.judge.name
         pace = self._paces[judge]
         self._check_open(judge)
-        turn = await pace.enter(request)
+        slot = await pace.acquire(request)
         try:
             self._check_open(judge)
             await self._open.wait()
             reserved = await self._budget.reserve(request)
-            return await self._send(request, pace, turn, reserved)
+            return await self._send(request, pace, slot, reserved)
         finally:
-            pace.leave()
+            pace.release()
 
     def _check_open(self, judge: str) -> None:
         if judge in self._stopped:
             raise CallError("judge_stopped", self._stopped[judge], retryable=False)
 
-    async def _send(self, request: Request, pace: Pace, turn: Turn, reserved: float) -> Completion:
+    async def _send(self, request: Request, pace: Pace, slot: Slot, reserved: float) -> Completion:
         outcome: Completion | CallError | None = None
         self._progress.sent()
         try:
             outcome = await self._complete(request)
-            pace.succeeded(turn, outcome)
+            pace.succeeded(slot, outcome)
         except CallError as error:
             outcome = error
-            pace.failed(turn, error)
+            pace.failed(slot, error)
             if error.fatal:
                 self._stop(request.judge.name, error.message)
             raise
@@ -203,18 +202,18 @@ class Online:
             self._keep(request, completion)
             received.append(completion)
 
-        waits = provider(request.judge.model).costs  # a model on this machine is slow, but never silent
+        remote = provider(request.judge.model).costs  # a local model may be slow and always answers
         try:
-            async with asyncio.timeout(self._options.timeout if waits else None):
+            async with asyncio.timeout(self._options.timeout if remote else None):
                 return await self._backends[request.judge.name].complete(request, keep)
         except TimeoutError:
             if received:
                 return received[0]
-            message = f"no whole reply within {self._options.timeout:g} s"
+            message = f"no complete reply within {self._options.timeout:g} s"
             raise CallError("timeout", message, possibly_paid=True) from None
 
 
 def _error(state: RetryCallState) -> CallError:
     error = state.outcome.exception() if state.outcome else None
-    assert isinstance(error, CallError), "nothing else is tried again"
+    assert isinstance(error, CallError), "only call errors are retried"
     return error

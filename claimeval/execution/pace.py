@@ -1,11 +1,8 @@
-"""When the next call to a model may go: slots, rates per minute and pauses, for all workers at once.
+"""Pace of calls to a model: concurrency, rates per minute and pauses, shared by all workers.
 
-What was used within the last minute, against a limit.
-
-How many calls may be in flight: a number that was given, or one that is found.
-
-Found as TCP finds a line's capacity (additive increase, multiplicative decrease; Chiu and Jain 1989): it begins low,
-doubles while rounds are clean, falls by a fifth when the provider says that it is too much, and then grows slowly.
+If the user sets no concurrency limit, it is adapted as TCP adapts to a network (additive increase, multiplicative
+decrease; Chiu and Jain 1989). It starts low, doubles as long as rounds succeed, drops by a fifth when the provider
+throttles, and grows slowly after that.
 """
 
 from __future__ import annotations
@@ -17,129 +14,129 @@ from collections.abc import Awaitable, Callable
 
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import time_of_day
-from claimeval.types.requests import Allowance, CallError, Completion, Request
+from claimeval.types.requests import CallError, Completion, RateLimitStatus, Request
 
 Clock = Callable[[], float]
-"""Seconds that only go forward."""
+"""Monotonic clock in seconds."""
 Sleep = Callable[[float], Awaitable[None]]
-Waits = Callable[[str | None], None]
-"""Is told what is being waited for, and None when it is over."""
+OnWait = Callable[[str | None], None]
+"""Called with the reason of a wait, and with None when the wait is over."""
 
-MOST_IN_FLIGHT = 100
-"""Calls in flight per model that are not passed without being asked to."""
+MAX_CONCURRENCY = 100
+"""Maximum parallel calls per model if the user sets no limit."""
 MAX_WAIT = 120.0
-"""Seconds; a provider that asks for a longer pause is treated as out of reach."""
-LONGEST_PAUSE = 60.0
-"""Seconds; the most that is waited where the provider refuses and does not say how long."""
-PATIENCE = 600.0
-"""Seconds without one reply, only refusals, after which a model is given up."""
-LOOK_AGAIN = 1.0
-"""Seconds after which the rates are looked at anew, since replies correct what was estimated."""
+"""Seconds. A provider that asks for a longer pause is given up."""
+MAX_PAUSE = 60.0
+"""Maximum pause in seconds if the provider throttles without saying for how long."""
+THROTTLED_TIMEOUT = 600.0
+"""Seconds without a reply, only throttling, after which a model is given up."""
+RECHECK = 1.0
+"""Seconds after which the rates are checked again, because replies correct the estimates."""
 CHARACTERS_PER_TOKEN = 4
-FIRST_GUESS = 200.0
-"""Tokens of a reply, until replies show it."""
+FIRST_REPLY_TOKENS = 200.0
+"""Estimated tokens of a reply before the first reply arrives."""
 
 
-class Turn:
-    """One call's place in the rates."""
+class Slot:
+    """Permission for one call, with its reservations in the rate windows."""
 
     __slots__ = ("request", "tokens")
 
-    def __init__(self, request: Use, tokens: Use) -> None:
+    def __init__(self, request: Reservation, tokens: Reservation) -> None:
         self.request = request
         self.tokens = tokens
 
 
 class Pace:
-    """The pace of one model at one endpoint. First come, first served."""
+    """Pace of one model at one endpoint. Calls are served in order of arrival."""
 
-    def __init__(self, options: RunOptions, waits: Waits, clock: Clock, sleep: Sleep) -> None:
-        self._slots = ConcurrencyLimit(options.concurrency)
+    def __init__(self, options: RunOptions, on_wait: OnWait, clock: Clock, sleep: Sleep) -> None:
+        self._concurrency = ConcurrencyLimit(options.concurrency)
         self._requests = RateWindow(options.rpm)
         self._tokens = RateWindow(options.tpm)
         self._fixed = (options.rpm is not None, options.tpm is not None)
-        self._waits = waits
+        self._on_wait = on_wait
         self._clock = clock
         self._sleep = sleep
-        self._door = asyncio.Lock()
-        self._left = asyncio.Event()
+        self._queue = asyncio.Lock()
+        self._released = asyncio.Event()
         self._paused_until = float("-inf")
-        self._refusals = 0
-        """Since the last reply to a call that was sent after a refusal; while there are any, calls go one by one."""
-        self._refused_at = float("-inf")
-        self._refused_since: float | None = None
-        self._reply_tokens = FIRST_GUESS
+        self._throttle_count = 0
+        """Throttled calls since the last success. If it is not 0, calls are sent one by one."""
+        self._throttled_at = float("-inf")
+        self._throttled_since: float | None = None
+        self._reply_tokens = FIRST_REPLY_TOKENS
         self._random = random.Random(0)
 
-    async def enter(self, request: Request) -> Turn:
-        """Waits for a slot, for the rates and for the end of a pause; give the turn back with `leave`."""
+    async def acquire(self, request: Request) -> Slot:
+        """Wait for a free slot, the rates and the end of a pause. Call `release` after the call."""
         tokens = sum(len(m.content) for m in request.messages) / CHARACTERS_PER_TOKEN + self._reply_tokens
-        async with self._door:
+        async with self._queue:
             while True:
-                if self._slots.full or (self._refusals and self._slots.in_flight):
-                    self._left.clear()
-                    await self._left.wait()
+                if self._concurrency.full or (self._throttle_count and self._concurrency.in_flight):
+                    self._released.clear()
+                    await self._released.wait()
                 elif (seconds := self._seconds_to_wait(tokens)) > 0:
-                    await self._sleep(min(seconds, LOOK_AGAIN))
+                    await self._sleep(min(seconds, RECHECK))
                 else:
                     break
-            self._waits(None)
-            self._slots.take()
+            self._on_wait(None)
+            self._concurrency.acquire()
             now = self._clock()
-            return Turn(self._requests.take(1, now), self._tokens.take(tokens, now))
+            return Slot(self._requests.reserve(1, now), self._tokens.reserve(tokens, now))
 
-    def leave(self) -> None:
-        """Gives the slot back."""
-        self._slots.give()
-        self._left.set()
+    def release(self) -> None:
+        """Free the slot of a call that has ended."""
+        self._concurrency.release()
+        self._released.set()
 
-    def succeeded(self, turn: Turn, completion: Completion) -> None:
-        """A reply came; its usage replaces the estimate."""
+    def succeeded(self, slot: Slot, completion: Completion) -> None:
+        """Record a reply. Its usage replaces the estimate."""
         now = self._clock()
-        if turn.request.at > self._refused_at:
-            self._refusals, self._refused_since = 0, None
-        self._slots.succeeded()
+        if slot.request.at > self._throttled_at:
+            self._throttle_count, self._throttled_since = 0, None
+        self._concurrency.succeeded()
         usage = completion.usage
         if usage.prompt_tokens is not None and usage.completion_tokens is not None:
-            self._tokens.correct(turn.tokens, usage.prompt_tokens + usage.completion_tokens, now)
+            self._tokens.correct(slot.tokens, usage.prompt_tokens + usage.completion_tokens, now)
             self._reply_tokens += (usage.completion_tokens - self._reply_tokens) / 10
-        self._learn(completion.allowance, now)
+        self._update_limits(completion.rate_limits, now)
 
-    def failed(self, turn: Turn, error: CallError) -> None:
-        """No reply came. Being told to slow down, or to come back later, holds for all calls."""
+    def failed(self, slot: Slot, error: CallError) -> None:
+        """Record an error. If the provider throttles or asks for a pause, all calls slow down."""
         now = self._clock()
         if not error.possibly_paid:
-            self._tokens.correct(turn.tokens, 0.0, now)
-        self._learn(error.allowance, now)
+            self._tokens.correct(slot.tokens, 0.0, now)
+        self._update_limits(error.rate_limits, now)
         if error.rate_limited:
-            self._slots.refused(now)
-            self._refused_at = now
-            if self._refused_since is None:
-                self._refused_since = now
+            self._concurrency.throttled(now)
+            self._throttled_at = now
+            if self._throttled_since is None:
+                self._throttled_since = now
             if now >= self._paused_until:
-                self._refusals += 1
-            self._pause(now, error.retry_after or min(2.0 ** (self._refusals - 1), LONGEST_PAUSE))
+                self._throttle_count += 1
+            self._pause(now, error.retry_after or min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
         else:
-            self._slots.troubled()
+            self._concurrency.failed()
             if error.retry_after:
                 self._pause(now, error.retry_after)
 
     @property
-    def hopeless(self) -> bool:
-        """Whether there were only refusals for so long that the model is given up."""
-        return self._refused_since is not None and self._clock() - self._refused_since > PATIENCE
+    def given_up(self) -> bool:
+        """Whether the provider has only throttled for too long."""
+        return self._throttled_since is not None and self._clock() - self._throttled_since > THROTTLED_TIMEOUT
 
-    def _learn(self, allowance: Allowance | None, now: float) -> None:
-        if allowance is None:
+    def _update_limits(self, rate_limits: RateLimitStatus | None, now: float) -> None:
+        if rate_limits is None:
             return
-        for window, fixed, limit, left in (
-            (self._requests, self._fixed[0], allowance.requests, allowance.requests_left),
-            (self._tokens, self._fixed[1], allowance.tokens, allowance.tokens_left),
+        for window, fixed, limit, remaining in (
+            (self._requests, self._fixed[0], rate_limits.requests, rate_limits.requests_remaining),
+            (self._tokens, self._fixed[1], rate_limits.tokens, rate_limits.tokens_remaining),
         ):
             if limit and not fixed:
                 window.limit = limit
-                if left is not None:
-                    window.allow_at_most(left, now)
+                if remaining is not None:
+                    window.limit_remaining(remaining, now)
 
     def _pause(self, now: float, seconds: float) -> None:
         jittered = min(seconds, MAX_WAIT) + self._random.uniform(0, 0.1)
@@ -152,18 +149,18 @@ class Pace:
             "requests per minute": self._requests.wait(1, now),
             "tokens per minute": self._tokens.wait(tokens, now),
         }
-        why = max(waits, key=lambda name: waits[name])
-        if waits[why] > 0:
-            self._waits(f"{why} until {time_of_day(waits[why])}")
-        return waits[why]
+        reason = max(waits, key=lambda name: waits[name])
+        if waits[reason] > 0:
+            self._on_wait(f"{reason} until {time_of_day(waits[reason])}")
+        return waits[reason]
 
 
 MINUTE = 61.0
-"""Seconds; one more than a minute, since a use begins to count at the provider only when it arrives there."""
+"""Seconds. One more than a minute, because the provider counts a call only when it arrives."""
 
 
-class Use:
-    """One use; its amount may be corrected when it is known better."""
+class Reservation:
+    """Amount reserved in a rate window. It can be corrected later."""
 
     __slots__ = ("amount", "at")
 
@@ -173,112 +170,114 @@ class Use:
 
 
 class RateWindow:
-    """Lets at most `limit` through in any minute, which satisfies sliding windows and refilled buckets alike.
+    """Window that admits at most `limit` in any minute, which satisfies both sliding windows and token buckets.
 
-    Without a limit it lets everything through and takes note, so that a limit learnt later holds at once.
+    Without a limit, everything is admitted and counted, so that a limit reported later takes effect immediately.
     """
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
-        self._uses: deque[Use] = deque()
+        self._reservations: deque[Reservation] = deque()
         self._used = 0.0
 
     def used(self, now: float) -> float:
-        """The sum of the last minute's uses."""
-        while self._uses and self._uses[0].at <= now - MINUTE:
-            self._used -= self._uses.popleft().amount
-        if not self._uses:
+        """Return the amount reserved in the last minute."""
+        while self._reservations and self._reservations[0].at <= now - MINUTE:
+            self._used -= self._reservations.popleft().amount
+        if not self._reservations:
             self._used = 0.0
         return self._used
 
     def wait(self, amount: float, now: float) -> float:
-        """Seconds until `amount` fits, 0 when it does. More than the limit fits when nothing else is used."""
+        """Return the seconds until `amount` fits. An amount above the limit fits if nothing else is reserved."""
         if self.limit is None:
             return 0.0
-        over = min(self.used(now) + amount - self.limit, self._used)
-        for use in self._uses:
-            if over <= 0:
+        excess = min(self.used(now) + amount - self.limit, self._used)
+        for reservation in self._reservations:
+            if excess <= 0:
                 return 0.0
-            over -= use.amount
-            if over <= 1e-9:
-                return use.at + MINUTE - now
+            excess -= reservation.amount
+            if excess <= 1e-9:
+                return reservation.at + MINUTE - now
         return 0.0
 
-    def take(self, amount: float, now: float) -> Use:
-        """Uses it up, whether it fits or not."""
-        use = Use(amount, now)
-        self._uses.append(use)
+    def reserve(self, amount: float, now: float) -> Reservation:
+        """Reserve an amount, whether it fits or not."""
+        reservation = Reservation(amount, now)
+        self._reservations.append(reservation)
         self._used += amount
-        return use
+        return reservation
 
-    def correct(self, use: Use, amount: float, now: float) -> None:
-        """Replaces the amount of a use that was only estimated; one that is over a minute old counts no more."""
+    def correct(self, reservation: Reservation, amount: float, now: float) -> None:
+        """Replace an estimated amount. A reservation older than a minute is ignored."""
         self.used(now)
-        if use.at > now - MINUTE:
-            self._used += amount - use.amount
-            use.amount = amount
+        if reservation.at > now - MINUTE:
+            self._used += amount - reservation.amount
+            reservation.amount = amount
 
-    def allow_at_most(self, left: float, now: float) -> None:
-        """Counts as used what the provider says is: others may be using the same account."""
-        if self.limit is not None and (others := self.limit - left - self.used(now)) > 0:
-            self.take(others, now)
+    def limit_remaining(self, remaining: float, now: float) -> None:
+        """Reserve what other users of the same account have used, according to the provider."""
+        if self.limit is not None and (others := self.limit - remaining - self.used(now)) > 0:
+            self.reserve(others, now)
 
 
-FIRST = 8
-GROWTH, CUT = 1.05, 0.8
-CUT_EVERY = 15.0
-"""Seconds between two cuts: the calls in flight at a cut belong to the old number."""
-BUSY = 0.8
-"""The number grows only when at least this share of it was in use; else it was never tried."""
+INITIAL_LIMIT = 8
+GROWTH, DECREASE = 1.05, 0.8
+DECREASE_INTERVAL = 15.0
+"""Seconds between two decreases, because the calls in flight at a decrease belong to the old limit."""
+MIN_UTILIZATION = 0.8
+"""The limit grows only if at least this share of it was in use."""
 
 
 class ConcurrencyLimit:
-    """The number of slots, and how many are taken."""
+    """Limit of the calls in flight."""
 
     def __init__(self, fixed: int | None) -> None:
-        self.limit = fixed or FIRST
+        self.limit = fixed or INITIAL_LIMIT
         self.in_flight = 0
         self._fixed = fixed is not None
-        self._steep = True
-        self._clean = 0
-        self._most = 0
-        self._next_cut = float("-inf")
+        self._slow_start = True
+        self._successes = 0
+        self._max_in_flight = 0
+        self._next_decrease = float("-inf")
 
     @property
     def full(self) -> bool:
-        """Whether every slot is taken."""
+        """Whether the limit is reached."""
         return self.in_flight >= self.limit
 
-    def take(self) -> None:
+    def acquire(self) -> None:
+        """Count a call that starts."""
         self.in_flight += 1
-        self._most = max(self._most, self.in_flight)
+        self._max_in_flight = max(self._max_in_flight, self.in_flight)
 
-    def give(self) -> None:
+    def release(self) -> None:
+        """Count a call that has ended."""
         self.in_flight -= 1
 
     def succeeded(self) -> None:
-        """A reply came. A round of as many as there are slots makes the number grow."""
-        self._clean += 1
-        if self._fixed or self._clean < self.limit:
+        """Record a reply. After as many replies in a row as the limit, the limit grows."""
+        self._successes += 1
+        if self._fixed or self._successes < self.limit:
             return
-        if self._most >= BUSY * self.limit:
-            grown = 2 * self.limit if self._steep else max(self.limit + 1, int(self.limit * GROWTH))
-            self.limit = min(grown, MOST_IN_FLIGHT)
+        if self._max_in_flight >= MIN_UTILIZATION * self.limit:
+            grown = 2 * self.limit if self._slow_start else max(self.limit + 1, int(self.limit * GROWTH))
+            self.limit = min(grown, MAX_CONCURRENCY)
         self._new_round()
 
-    def refused(self, now: float) -> None:
-        """The provider said that it is too much."""
-        if self._fixed or now < self._next_cut:
+    def throttled(self, now: float) -> None:
+        """Decrease the limit because the provider throttled."""
+        if self._fixed or now < self._next_decrease:
             return
-        self._steep = False
-        self._next_cut = now + CUT_EVERY
-        self.limit = max(1, int(self.limit * CUT))
+        self._slow_start = False
+        self._next_decrease = now + DECREASE_INTERVAL
+        self.limit = max(1, int(self.limit * DECREASE))
         self._new_round()
 
-    def troubled(self) -> None:
-        """The provider failed: no time to grow, and no reason to shrink."""
+    def failed(self) -> None:
+        """Record another error: the limit neither grows nor decreases."""
         self._new_round()
 
     def _new_round(self) -> None:
-        self._clean = 0
-        self._most = self.in_flight
+        self._successes = 0
+        self._max_in_flight = self.in_flight

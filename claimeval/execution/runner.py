@@ -11,16 +11,15 @@ from contextlib import AsyncExitStack, aclosing
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from claimeval.execution import Executor, ledger
-from claimeval.execution.batch.executor import Batched, Purse, batch_judges
-from claimeval.execution.batch.rounds import as_far_as_it_goes, in_rounds
-from claimeval.execution.budget import Budget, check_prices
+from claimeval.execution import Executor
+from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
+from claimeval.execution.batch.rounds import run_in_rounds, run_until_blocked
+from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
 from claimeval.execution.cached import CachedExecutor, OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.interrupts import Interrupt
-from claimeval.execution.ledger import Ledger
-from claimeval.execution.online import Online
-from claimeval.execution.pace import MOST_IN_FLIGHT
+from claimeval.execution.online import OnlineExecutor
+from claimeval.execution.pace import MAX_CONCURRENCY
 from claimeval.store.replies import pack
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.options import RunOptions
@@ -55,7 +54,7 @@ class RunStatus(NamedTuple):
 def workers_for(options: RunOptions) -> int:
     """Return how many items are in work: twice the calls that may be in flight, so that a slow item leaves no slot
     empty."""
-    return 2 * (options.concurrency or MOST_IN_FLIGHT)
+    return 2 * (options.concurrency or MAX_CONCURRENCY)
 
 
 async def run_items(
@@ -85,21 +84,21 @@ async def run_items(
         def keep(request: Request, completion: Completion) -> None:
             store.put(request.key, pack(request, completion))
 
-        online: Online | None = None
+        online: OnlineExecutor | None = None
         budget, row = Budget(judges, prices=options.prices), None
         if not options.offline:
             if options.capped:
-                row = stack.enter_context(Ledger(cache / ledger.FILE, run, options.max_calls, options.max_cost))
+                row = stack.enter_context(Ledger(cache / LEDGER_FILE, run, options.max_calls, options.max_cost))
                 budget = Budget(judges, row, options.prices)
-            online = await stack.enter_async_context(Online(judges, keep, options, progress, budget))
+            online = await stack.enter_async_context(OnlineExecutor(judges, keep, options, progress, budget))
             syncing = asyncio.create_task(_sync(store, progress))
             stack.callback(syncing.cancel)
         cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor()))
         executor: Executor = _Counted(cached, progress)
-        batched: Batched | None = None
+        batched: BatchExecutor | None = None
         if options.batch and online:
-            purse = Purse(budget, row, run)
-            batched = Batched(batch_judges(judges, options), options, store, cached, purse, progress)
+            batch_budget = BatchBudget(budget, row, run)
+            batched = BatchExecutor(batch_judges(judges, options), options, store, cached, batch_budget, progress)
             executor = await stack.enter_async_context(batched)
 
         def stopped() -> dict[str, str]:
@@ -114,7 +113,7 @@ async def run_items(
             return await work(item, executor)
 
         if batched:
-            every = in_rounds(lambda first: go_over(first, lambda i: as_far_as_it_goes(one(i))), batched.next_round)
+            every = run_in_rounds(lambda first: go_over(first, lambda i: run_until_blocked(one(i))), batched.next_round)
         else:
             every = go_over(0, one)
         interrupt = Interrupt(online)
@@ -129,10 +128,10 @@ async def run_items(
                             break
                         on_result(result)
                         progress.sample_done()
-                if batched and (batched.paused or budget.exhausted):
+                if batched and (batched.pending_batches or budget.exhausted):
                     complete = False
                 elif batched and complete:
-                    batched.over()
+                    batched.finish()
             except asyncio.CancelledError:
                 if not interrupt.requested:
                     raise
@@ -142,7 +141,7 @@ async def run_items(
             interrupted=interrupt.requested,
             stopped=stopped(),
             over_budget=budget.exhausted,
-            paused=batched.paused if batched else None,
+            paused=batched.pending_batches if batched else None,
         )
 
 
@@ -164,4 +163,4 @@ async def _sync(store: Store, progress: Progress) -> None:
     while True:
         await asyncio.sleep(SYNC_EVERY)
         await asyncio.to_thread(store.sync)
-        progress.tell()
+        progress.notify()

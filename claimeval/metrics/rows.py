@@ -41,7 +41,7 @@ class Metric(Record):
         counts all of them."""
         return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
 
-    def lacks(self, sample: Sample) -> Part | None:
+    def missing_part(self, sample: Sample) -> Part | None:
         """The part the sample does not have and this metric needs; None when it has both."""
         if sample.text(self.claims_of) is None:
             return self.claims_of

@@ -16,7 +16,7 @@ from claimeval.metrics.matrix import Matrix
 from claimeval.metrics.rows import Metric
 from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import interval
-from claimeval.types.clusters import cluster_of, own_cluster
+from claimeval.types.clusters import cluster_of, single_cluster
 from claimeval.types.records import (
     ABSTAINED,
     NOT_APPLICABLE,
@@ -136,7 +136,7 @@ def scores(
     found = []
     for metric in metrics:
         assessed = assessments.get((metric.claims_of, metric.against), ())
-        fed = assessed or metric.lacks(sample) is None
+        fed = assessed or metric.missing_part(sample) is None
         extraction = extractions.get(metric.claims_of) if fed else None
         found.append(score(metric, extraction, assessed))
     if derived:
@@ -338,7 +338,7 @@ class SampleScores(Record):
     @property
     def cluster_key(self) -> int:
         """What the sample belongs to."""
-        return own_cluster(self.id) if self.cluster is None else self.cluster
+        return single_cluster(self.id) if self.cluster is None else self.cluster
 
 
 def undefined(sample: str, units: Mapping[str, str], because: Reason) -> SampleScores:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from claimeval.providers import Keep
-from claimeval.providers.http_errors import allowance, error_for
+from claimeval.providers.http_errors import error_for, rate_limits
 from claimeval.providers.keys import scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
@@ -139,7 +139,7 @@ class ResponseRecorder:
         latency = time.perf_counter() - self._started
         try:
             body = scrub_body(response.content, self._key)
-            self._completion = read_chat(body, latency=latency, allowance=allowance(headers))
+            self._completion = read_chat(body, latency=latency, rate_limits=rate_limits(headers))
         except CallError as error:
             self._error = error
         else:

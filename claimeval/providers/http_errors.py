@@ -16,7 +16,7 @@ from datetime import UTC
 from pydantic import SecretStr
 
 from claimeval.providers.keys import scrub
-from claimeval.types.requests import Allowance, CallError
+from claimeval.types.requests import CallError, RateLimitStatus
 
 MAX_RETRY_AFTER = 86_400.0
 
@@ -48,7 +48,7 @@ _ALLOWANCE = (
     ("x-ratelimit-limit-tokens", "x-ratelimit-limit-tokens-minute"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens-minute"),
 )
-"""The headers of each field of `Allowance`, OpenAI's and Mistral's."""
+"""The headers of each field of `RateLimitStatus`, OpenAI's and Mistral's."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -73,7 +73,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if status in (400, 422) and _UNKNOWN_FIELD.search(said):
         advice = _FATAL_CODES["unsupported_parameter"]
         return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
-    let_through = allowance(headers)
+    let_through = rate_limits(headers)
     if status == 429 and let_through and let_through.requests == 0:
         return CallError(
             "judge_stopped", f"{message.rstrip('.')}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True
@@ -89,7 +89,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
             retry_after=retry_after(headers),
             rate_limited=status == 429 and not capacity,
             possibly_paid=status in _GATEWAY_STATUS,
-            allowance=let_through,
+            rate_limits=let_through,
         )
     return CallError("provider_error", message, status=status, retryable=False)
 
@@ -130,10 +130,10 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     return max((r for r in resets if r is not None), default=None)
 
 
-def allowance(headers: Mapping[str, str]) -> Allowance | None:
+def rate_limits(headers: Mapping[str, str]) -> RateLimitStatus | None:
     """What the provider lets through in a minute, from OpenAI's or Mistral's headers; None where they say nothing."""
     told = [_first(headers, names) for names in _ALLOWANCE]
-    return None if told == [None] * len(told) else Allowance(*told)
+    return None if told == [None] * len(told) else RateLimitStatus(*told)
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:

@@ -15,7 +15,7 @@ from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.report.visible import visible
 from claimeval.runs.overview import Comparison, MetricComparison, Overview
 from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
-from claimeval.types.clusters import counted
+from claimeval.types.clusters import sample_count
 from claimeval.types.records import Reason
 
 WORST = 5
@@ -81,7 +81,9 @@ def compared(comparison: Comparison, facts: Overview) -> str:
 
 
 def _shared(comparison: Comparison) -> str:
-    return counted(comparison.shared, comparison.clusters, comparison.cluster).replace("samples", "shared samples", 1)
+    return sample_count(comparison.shared, comparison.clusters, comparison.cluster).replace(
+        "samples", "shared samples", 1
+    )
 
 
 def code(text: str, width: int | None = None) -> str:
@@ -98,7 +100,7 @@ def _page(*parts: str) -> str:
 
 def _samples(facts: Overview) -> str:
     summary = facts.summary
-    return counted(summary.samples, summary.clusters, facts.manifest.cluster) + (
+    return sample_count(summary.samples, summary.clusters, facts.manifest.cluster) + (
         "" if summary.complete else " (stopped early)"
     )
 

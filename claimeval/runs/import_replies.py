@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TextIO
 
+from claimeval.data.foreign import READERS, recognize
 from claimeval.data.foreign.field_maps import FieldMap
-from claimeval.data.foreign.readers import READERS, recognised
-from claimeval.data.foreign.recorded import Recorded
-from claimeval.data.foreign.records import JudgedSample, RecordedResults, Unread, recorded_judge
+from claimeval.data.foreign.recorded import RecordedReplies
+from claimeval.data.foreign.records import JudgedSample, RecordedResults, UnreadReply, recorded_judge
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.summary.run import Summary, Tallies
@@ -76,8 +76,8 @@ class ImportedRun(NamedTuple):
 def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
     """The file by a mapping, or as a result file of a known tool; UsageError where it is neither."""
     if mapping:
-        return Recorded(path, mapping).judged()
-    found = recognised(path)
+        return RecordedReplies(path, mapping).recorded_results()
+    found = recognize(path)
     if found is None:
         raise UsageError(
             f"{path} is no result file of {', '.join(READERS)}; say with --mapping which fields hold what "
@@ -137,7 +137,7 @@ def import_judged(
 
 
 def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:
-    settings = valid_settings({**options.given, **judged.asked}, set(judged.labels))
+    settings = valid_settings({**options.given, **judged.panel_settings}, set(judged.labels))
     panel = settings.model_copy(update={"grades": judged.grades})
     panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
     return panel
@@ -165,7 +165,7 @@ class _ImportCounter:
         )
 
 
-def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Iterator[Unread]:
+def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Iterator[UnreadReply]:
     """Counts how the replies of a sample were read, and gives those that were not."""
     unsure = Counter(v.judge for a in sample.result.assessments for v in a.verdicts if v.unassessed == "unsure")
     for judge, n in unsure.items():
@@ -179,7 +179,7 @@ def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Itera
         else:
             because = call.message or ""
             reading.refused[because] += 1
-            yield Unread(
+            yield UnreadReply(
                 sample=sample.result.sample.id,
                 subject=call.subjects[0],
                 judge=judge,

@@ -1,7 +1,7 @@
-"""Who may ask for a key now, over all threads and processes that use one store.
+"""Locks on keys, over all threads and processes that use one reply cache.
 
-Byte locks on one file, which the system frees when a process dies. They belong to the whole process, and closing the
-file anywhere in it frees them all; so its threads share one open file and one list of what is held.
+They are byte locks on one file, which the system releases when a process dies. Such locks belong to the whole process,
+and closing the file anywhere in the process releases them all. So all threads share one open file and its locks.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from pathlib import Path
 
 from claimeval.types.errors import StoreError
 
+LOCK_FILE = "locks"
+"""File name in the directory of the reply cache."""
+
 _Identity = tuple[int, int, int]
 _open_files: dict[_Identity, _File] = {}
 _guard = threading.Lock()
 
 
 class _File:
-    """The file as this process has it open."""
+    """The lock file as this process has it open."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self.held: set[int] = set()
+        self.locked: set[int] = set()
         self.users = 0
 
 
@@ -31,7 +34,7 @@ def _identity(status: os.stat_result) -> _Identity:
 
 
 class KeyLocks:
-    """The turns of one run; StoreError where the file system has no locks."""
+    """Locks of one run. Raises StoreError if the file system does not support locks."""
 
     def __init__(self, file: Path) -> None:
         with _guard:
@@ -42,34 +45,36 @@ class KeyLocks:
             self._file = _open_files[self._identity]
             self._file.users += 1
 
-    def take(self, key: str) -> bool:
-        """Takes the turn; False while somebody else has it."""
+    def acquire(self, key: str) -> bool:
+        """Acquire the lock of a key. Return False if another run has it."""
         import fcntl
 
         byte = int(key[:10], 16)
         with _guard:
-            if byte in self._file.held:
+            if byte in self._file.locked:
                 return False
             try:
                 fcntl.lockf(self._file.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
             except (BlockingIOError, PermissionError):
                 return False
             except OSError as error:
-                raise StoreError(f"the store's file system has no locks: {error.strerror}; use another") from error
-            self._file.held.add(byte)
+                raise StoreError(
+                    f"The file system of the reply cache has no locks: {error.strerror}. Use another directory"
+                ) from error
+            self._file.locked.add(byte)
             return True
 
-    def give(self, key: str) -> None:
-        """Gives the turn to whoever takes it next."""
+    def release(self, key: str) -> None:
+        """Release the lock of a key."""
         import fcntl
 
         byte = int(key[:10], 16)
         with _guard:
-            self._file.held.discard(byte)
+            self._file.locked.discard(byte)
             fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, byte)
 
     def close(self) -> None:
-        """Lets the file go; the last user of the process closes it."""
+        """Close the locks. The last user in the process closes the file."""
         with _guard:
             self._file.users -= 1
             if not self._file.users:

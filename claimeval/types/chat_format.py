@@ -1,7 +1,7 @@
-"""The chat-completions wire format: body bytes <-> `Completion`.
+"""The chat completions format: convert the body of a reply to a `Completion`, and the reverse.
 
-OpenAI, Mistral and every compatible server answer in it, and local engines write it too, so that one reader serves
-live replies, the store and batch files. Nothing but the bytes decides what a reply says.
+OpenAI, Mistral and all compatible servers use it, and local engines write it. So live replies, stored replies and batch
+files are all read by the same function.
 """
 
 from __future__ import annotations
@@ -13,32 +13,41 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from claimeval.types.requests import Allowance, CallError, Completion, Usage
+from claimeval.types.requests import CallError, Completion, RateLimitStatus, Usage
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_chat(
-    body: bytes, *, latency: float | None = None, allowance: Allowance | None = None, cached: bool = False
+    body: bytes, *, latency: float | None = None, rate_limits: RateLimitStatus | None = None, cached: bool = False
 ) -> Completion:
-    """The completion in a body that came with status 200; CallError when it holds none.
+    """Return the completion in the body of a response with status 200. Reasoning is ignored.
 
-    Reasoning parts are ignored. Lone surrogates, which no file can hold, are replaced by U+FFFD; `body` keeps them.
+    Lone surrogates, which cannot be written to files, are replaced by U+FFFD, but kept in `body`.
+
+    Args:
+        body: The body of the response.
+        latency: Seconds from sending to the last byte.
+        rate_limits: Rate limits from the headers.
+        cached: Whether the reply is from the reply cache.
+
+    Raises:
+        CallError: If the body has no completion.
     """
     try:
         reply = _parsed(body)
     except (ValueError, RecursionError) as error:
-        raise _broken(f"the body is not JSON ({str(error)[:100]}): {_start(body)}") from error
+        raise _error(f"the body is not JSON ({str(error)[:100]}): {_preview(body)}") from error
     if not isinstance(reply, dict):
-        raise _broken(f"the body is not a JSON object: {_start(body)}")
+        raise _error(f"the body is not a JSON object: {_preview(body)}")
     if reply.get("error"):
-        raise _broken(f"status 200 with an error inside: {_start(body)}")
+        raise _error(f"status 200 with an error inside: {_preview(body)}")
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise _broken(f"the reply has no choices: {_start(body)}")
+        raise _error(f"the reply has no choices: {_preview(body)}")
     message = choices[0].get("message")
     if not isinstance(message, dict):
-        raise _broken(f"the reply has no message: {_start(body)}")
+        raise _error(f"the reply has no message: {_preview(body)}")
     usage = reply.get("usage")
     return Completion(
         body=body,
@@ -49,7 +58,7 @@ def read_chat(
         usage=_usage(usage) if isinstance(usage, dict) else Usage(),
         latency=latency,
         cached=cached,
-        allowance=allowance,
+        rate_limits=rate_limits,
     )
 
 
@@ -57,43 +66,43 @@ def _parsed(body: bytes) -> Any:
     try:
         return from_json(body)
     except ValueError:
-        return json.loads(body)  # slower, and reads what the other parser refuses, such as lone surrogates
+        return json.loads(body)  # slower, but accepts more, such as lone surrogates
 
 
 class TokenLogprobs(NamedTuple):
-    """One token of a reply."""
+    """A token of a reply with its alternatives."""
 
     content: bytes
     alternatives: tuple[tuple[str, float], ...]
-    """The most likely tokens at its place, itself among them, with their log-probabilities."""
+    """The most likely tokens in its position, including itself, with their log probabilities."""
 
 
 def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:
-    """The tokens of a reply with their alternatives; None where the body has none, or not in a form that is known."""
+    """Return the tokens of a reply, or None if the body has no log probabilities in a known format."""
     try:
-        listed = json.loads(body)["choices"][0]["logprobs"]["content"]
+        entries = json.loads(body)["choices"][0]["logprobs"]["content"]
         return tuple(
             TokenLogprobs(
                 bytes(entry["bytes"]) if entry.get("bytes") is not None else entry["token"].encode(),
-                tuple((other["token"], float(other["logprob"])) for other in entry["top_logprobs"]),
+                tuple((token["token"], float(token["logprob"])) for token in entry["top_logprobs"]),
             )
-            for entry in listed
+            for entry in entries
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 def write_chat(text: str, model: str) -> bytes:
-    """The body of a reply that a local engine gives."""
+    """Return the body of a reply of a local engine."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return json.dumps({"object": "chat.completion", "model": model, "choices": [choice]}).encode()
 
 
-def _broken(message: str) -> CallError:
+def _error(message: str) -> CallError:
     return CallError("provider_error", message, status=200, possibly_paid=True)
 
 
-def _start(body: bytes) -> str:
+def _preview(body: bytes) -> str:
     return repr(body[:120].decode("utf-8", "replace"))
 
 

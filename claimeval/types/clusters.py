@@ -1,4 +1,4 @@
-"""Which samples belong together: answers to one question are not independent, so intervals and tests draw questions."""
+"""Clusters of samples. Answers to one question are not independent, so intervals and tests resample clusters."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from claimeval.types.errors import unknown_name
 from claimeval.types.records import Sample
 
 FIELDS = ("question", "answer", "generator", "reference_author")
-"""Fields of a sample that can be named; any other name is one of its metadata."""
+"""Fields of a sample to cluster by. Any other name is a field of the metadata."""
 
 
 def cluster_of(sample: Sample, field: str | None = None) -> int:
-    """The samples with this number belong together: those of one question, or with one value of the named field.
+    """Return the number of a sample's cluster: samples with the same question, or with the same value of `field`.
 
-    White space in a text does not count. A sample without the text or the value belongs to no other.
+    White space is ignored. A sample without a value is a cluster of its own.
     """
     value = _value(sample, field or "question")
-    return own_cluster(sample.id) if value is None else _number("together", value)
+    return single_cluster(sample.id) if value is None else _number("together", value)
 
 
 def cluster_of_question(question: str, name: str) -> int:
-    """The same for a question that is no sample's; `name` is its id, for where it has no text."""
+    """Return the number of a question's cluster. `name` is its id, which is used if it has no text."""
     text = " ".join(question.split())
-    return _number("together", text) if text else own_cluster(name)
+    return _number("together", text) if text else single_cluster(name)
 
 
-def own_cluster(name: str) -> int:
-    """The number of a sample that belongs to no other."""
+def single_cluster(name: str) -> int:
+    """Return the number of a cluster of one sample."""
     return _number("alone", name)
 
 
 def check_cluster(field: str | None, samples: Iterable[Sample]) -> None:
-    """UsageError where none of the samples has the field; looks no further than to the first that has."""
+    """Raise UsageError if no sample has the field. Stops at the first sample that has it."""
     if field is None or field in FIELDS:
         return
     seen: dict[str, None] = {}
@@ -45,16 +45,14 @@ def check_cluster(field: str | None, samples: Iterable[Sample]) -> None:
     raise unknown_name("field of the samples to cluster by:", field, (*FIELDS, *seen))
 
 
-def counted(samples: int, clusters: int, field: str | None) -> str:
-    """How many samples there are, and of how many questions (or values of the field) where these are fewer."""
-    said = f"{samples} samples"
-    if clusters >= samples:
-        return said
-    return f"{said}, {clusters} {clusters_named(field)}"
+def sample_count(samples: int, clusters: int, field: str | None) -> str:
+    """Return the number of samples as text, with the number of clusters if there are fewer."""
+    text = f"{samples} samples"
+    return text if clusters >= samples else f"{text}, {clusters} {cluster_noun(field)}"
 
 
-def clusters_named(field: str | None) -> str:
-    """What samples are drawn by, in words."""
+def cluster_noun(field: str | None) -> str:
+    """Return the plural noun for the clusters."""
     return "questions" if field in (None, "question") else f"clusters by {field}"
 
 
@@ -66,6 +64,6 @@ def _value(sample: Sample, field: str) -> str | None:
 
 
 def _number(kind: str, text: str) -> int:
-    """Eight bytes of a hash, so that a sample costs no more."""
+    """Return eight bytes of a hash, to save memory."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind.encode()).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -3,11 +3,11 @@
 ::
 
     ClaimevalError
-    ├── UsageError            the caller's to fix; raised before any call; exit code 2
-    │   ├── DataError         an input file or record is wrong; names file, line and field
-    │   └── PromptError       a prompt is missing, names unknown variables or does not render
-    ├── CallError             one call failed at the provider or on the way; becomes a Failure record (in `calls`)
-    ├── StoreError            the store of replies cannot be read or written (disk full, damaged, foreign); exit code 3
+    ├── UsageError            invalid input or options; raised before any call; exit code 2
+    │   ├── DataError         invalid input file or record; names file, line and field
+    │   └── PromptError       a prompt is missing, has unknown variables or does not render
+    ├── CallError             a failed call to a provider; becomes a Failure record in the results
+    ├── StoreError            the reply cache cannot be read or written, for example a full disk; exit code 3
     └── StoppedEarly          the run stopped before the last sample and can be resumed; exit code 3
 """
 
@@ -19,23 +19,23 @@ from typing import Any
 
 
 class ClaimevalError(Exception):
-    """Any error that claimeval raises on purpose."""
+    """Base class of all errors that claimeval raises."""
 
 
 class UsageError(ClaimevalError):
-    """The caller's to fix. The message says what was asked, what was given, what is allowed and what to do."""
+    """Invalid input or options. The message names the problem, the given value, the allowed values and the fix."""
 
 
 class DataError(UsageError):
-    """An input file or record is wrong; the message names file, line and field."""
+    """Invalid input file or record. The message names file, line and field."""
 
 
 class PromptError(UsageError):
-    """A prompt is missing, asks for variables that its step does not offer, or does not render."""
+    """Invalid prompt: it is missing, has variables that its step does not provide, or does not render."""
 
 
 class StoreError(ClaimevalError):
-    """The store of replies cannot be read or written; the message says which folder and what to do."""
+    """Unusable reply cache. The message names the directory and the fix."""
 
 
 class StoppedEarly(ClaimevalError):
@@ -58,9 +58,16 @@ class Interrupted(KeyboardInterrupt):
         """The `Run` as far as it went."""
 
 
-def unknown_name(kind: str, given: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:
-    """The error for a name that is not in a closed list: closest match first, then all that is allowed."""
+def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:
+    """Return the error for an unknown name, with the closest match and all allowed names.
+
+    Args:
+        kind: Noun for the message, such as `metric`.
+        name: The unknown name.
+        allowed: The allowed names.
+        error: Class of the error.
+    """
     names = sorted(allowed)
-    close = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return error(f"unknown {kind} {given!r}.{hint} Known: {', '.join(names) or 'none'}")
+    return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")

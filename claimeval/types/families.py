@@ -1,6 +1,6 @@
-"""Which models are of one kind: judges favour answers of their own family, so it must be known who is of which.
+"""Families of models. Judges may favor answers of models of their own family (self-preference bias).
 
-The table is data (`families.yaml`); rows of the user come before it.
+The built-in table is `families.yaml`. Rows of the user take precedence.
 """
 
 from __future__ import annotations
@@ -20,40 +20,42 @@ _TABLE = Path(__file__).with_name("families.yaml")
 
 
 class Families:
-    """A table of model names to families, asked by `provider:model`."""
+    """Table of models and their families."""
 
-    def __init__(self, own: Mapping[str, str] | None = None) -> None:
-        """`own` are further rows, pattern to family, that come before the built-in ones."""
-        self._own = tuple((pattern.lower(), family) for pattern, family in (own or {}).items())
-        self._known: dict[str, str | None] = {}
+    def __init__(self, custom: Mapping[str, str] | None = None) -> None:
+        """Create a table. `custom` maps patterns to families and takes precedence over the built-in rows."""
+        self._custom = tuple((pattern.lower(), family) for pattern, family in (custom or {}).items())
+        self._cache: dict[str, str | None] = {}
 
-    def of(self, model: str) -> str | None:
-        """The family of a model given as `provider:model` or by its bare name; None where the table has no row."""
-        if model not in self._known:
-            self._known[model] = self._look_up(model.strip().lower())
-        return self._known[model]
+    def family_of(self, model: str) -> str | None:
+        """Return the family of `provider:model` or of a bare model name, or None if it is not in the table."""
+        if model not in self._cache:
+            self._cache[model] = self._look_up(model.strip().lower())
+        return self._cache[model]
 
-    def same(self, one: str, other: str) -> bool:
-        """Whether two models are of one family; a model without a family is its own."""
-        family = self.of(one)
-        return family == self.of(other) if family else _name(one) == _name(other)
+    def are_same_family(self, a: str, b: str) -> bool:
+        """Return whether two models have the same family or, if `a` has no family, the same name."""
+        family = self.family_of(a)
+        return family == self.family_of(b) if family else _bare_name(a) == _bare_name(b)
 
-    def own(self, judges: Iterable[tuple[str, str]], generator: str | None) -> frozenset[str]:
-        """The names of those of the judges, given as (name, model), that are of the generator's family."""
-        return frozenset(name for name, model in judges if self.same(model, generator)) if generator else frozenset()
+    def same_family_judges(self, judges: Iterable[tuple[str, str]], generator: str | None) -> frozenset[str]:
+        """Return the names of the judges, given as (name, model), that have the generator's family."""
+        if not generator:
+            return frozenset()
+        return frozenset(name for name, model in judges if self.are_same_family(model, generator))
 
     def _look_up(self, model: str) -> str | None:
         provider = model.partition(":")[0]
-        parts = [part for part in re.split("[/:]", _name(model)) if part]
+        parts = [part for part in re.split("[/:]", _bare_name(model)) if part]
         shipped, providers = _shipped()
-        for pattern, family in (*self._own, *shipped):
+        for pattern, family in (*self._custom, *shipped):
             if any(fnmatchcase(part, pattern) for part in parts):
                 return family
         return providers.get(provider)
 
 
-def _name(model: str) -> str:
-    """The model without its provider and its address."""
+def _bare_name(model: str) -> str:
+    """Return the model without its provider and endpoint."""
     provider, colon, name = model.strip().lower().partition("@")[0].partition(":")
     return name if colon else provider
 
@@ -65,13 +67,13 @@ def _shipped() -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
 
 
 def read_families(path: Path) -> dict[str, str]:
-    """The rows of a user's file: YAML of the form `pattern: family`; UsageError for anything else."""
+    """Return the rows of a YAML file with lines `pattern: family`. Raises UsageError for any other content."""
     try:
         rows: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the table of families {str(path)!r}: {error}") from error
+        raise UsageError(f"cannot read the family table {str(path)!r}: {error}") from error
     except yaml.YAMLError as error:
-        raise UsageError(f"the table of families {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"the family table {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(rows, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in rows.items()):
-        raise UsageError(f"the table of families {str(path)!r} needs lines of the form `my-model*: family`")
+        raise UsageError(f"the family table {str(path)!r} needs lines of the form `my-model*: family`")
     return rows

@@ -1,4 +1,4 @@
-"""What a run has done so far, in numbers that a status line can show."""
+"""Progress of a run, in numbers for a progress line."""
 
 from __future__ import annotations
 
@@ -9,121 +9,130 @@ from typing import NamedTuple
 
 from claimeval.types.requests import CallError, Completion
 
-RECENT = 60.0
-"""Seconds over which rates are taken."""
+RATE_SECONDS = 60.0
+"""Seconds over which rates are computed."""
 
 
 def time_of_day(seconds: float) -> str:
-    """The local time in so many seconds, as `16:40:03`."""
+    """Return the local time after so many seconds, such as `16:40:03`."""
     return time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
 
 
-class _Mark(NamedTuple):
-    at: float
+class _Checkpoint(NamedTuple):
+    time: float
     replies: int
     tokens: int
 
 
 class Progress:
-    """Counts samples and calls. `changed` is called after every change; it decides how often to draw."""
+    """Counts of samples and calls. `on_change` is called after every change and decides how often to draw."""
 
     def __init__(
-        self, total: int | None = None, changed: Callable[[Progress], None] | None = None, *, unit: str = "samples"
+        self, total: int | None = None, on_change: Callable[[Progress], None] | None = None, *, unit: str = "samples"
     ) -> None:
         self.total = total
-        """Samples in all; None while unknown."""
+        """Number of samples, None if unknown."""
         self.unit = unit
-        """What they are, where they are not samples."""
+        """Noun for the items, for the progress line."""
         self.done = 0
         self.calls = 0
-        """Requests sent, retries included."""
+        """Number of requests sent, including retries."""
         self.replies = 0
         self.cached = 0
         self.in_flight = 0
         self.failures: Counter[str] = Counter()
         """Failed attempts by reason."""
         self.last_failure: str | None = None
-        """What the last failed attempt said."""
+        """Message of the last failed attempt."""
         self.possibly_paid = 0
-        """Failed attempts that the provider may have charged for."""
+        """Number of failed attempts that the provider may have charged for."""
         self.tokens = 0
-        """Of the replies received, prompts included, as the provider counted them."""
+        """Prompt and completion tokens of the replies, as counted by the provider."""
         self.spent: float | None = None
-        """US dollars; None while nothing was sent or where a price is not known."""
+        """US dollars. None before the first call, or if a price is unknown."""
         self.waiting: dict[str, str] = {}
-        """Who waits, and for what."""
+        """Reason of each wait, by judge or other source."""
         self.started = time.monotonic()
-        self._marks: deque[_Mark] = deque([_Mark(self.started, 0, 0)])
-        self._changed = changed
+        self._checkpoints: deque[_Checkpoint] = deque([_Checkpoint(self.started, 0, 0)])
+        self._on_change = on_change
 
     def sent(self) -> None:
-        """A request is on its way."""
+        """Count a request that was sent."""
         self.calls += 1
         self.in_flight += 1
-        self.tell()
+        self.notify()
 
     def ended(self, outcome: Completion | CallError | None, spent: float | None) -> None:
-        """A call is over: a reply, an error, or None when it was broken off."""
+        """Count a call that ended. `outcome` is None if it was cancelled."""
         self.in_flight -= 1
         self.spent = spent
         if isinstance(outcome, Completion):
             self.replies += 1
             self.tokens += (outcome.usage.prompt_tokens or 0) + (outcome.usage.completion_tokens or 0)
-            self._mark()
+            self._record_rate()
         elif outcome:
             self.failures[outcome.reason] += 1
             self.possibly_paid += outcome.possibly_paid
             self.last_failure = outcome.message
-        self.tell()
+        self.notify()
 
     def batched(self, requests: int) -> None:
-        """So many requests are to go out in a batch."""
+        """Count requests that will be sent in a batch."""
         self.calls += requests
 
     def unbatched(self, replies: int, tokens: int, failures: Counter[str], spent: float | None) -> None:
-        """So much has come of a batch."""
+        """Count the results of a batch.
+
+        Args:
+            replies: Number of replies.
+            tokens: Prompt and completion tokens of the replies.
+            failures: Failed requests by reason.
+            spent: US dollars spent in the whole run, None if unknown.
+        """
         self.replies += replies
         self.tokens += tokens
         self.failures += failures
         self.spent = spent
-        self._mark()
-        self.tell()
+        self._record_rate()
+        self.notify()
 
-    def waits_for(self, who: str, what: str | None) -> None:
-        """Somebody cannot go on until something happens; None when it has."""
-        if what is not None:
-            self.waiting[who] = what
-            self.tell()
-        elif who in self.waiting:
-            del self.waiting[who]
+    def set_waiting(self, source: str, reason: str | None) -> None:
+        """Set the reason why a source waits, or None when the wait is over."""
+        if reason is not None:
+            self.waiting[source] = reason
+            self.notify()
+        elif source in self.waiting:
+            del self.waiting[source]
 
     def answered_from_cache(self) -> None:
+        """Count a reply from the reply cache."""
         self.cached += 1
 
     def sample_done(self) -> None:
+        """Count a finished sample."""
         self.done += 1
-        self.tell()
+        self.notify()
 
     def per_minute(self) -> tuple[float, float]:
-        """Replies and tokens a minute, over the last minute or since the beginning."""
-        first = self._marks[0]
-        minutes = max(time.monotonic() - first.at, 1.0) / 60
+        """Return replies and tokens per minute, over the last minute or since the start."""
+        first = self._checkpoints[0]
+        minutes = max(time.monotonic() - first.time, 1.0) / 60
         return (self.replies - first.replies) / minutes, (self.tokens - first.tokens) / minutes
 
-    def seconds_left(self) -> float | None:
-        """Estimated from the pace so far; None before the first sample or without a total."""
+    def seconds_remaining(self) -> float | None:
+        """Return the estimated remaining seconds, or None before the first sample or without a total."""
         if not self.total or not self.done:
             return None
         return (time.monotonic() - self.started) / self.done * (self.total - self.done)
 
-    def _mark(self) -> None:
+    def _record_rate(self) -> None:
         now = time.monotonic()
-        if now - self._marks[-1].at >= 1.0:
-            self._marks.append(_Mark(now, self.replies, self.tokens))
-            while now - self._marks[0].at > RECENT:
-                self._marks.popleft()
+        if now - self._checkpoints[-1].time >= 1.0:
+            self._checkpoints.append(_Checkpoint(now, self.replies, self.tokens))
+            while now - self._checkpoints[0].time > RATE_SECONDS:
+                self._checkpoints.popleft()
 
-    def tell(self) -> None:
-        """Lets whoever shows the progress look at it."""
-        if self._changed:
-            self._changed(self)
+    def notify(self) -> None:
+        """Call `on_change`."""
+        if self._on_change:
+            self._on_change(self)

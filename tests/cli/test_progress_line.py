@@ -50,7 +50,7 @@ def after(clock: Clock, replies: int, seconds: float) -> Progress:
 
 def test_everything_there_is_to_say_is_in_the_line(clock: Clock) -> None:
     progress = after(clock, 30, 1.0)
-    progress.waits_for("openai:gpt-5-mini", "rate limit until 16:40:03")
+    progress.set_waiting("openai:gpt-5-mini", "rate limit until 16:40:03")
     assert describe(progress) == (
         "[##########..........] 120/240 samples  33 calls (60/min, 60k tokens/min)  120 from cache  $0.0420  "
         "1 failed (timeout 1)  2 in flight  0:30 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03"
@@ -70,9 +70,9 @@ def test_rates_are_those_of_the_last_minute(clock: Clock) -> None:
 
 def test_a_wait_that_is_over_is_no_longer_said(clock: Clock) -> None:
     progress = after(clock, 30, 1.0)
-    progress.waits_for("m", "something")
-    progress.waits_for("m", None)
-    progress.waits_for("n", None)
+    progress.set_waiting("m", "something")
+    progress.set_waiting("m", None)
+    progress.set_waiting("n", None)
     assert "waiting" not in describe(progress)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply
-from claimeval.data.foreign.readers import READERS
+from claimeval.data.foreign import READERS
 from claimeval.runs.directory import load_manifest, load_summary
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
@@ -79,7 +79,7 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
     ("options", "words"),
     [
         (("--vote", "most"), "unknown vote 'most'"),
-        (("--families", "none.yaml"), "cannot read the table of families"),
+        (("--families", "none.yaml"), "cannot read the family table"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_line_before_any_call(

@@ -50,7 +50,7 @@ def test_what_was_read_is_written_as_qrels_and_reads_back(tmp_path: Path) -> Non
     paths = write_assessors(grades, tmp_path / "out")
     assert [path.name for path in paths] == ["ada.qrels", "b-..-en.qrels"]
     assert [ir.read_qrels(path) for path in paths] == list(grades.values())
-    with pytest.raises(UsageError, match="rename some"):
+    with pytest.raises(UsageError, match="Rename one"):
         write_assessors({"a b": {}, "a/b": {}}, tmp_path)
 
 
@@ -59,11 +59,11 @@ def test_what_was_read_is_written_as_qrels_and_reads_back(tmp_path: Path) -> Non
     [
         ({"doc_id": "b", "grade": 1}, "line 2: no id of the query"),
         ({"query_id": "q1", "grade": 1}, "line 2: no id of the document"),
-        ({"query_id": "q1", "doc_id": "b", "grade": 1.5}, "line 2: the grade '1.5' is not a whole number"),
+        ({"query_id": "q1", "doc_id": "b", "grade": 1.5}, "line 2: the grade '1.5' is not an integer"),
         ({"query_id": "q1", "doc_id": "b", "grade": True}, "line 2: the grade 'True'"),
         ({"query_id": "q1", "doc_id": "b", "grade": "inf"}, "line 2: the grade 'inf'"),
-        ({"query_id": "q1", "doc_id": "a", "grade": 0}, "for query 'q1' before, in .*line 1"),
-        ({"query_id": "q1", "doc_id": "b", "grades": [1, 2]}, "line 2: 2 grades, but there are 1 names"),
+        ({"query_id": "q1", "doc_id": "a", "grade": 0}, "already graded for query 'q1' in .*line 1"),
+        ({"query_id": "q1", "doc_id": "b", "grades": [1, 2]}, "line 2: 2 grades for 1 names"),
     ],
 )
 def test_a_row_that_is_no_grade_is_refused_with_its_line(
@@ -75,7 +75,7 @@ def test_a_row_that_is_no_grade_is_refused_with_its_line(
 
 
 def test_a_table_without_a_grade_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no grade in the file"):
+    with pytest.raises(DataError, match="has no grades"):
         read_qrels(table(tmp_path, {"query_id": "q1", "doc_id": "a"}))
 
 

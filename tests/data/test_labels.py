@@ -54,7 +54,7 @@ def test_blank_and_undecided_labels_are_left_out_and_counted(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("rows", "said"), [("", "0 rows are blank"), ("a,\nb,\n", "2 rows are blank, 0 undecided")])
 def test_a_file_without_a_label_is_refused(tmp_path: Path, rows: str, said: str) -> None:
-    with pytest.raises(DataError, match=f"has no label: {said}"):
+    with pytest.raises(DataError, match=f"has no labels: {said}"):
         labels(tmp_path, "id,label\n" + rows, "labels.csv")
 
 
@@ -69,7 +69,7 @@ def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ('{"label": "yes"}', "line 1: a label needs the id"),
-        ('{"id": "a", "label": "perhaps"}', "'perhaps' is no label"),
+        ('{"id": "a", "label": "perhaps"}', "unknown label 'perhaps'"),
     ],
 )
 def test_bad_rows_are_refused_in_words(tmp_path: Path, row: str, message: str) -> None:

@@ -131,7 +131,7 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", GOOD + b"[1]\n", "line 2: a JSON object was expected, not list"),
         ("a.jsonl", GOOD + b'{"question": "\xe9"}\n', "line 2: not UTF-8 (byte 0xe9 at column 15)"),
         ("a.jsonl", b"\xff\xfe{\x00", "it looks like UTF-16"),
-        ("a.jsonl", b"", "holds no samples"),
+        ("a.jsonl", b"", "has no samples"),
         ("a.jsonl", b'{"answer": "A"}', "line 1: no question"),
         ("a.jsonl", b'{"question": 7}', "line 1, field 'question'"),
         ("a.jsonl", b'{"question": "Q", "id": 1.5}', "line 1, field 'id'"),
@@ -140,7 +140,7 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", b'{"question": "Q", "contexts": [{"txt": "x"}]}', "Did you mean 'text'?"),
         ("a.jsonl", b'{"question": "Q", "contexts": [{"id": "a"}]}', "field 'text': Field required"),
         ("a.jsonl", b'{"question": "Q", "contexts": ["x"], "context_ids": []}', "1 contexts but 0 context ids"),
-        ("a.jsonl", b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}', "the same id"),
+        ("a.jsonl", b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}', "duplicate document id"),
         ("a.jsonl", b'{"question": "Q", "is_answerable": "maybe"}', "expected true or false, got 'maybe'"),
         ("a.jsonl", b'{"question": "Q", "evidence": ["x"]}', "field 'evidence'"),
         ("a.jsonl", b'{"question": "Q", "evidence": {"law.2": ["x"]}}', "'law.2' reads like document 2 of 'law'"),
@@ -152,8 +152,8 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.json", b"5", "a list of samples was expected"),
         ("a.csv", b"question,answer\nQ\n", "line 2: the row does not have 2 columns"),
         ("a.csv", b'question\n"Q', "not CSV"),
-        ("a.csv", b'question,contexts\nQ,"[""x"""\n', "column 'contexts': looks like JSON and is not"),
-        ("a.txt", b"", "the ending '.txt' is not one of .jsonl"),
+        ("a.csv", b'question,contexts\nQ,"[""x"""\n', "column 'contexts': looks like JSON but is not valid"),
+        ("a.txt", b"", "unknown file extension '.txt'. Known: .jsonl"),
     ],
 )
 def test_bad_input_is_one_line_that_says_where(tmp_path: Path, name: str, content: bytes, words: str) -> None:
@@ -175,7 +175,7 @@ def test_a_directory_or_a_missing_file_is_said_to_be_one(tmp_path: Path) -> None
 def test_an_unknown_field_to_name_gets_the_closest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Did you mean 'answer'"):
         one(tmp_path, {"question": "Q?"}, anwser="x")
-    with pytest.raises(DataError, match="no field 'x', which was named as answer"):
+    with pytest.raises(DataError, match="no field 'x', which was given for answer"):
         one(tmp_path, {"question": "Q?"}, answer="x")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claimeval.data.foreign.field_maps import field_map, read_mapping
-from claimeval.data.foreign.recorded import Recorded
+from claimeval.data.foreign.recorded import RecordedReplies
 from claimeval.data.foreign.records import JudgedSample, RecordedResults
 from claimeval.types.errors import DataError, UsageError
 
@@ -20,7 +20,12 @@ BASE: dict[str, Any] = {
     "claim": "answer",
     "against": "reference",
 }
-BY_NAME: dict[str, Any] = {**BASE, "reference_answers": "gold", "human": "human", "forms": ["first_word", "statement"]}
+BY_NAME: dict[str, Any] = {
+    **BASE,
+    "reference_answers": "gold",
+    "human_label": "human",
+    "forms": ["first_word", "statement"],
+}
 BY_NAME |= {"judges": {"gpt-4": "judges/gpt-4/raw", "said": {"reply": "judges/gpt-4/verdict", "forms": ["word"]}}}
 ROWS: list[dict[str, Any]] = [
     {
@@ -45,7 +50,7 @@ ROWS: list[dict[str, Any]] = [
 def judged(tmp_path: Path, rows: list[Any], mapping: dict[str, Any]) -> RecordedResults:
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Recorded(path, field_map(mapping)).judged()
+    return RecordedReplies(path, field_map(mapping)).recorded_results()
 
 
 def labels(sample: JudgedSample) -> list[list[str | None]]:
@@ -83,7 +88,7 @@ def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(tmp
         "answer": "summary",
         "contexts": "document",
         "against": "contexts",
-        "each": "outputs",
+        "items_field": "outputs",
         "judge": "model",
         "reply": "raw",
         "forms": "answer",
@@ -115,8 +120,8 @@ GRADED = {
     "judges": ["a", "b", "c"],
     "replies": "grades",
     "forms": "number",
-    "grades": {"least": 0, "most": 3, "supported_from": 2},
-    "human": "human",
+    "grades": {"lowest": 0, "highest": 3, "positive_from": 2},
+    "human_label": "human",
 }
 
 
@@ -154,16 +159,16 @@ def test_words_of_the_mapping_come_first(tmp_path: Path) -> None:
 
 
 def test_rows_of_one_sample_stand_together(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 3: rows of the sample '0' do not stand together"):
+    with pytest.raises(DataError, match="line 3: rows of sample '0' are not consecutive"):
         judged(tmp_path, [*ROWS, ROWS[0]], BY_NAME)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": "number"}, "line 1: nothing stands under 'number'"),
-        ({"judges": ["a"], "replies": "gold"}, "1 replies were expected"),
-        ({"judges": None, "judge": "row", "reply": "x", "each": "gold"}, "a list of objects"),
+        ({"id": "number"}, "line 1: no field 'number'"),
+        ({"judges": ["a"], "replies": "gold"}, "expected 1 replies"),
+        ({"judges": None, "judge": "row", "reply": "x", "items_field": "gold"}, "expected a list of objects"),
     ],
 )
 def test_a_file_that_does_not_fit_the_mapping_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -176,8 +181,8 @@ def test_a_file_that_does_not_fit_the_mapping_is_refused(tmp_path: Path, change:
     [
         ({"forms": []}, "forms"),
         ({"form": "first_word"}, "form: Extra inputs"),
-        ({"judges": None}, "say where the replies are"),
-        ({"each": "x"}, "say where the replies are"),
+        ({"judges": None}, "one of these is needed for the replies"),
+        ({"items_field": "x"}, "one of these is needed for the replies"),
         ({"words": {"ja": "yes"}}, "words.ja"),
         ({"claim": None}, "claim"),
         ({"against": "policy.2"}, "'policy.2' reads like document 2 of 'policy'"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.data.foreign.readers import recognised
+from claimeval.data.foreign import recognize
 from claimeval.data.foreign.records import JudgedSample
 from claimeval.types.errors import DataError
 from claimeval.types.records import Verdict
@@ -33,7 +33,7 @@ RAGCHECKER: dict[str, Any] = {
 def samples(tmp_path: Path, content: object, name: str = "results.json") -> list[JudgedSample]:
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    found = recognised(path)
+    found = recognize(path)
     assert found is not None
     return list(found.samples())
 
@@ -64,9 +64,9 @@ def test_labels_of_single_contexts_are_merged_and_name_the_entailing_ones(tmp_pa
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("answer2response", ["Entailment"], "3 labels were expected"),
-        ("retrieved2response", [["Neutral"]] * 3, "2 labels a claim"),
-        ("answer2response", ["Entailment", "Yes", "Neutral"], "'Yes' is none of"),
+        ("answer2response", ["Entailment"], "expected 3 labels"),
+        ("retrieved2response", [["Neutral"]] * 3, "2 labels per claim"),
+        ("answer2response", ["Entailment", "Yes", "Neutral"], "unknown label 'Yes'"),
         ("response_claims", "Nile", "a list of claims"),
     ],
 )
@@ -77,7 +77,7 @@ def test_a_broken_ragchecker_file_is_refused_in_words(tmp_path: Path, field: str
 
 def test_the_recorded_example_gives_ragcheckers_own_numbers() -> None:
     """Precision, recall, faithfulness and claim recall follow from the verdicts alone."""
-    found = recognised(shared_data("ragchecker/examples_checking.jsonl"))
+    found = recognize(shared_data("ragchecker/examples_checking.jsonl"))
     assert found is not None
     assert found.kind == "ragchecker"
     names = {
@@ -222,4 +222,4 @@ def test_other_files_are_not_mistaken_for_results(tmp_path: Path) -> None:
     ):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-        assert recognised(path) is None
+        assert recognize(path) is None

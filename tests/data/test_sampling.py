@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from claimeval.data.rows import SourceRow
-from claimeval.data.sampling import Drawing, as_line, draw
+from claimeval.data.sampling import LogDraw, as_line, draw
 from claimeval.types.errors import DataError, UsageError
 
 
@@ -25,7 +25,7 @@ def words(count: int, seed: int = 0) -> list[str]:
     return ["".join(rng.choices(string.ascii_lowercase, k=12)) for _ in range(count)]
 
 
-def questions(drawing: Drawing) -> list[object]:
+def questions(drawing: LogDraw) -> list[object]:
     return [drawn.row.fields["question"] for drawn in drawing.rows]
 
 
@@ -55,7 +55,7 @@ def test_every_question_is_as_likely_as_any_other_however_often_it_was_asked() -
 
 
 def test_rows_are_the_unit_where_copies_are_kept() -> None:
-    found = draw(rows(*["often"] * 90, *words(10)), 50, seed=0, keep_copies=True)
+    found = draw(rows(*["often"] * 90, *words(10)), 50, seed=0, keep_duplicates=True)
     assert questions(found).count("often") >= 40
     assert found.strata[""].questions == 100
     assert {drawn.probability for drawn in found.rows} == {0.5}
@@ -73,7 +73,7 @@ def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
     assert "Why?" in questions(found)
     assert found.strata[""].rows == 4
     assert found.strata[""].questions == 3
-    assert found.strata[""].near_copies == 1
+    assert found.strata[""].near_duplicates == 1
 
 
 def test_strata_get_their_share_and_no_less_than_the_least() -> None:
@@ -82,7 +82,7 @@ def test_strata_get_their_share_and_no_less_than_the_least() -> None:
         SourceRow(f"log, line {i}", i, {"question": q, "metadata": {"topic": "rare" if i <= 20 else "common"}})
         for i, q in enumerate(names, 1)
     ]
-    found = draw(log, 100, seed=0, by="metadata.topic", at_least=15)
+    found = draw(log, 100, seed=0, stratify="metadata.topic", min_per_stratum=15)
     assert {name: one.drawn for name, one in found.strata.items()} == {"common": 85, "rare": 15}
     rare = [drawn for drawn in found.rows if drawn.stratum == "rare"]
     assert {drawn.probability for drawn in rare} == {15 / 20}
@@ -94,10 +94,10 @@ def test_a_question_that_stands_in_several_strata_is_drawn_for_one() -> None:
         SourceRow("", i, {"question": names[i % 60], "topic": topic})
         for i, topic in enumerate(t for t in "abcd" for _ in names)
     ]
-    found = draw(log, 40, seed=0, by="topic", at_least=0)
+    found = draw(log, 40, seed=0, stratify="topic", min_per_stratum=0)
     assert len(set(questions(found))) == len(found.rows) == 40
     assert {one.drawn for one in found.strata.values()} == {10}
-    assert len(set(questions(draw(log, 60, seed=0, by="topic")))) == 60
+    assert len(set(questions(draw(log, 60, seed=0, stratify="topic")))) == 60
 
 
 def test_probabilities_of_large_logs_keep_their_digits() -> None:
@@ -107,20 +107,20 @@ def test_probabilities_of_large_logs_keep_their_digits() -> None:
 
 def test_more_strata_than_rows_to_be_drawn_are_refused() -> None:
     log = [SourceRow(f"log, line {i}", i, {"question": f"{i}?", "user": f"u{i}"}) for i in range(1, 9)]
-    with pytest.raises(UsageError, match="by log, line 6 there are more values than the 5 rows"):
-        draw(log, 5, seed=0, by="user")
+    with pytest.raises(UsageError, match="more than 5 values up to log, line 6"):
+        draw(log, 5, seed=0, stratify="user")
 
 
 def test_rows_without_the_field_are_a_stratum_unless_all_are() -> None:
-    found = draw(rows("one", topic="x") + rows("two"), 2, seed=0, by="topic")
+    found = draw(rows("one", topic="x") + rows("two"), 2, seed=0, stratify="topic")
     assert list(found.strata) == ["(none)", "x"]
-    with pytest.raises(DataError, match="no row has such a field"):
-        draw(rows("one", "two"), 2, seed=0, by="topic")
+    with pytest.raises(DataError, match="no row has this field"):
+        draw(rows("one", "two"), 2, seed=0, stratify="topic")
 
 
 def test_empty_questions_are_left_out_and_counted() -> None:
     found = draw(rows("one", "", " \n"), 3, seed=0)
-    assert (questions(found), found.empty, found.strata[""].rows) == (["one"], 2, 1)
+    assert (questions(found), found.empty_questions, found.strata[""].rows) == (["one"], 2, 1)
 
 
 def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated() -> None:
@@ -140,7 +140,7 @@ def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated
 
 
 def test_provenance_stays_in_the_row() -> None:
-    (drawn,) = draw(rows("Why?", topic="x"), 5, seed=3, by="topic").rows
+    (drawn,) = draw(rows("Why?", topic="x"), 5, seed=3, stratify="topic").rows
     assert json.loads(as_line(drawn, "log.jsonl", 3)) == {
         "question": "Why?",
         "topic": "x",
@@ -152,12 +152,12 @@ def test_a_row_without_a_question_is_said_with_its_place() -> None:
     with pytest.raises(DataError, match="log, line 1: no question"):
         draw([SourceRow("log, line 1", 1, {"prompt": "Why?"})], 1, seed=0)
     assert questions(
-        draw([SourceRow("log, line 1", 1, {"question": "x", "prompt": "Why?"})], 1, seed=0, text="prompt")
+        draw([SourceRow("log, line 1", 1, {"question": "x", "prompt": "Why?"})], 1, seed=0, question_field="prompt")
     ) == ["x"]
 
 
 def test_an_empty_log_is_said() -> None:
-    with pytest.raises(DataError, match="holds no rows"):
+    with pytest.raises(DataError, match="has no rows"):
         draw([], 1, seed=0)
 
 

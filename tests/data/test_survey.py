@@ -17,53 +17,53 @@ FULL = Sample(
 
 def test_a_full_sample_feeds_every_built_in_metric() -> None:
     found = survey([FULL], ROWS)
-    assert all(found.feeds(name) for name in ABOUT_ANSWERS)
-    assert found.lacks == dict.fromkeys(ABOUT_ANSWERS, ())
+    assert all(found.has_inputs_for(name) for name in ABOUT_ANSWERS)
+    assert found.missing_fields == dict.fromkeys(ABOUT_ANSWERS, ())
 
 
 def test_lacks_are_counted_with_the_first_sample() -> None:
     without = FULL.model_copy(update={"id": "b", "reference_answers": ()})
     found = survey([FULL, without, without.model_copy(update={"id": "c"})], ROWS)
-    (lack,) = found.lacks["coverage"]
+    (lack,) = found.missing_fields["coverage"]
     assert (lack.field, lack.count, lack.first) == ("reference_answers", 2, "b")
-    assert found.feeds("coverage")
-    assert not found.lacks["faithfulness"]
+    assert found.has_inputs_for("coverage")
+    assert not found.missing_fields["faithfulness"]
 
 
 def test_a_metric_that_nobody_can_feed_is_not_fed() -> None:
     found = survey([FULL.model_copy(update={"contexts": None})], ROWS)
-    assert not found.feeds("faithfulness")
-    assert found.feeds("correctness")
-    assert found.lacks["faithfulness"][0].field == "contexts"
+    assert not found.has_inputs_for("faithfulness")
+    assert found.has_inputs_for("correctness")
+    assert found.missing_fields["faithfulness"][0].field == "contexts"
 
 
 def test_contexts_that_are_given_and_empty_are_no_lack() -> None:
     found = survey([FULL, FULL.model_copy(update={"id": "b", "contexts": ()})], ROWS)
-    assert not found.lacks["faithfulness"]
+    assert not found.missing_fields["faithfulness"]
     assert found.empty_contexts == 1
 
 
 def test_a_named_evidence_set_is_a_field() -> None:
     row = metric("on_policy=answer:policy")
     found = survey([FULL], (row,))
-    assert found.lacks["on_policy"][0].field == "evidence.policy"
+    assert found.missing_fields["on_policy"][0].field == "evidence.policy"
 
 
 def test_doubled_ids_empty_and_missing_answers_are_counted() -> None:
     found = survey([FULL, FULL, FULL.model_copy(update={"id": "b", "answer": " "})], ROWS)
-    assert (found.duplicate_ids, found.doubled) == (("a",), "'a' (samples 1 and 2)")
-    assert (found.unanswered, found.empty_answers) == (0, 1)
-    assert survey([FULL.model_copy(update={"answer": None})], ROWS).unanswered == 1
+    assert (found.duplicate_ids, found.first_duplicate) == (("a",), "'a' (samples 1 and 2)")
+    assert (found.no_answer, found.empty_answers) == (0, 1)
+    assert survey([FULL.model_copy(update={"answer": None})], ROWS).no_answer == 1
 
 
 @pytest.mark.parametrize("text", ["the Companyâ€™s sales", "cafÃ© au lait", "a \ufffd b"])
 def test_wrongly_decoded_text_is_noticed(text: str) -> None:
-    assert list(survey([FULL.model_copy(update={"answer": text})], ROWS).damaged) == ["a"]
+    assert list(survey([FULL.model_copy(update={"answer": text})], ROWS).invalid_text) == ["a"]
 
 
 @pytest.mark.parametrize("text", ["São Paulo", "Ãgua", "naïve café €5", "Âge d'or"])
 def test_letters_with_accents_are_not_damage(text: str) -> None:
-    assert not survey([FULL.model_copy(update={"answer": text})], ROWS).damaged
+    assert not survey([FULL.model_copy(update={"answer": text})], ROWS).invalid_text
 
 
 def test_no_samples_is_an_error() -> None:

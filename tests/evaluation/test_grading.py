@@ -217,10 +217,10 @@ def test_pairs_that_could_not_be_written_are_refused_before_any_call(sample: Sam
 
 def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("meanings: [none, a bit, all]\nrelevant_from: 2\n")
+    path.write_text("meanings: [none, a bit, all]\npositive_from: 2\n")
     scale = relevance_scale(str(path))
     assert (scale.name, scale.steps[-1], scale.grade_label(1)) == ("mine", 2, "not_found")
-    path.write_text("meanings: [none, all]\nrelevant_from: 2\n")
+    path.write_text("meanings: [none, all]\npositive_from: 2\n")
     with pytest.raises(UsageError, match="above its highest grade"):
         relevance_scale(str(path))
     with pytest.raises(UsageError, match="Did you mean 'umbrela'"):

@@ -198,7 +198,7 @@ def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> Non
 
 
 def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
     server = start_server(judge=claim_judge.answer)
     online = ce.score([TOWER, ALONE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     sent = len(server.exchanges())

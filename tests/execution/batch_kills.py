@@ -19,10 +19,10 @@ from tests.instants import VARIABLE, Instant, deadly
 from tests.survival import ROOT
 
 GATHERING = "claim"
-INTENT_WRITTEN = "seal"
-UPLOADED = "uploaded"
-ID_STORED = "submitted"
-TAKEN_OUT = "answered"
+INTENT_WRITTEN = "mark_ready"
+UPLOADED = "mark_uploaded"
+ID_STORED = "mark_submitted"
+TAKEN_OUT = "remove_answered"
 CLOSED = "end"
 
 
@@ -105,7 +105,7 @@ def main() -> None:
     from claimeval.execution.batch import polling
     from claimeval.execution.batch.state import BatchState
 
-    polling.SOONEST = 0.2
+    polling.MIN_INTERVAL = 0.2
     if VARIABLE in os.environ:
         when, what, n = os.environ[VARIABLE].split()
         setattr(BatchState, what, deadly(getattr(BatchState, what), when, int(n)))

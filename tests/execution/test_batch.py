@@ -27,7 +27,7 @@ from claimeval.metrics.derived import select_metrics
 from claimeval.providers import mistral_batch, openai_batch
 from claimeval.providers.batches import FileLimits
 from claimeval.runs.directory import to_line
-from claimeval.store.locks import KeyLocks
+from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -42,7 +42,7 @@ from tests.sample_runs import RIGHT, run
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
 
 
 @pytest.fixture
@@ -215,20 +215,20 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
     server = start_server(Options(batching=Plan(outcomes=("stuck",), seconds=0.01)), judge=claim_judge.answer)
     came = go(server, [spec(server, "openai")], tmp_path)
     (why,) = came.run.outcome.status.stopped.values()
-    assert "should have ended by now (the provider says 'in_progress'); `claimeval batch cancel " in why
+    assert "is overdue (status 'in_progress'). To send its requests again, run `claimeval batch cancel " in why
     assert came.creates == 1
 
 
 def test_a_provider_out_of_reach_is_tried_for_an_hour(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polling, "OUT_OF_REACH", 0.05)
+    monkeypatch.setattr(polling, "UNREACHABLE", 0.05)
     server = start_server(judge=claim_judge.answer)
     judge = spec(server, "openai")
     server.stop()
     came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outcome.status.stopped.values()
-    assert why.startswith("out of reach for")
+    assert why.startswith("unreachable for")
     assert "no connection" in why
 
 
@@ -237,7 +237,7 @@ def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp
     judge = f"openai:judge@http://127.0.0.1:{server.port}/nothing/v1"
     came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outcome.status.stopped.values()
-    assert f"(a server without batches is asked with --online {judge})" in why
+    assert f"(if the server does not support batches, add --online {judge})" in why
 
 
 def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer, tmp_path: Path) -> None:
@@ -287,19 +287,17 @@ def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandl
     asyncio.run(plan.evaluate(samples(1)[0], first))
     (request,) = first.requests
     with Store(tmp_path), BatchState(tmp_path) as state:
-        turns = KeyLocks(tmp_path / "turns")
-        draft = RequestFile(state, turns, request.judge, "")
-        assert state.claim(draft.name, request.key, "", 0)
-        draft.close()
-        turns.give(draft.name)  # as the system does when a process dies
-        turns.close()
+        locks = KeyLocks(tmp_path / LOCK_FILE)
+        request_file = RequestFile(state, locks, request.judge, "")
+        assert state.claim(request_file.name, request.key, "", 0)
+        request_file.close()
+        locks.release(request_file.name)  # as the system does when a process dies
+        locks.close()
     came = go(server, [spec(server, "openai")], tmp_path, 1)
     assert came.run.values == [RIGHT]
     assert len(came.lines) == 2
     with BatchState(tmp_path) as state:
-        dropped = state.batch(draft.name)
-        assert dropped
-        assert dropped.state == "dropped"
+        assert state[request_file.name].state == "dropped"
         assert not list(state.folder.iterdir()), "files are gone once they were read"
 
 
@@ -309,7 +307,7 @@ def test_nobody_to_ask_in_batches_is_told_before_any_call(server: ThreadHandle, 
         go(server, ["local:lexical"], tmp_path)
     with pytest.raises(UsageError, match="None of the judges supports batches"):
         go(server, [judge], tmp_path, online=(judge,))
-    with pytest.raises(UsageError, match="unknown judge to be asked online: 'openai:judges'"):
+    with pytest.raises(UsageError, match="unknown judge in --online: 'openai:judges'"):
         go(server, [judge], tmp_path, online=("openai:judges",))
     assert server.exchanges() == []
 
@@ -345,7 +343,7 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 
     asyncio.run(main())
     assert len(executor.requests) > 8
-    assert longest <= rounds.STILL / 4, longest
+    assert longest <= rounds.IDLE_STEPS / 4, longest
 
 
 def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> None:

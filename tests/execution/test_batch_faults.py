@@ -40,7 +40,7 @@ QUOTA = ("mistral", "insufficient_quota")
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
 
 
 def came_of(start_server: StartServer, folder: Path, provider: Name, plan: Plan, timeout: float = 5.0) -> Came:

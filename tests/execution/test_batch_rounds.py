@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
 import pytest
 
-from claimeval.execution.batch.rounds import as_far_as_it_goes, in_rounds, question, wait_for_ever
+from claimeval.execution.batch.rounds import request_in_progress, run_in_rounds, run_until_blocked, suspend
 
 Ask = Callable[[str], Awaitable[str]]
 
@@ -21,12 +21,12 @@ class Replies:
         self._seconds = seconds
 
     async def ask(self, text: str) -> str:
-        with question():
+        with request_in_progress():
             self.asked.append(text)
             if text in self.known:
                 await asyncio.sleep(self._seconds)
                 return f"re {text}"
-        return await wait_for_ever()
+        return await suspend()
 
 
 def test_a_way_that_needs_not_wait_is_gone_to_its_end() -> None:
@@ -34,7 +34,7 @@ def test_a_way_that_needs_not_wait_is_gone_to_its_end() -> None:
         return await ask("a") + await ask("b")
 
     replies = Replies("a", "b", seconds=0.005)
-    assert asyncio.run(as_far_as_it_goes(way(replies.ask))) == "re are b"
+    assert asyncio.run(run_until_blocked(way(replies.ask))) == "re are b"
 
 
 def test_a_way_without_questions_is_gone_too() -> None:
@@ -42,7 +42,7 @@ def test_a_way_without_questions_is_gone_too() -> None:
         await asyncio.sleep(0.005)
         return 7
 
-    assert asyncio.run(as_far_as_it_goes(way())) == 7
+    assert asyncio.run(run_until_blocked(way())) == 7
 
 
 def test_all_questions_that_do_not_hang_on_a_missing_reply_are_put() -> None:
@@ -55,7 +55,7 @@ def test_all_questions_that_do_not_hang_on_a_missing_reply_are_put() -> None:
         await ask("all")
 
     replies = Replies("a first", "b first", "b second", seconds=0.01)
-    assert asyncio.run(as_far_as_it_goes(way(replies.ask))) is None
+    assert asyncio.run(run_until_blocked(way(replies.ask))) is None
     assert sorted(replies.asked) == ["a first", "a second", "b first", "b second", "c first"]
 
 
@@ -68,7 +68,7 @@ def test_a_way_that_is_let_go_is_tidied_up() -> None:
         finally:
             ended.append("tidy")
 
-    assert asyncio.run(as_far_as_it_goes(way(Replies().ask))) is None
+    assert asyncio.run(run_until_blocked(way(Replies().ask))) is None
     assert ended == ["tidy"]
 
 
@@ -78,7 +78,7 @@ def test_an_error_on_the_way_is_raised() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        asyncio.run(as_far_as_it_goes(way(Replies("a").ask)))
+        asyncio.run(run_until_blocked(way(Replies("a").ask)))
 
 
 def test_a_way_may_be_broken_off_from_outside() -> None:
@@ -91,7 +91,7 @@ def test_a_way_may_be_broken_off_from_outside() -> None:
             finally:
                 ended.append("tidy")
 
-        task = asyncio.create_task(as_far_as_it_goes(way(Replies("a", seconds=60).ask)))
+        task = asyncio.create_task(run_until_blocked(way(Replies("a", seconds=60).ask)))
         await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -114,7 +114,7 @@ def rounds(passes: list[list[int | None]], go_on: Iterable[bool]) -> tuple[list[
         return next(answers)
 
     async def main() -> list[int]:
-        return [result async for result in in_rounds(one_pass, next_round)]
+        return [result async for result in run_in_rounds(one_pass, next_round)]
 
     return asyncio.run(main()), beginnings
 

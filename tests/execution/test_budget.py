@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claimeval.execution.budget import Budget, check_prices, cost
-from claimeval.execution.ledger import Ledger, Spent
+from claimeval.execution.budget import Budget, Ledger, Spending, check_prices, cost
 from claimeval.providers.prices import Price, worst_case
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request, Usage
@@ -71,9 +70,9 @@ def test_the_ledger_outlives_the_process_and_knows_runs_apart(tmp_path: Path) ->
     for calls in (1, 2):
         with Ledger(tmp_path / "spending.db", "run-a", None, 1.0) as ledger:
             assert ledger.reserve(0.25)
-            assert ledger.spent == Spent(calls, 0.25 * calls)
+            assert ledger.spending == Spending(calls, 0.25 * calls)
     with Ledger(tmp_path / "spending.db", "run-b", None, 1.0) as ledger:
-        assert ledger.spent == Spent(0, 0.0)
+        assert ledger.spending == Spending(0, 0.0)
 
 
 def test_a_cap_is_reached_to_the_last_billionth_and_not_passed(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_calls_are_counted_and_never_given_back(tmp_path: Path) -> None:
         ledger.settle(5.0, 0.0)
         assert ledger.reserve(0.0)
         assert not ledger.reserve(0.0)
-        assert ledger.spent == Spent(2, 0.0)
+        assert ledger.spending == Spending(2, 0.0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -105,13 +104,13 @@ def test_what_was_paid_never_passes_the_cap(calls: list[tuple[float, float]], ca
                 paid += worst * share
                 ledger.settle(worst, worst * share)
             assert paid <= cap + 1e-8
-            assert ledger.spent.cost == pytest.approx(paid, abs=1e-7)
+            assert ledger.spending.cost == pytest.approx(paid, abs=1e-7)
 
 
 SPENDER = """
 import sys
 from pathlib import Path
-from claimeval.execution.ledger import Ledger
+from claimeval.execution.budget import Ledger
 with Ledger(Path(sys.argv[1]), "run", 1000, 1.0) as ledger:
     got = 0
     while ledger.reserve(0.003):
@@ -129,7 +128,7 @@ def test_two_processes_together_stay_under_the_cap(tmp_path: Path) -> None:
     got = [int(spender.communicate()[0]) for spender in spenders]
     assert sum(got) == 499, "the 500th needs 0.003 and there are 0.002 left"
     with Ledger(tmp_path / "spending.db", "run", None, None) as ledger:
-        assert ledger.spent == Spent(499, 0.998)
+        assert ledger.spending == Spending(499, 0.998)
 
 
 def test_a_ledger_that_is_none_is_a_clear_error(tmp_path: Path) -> None:
@@ -138,7 +137,7 @@ def test_a_ledger_that_is_none_is_a_clear_error(tmp_path: Path) -> None:
         Ledger(tmp_path / "spending.db", "run", 1, None)
 
 
-def spend(ledger: Ledger, outcomes: list[Completion | CallError | None]) -> tuple[float | None, Spent]:
+def spend(ledger: Ledger, outcomes: list[Completion | CallError | None]) -> tuple[float | None, Spending]:
     """One call after the other."""
 
     async def main() -> float | None:
@@ -147,7 +146,7 @@ def spend(ledger: Ledger, outcomes: list[Completion | CallError | None]) -> tupl
             budget.settle(REQUEST, await budget.reserve(REQUEST), outcome)
         return budget.spent
 
-    return asyncio.run(main()), ledger.spent
+    return asyncio.run(main()), ledger.spending
 
 
 LOST = CallError("timeout", "no whole reply", possibly_paid=True)
@@ -192,7 +191,7 @@ def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(tmp
 
     with Ledger(tmp_path / "spending.db", "run", None, 4 * WORST) as ledger:
         most, sent, said = asyncio.run(main(ledger))
-        assert ledger.spent.cost <= 4 * WORST
+        assert ledger.spending.cost <= 4 * WORST
     assert most == 4
     assert sent == int((4 * WORST - WORST) / 0.0013) + 1
     assert said == f"{sent} calls and ${sent * 0.0013:.4f} are spent"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.execution.pace import CUT_EVERY, FIRST, MOST_IN_FLIGHT, ConcurrencyLimit
+from claimeval.execution.pace import DECREASE_INTERVAL, INITIAL_LIMIT, MAX_CONCURRENCY, ConcurrencyLimit
 
 
 def clean_round(slots: ConcurrencyLimit, share: float = 1.0) -> None:
     """As many replies as there are slots, of which a share was in use at once."""
     busy, replies = max(1, int(slots.limit * share)), slots.limit
     for _ in range(busy):
-        slots.take()
+        slots.acquire()
     for _ in range(replies):
         slots.succeeded()
     for _ in range(busy):
-        slots.give()
+        slots.release()
 
 
 def test_it_doubles_while_rounds_are_clean() -> None:
@@ -24,14 +24,14 @@ def test_it_doubles_while_rounds_are_clean() -> None:
     for _ in range(6):
         clean_round(slots)
         seen.append(slots.limit)
-    assert seen == [FIRST, 16, 32, 64, MOST_IN_FLIGHT, MOST_IN_FLIGHT, MOST_IN_FLIGHT]
+    assert seen == [INITIAL_LIMIT, 16, 32, 64, MAX_CONCURRENCY, MAX_CONCURRENCY, MAX_CONCURRENCY]
 
 
 def test_it_grows_only_when_it_was_used() -> None:
     slots = ConcurrencyLimit(None)
     for _ in range(5):
         clean_round(slots, share=0.5)
-    assert slots.limit == FIRST
+    assert slots.limit == INITIAL_LIMIT
 
 
 def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
@@ -39,7 +39,7 @@ def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
     for _ in range(3):
         clean_round(slots)
     assert slots.limit == 64
-    slots.refused(now=0.0)
+    slots.throttled(now=0.0)
     assert slots.limit == 51
     clean_round(slots)
     assert slots.limit == 53  # 5 % more, rounded down
@@ -47,17 +47,17 @@ def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
 
 def test_the_calls_in_flight_at_a_cut_cut_no_further() -> None:
     slots = ConcurrencyLimit(None)
-    for now in (0.0, 1.0, CUT_EVERY - 0.1):
-        slots.refused(now)
+    for now in (0.0, 1.0, DECREASE_INTERVAL - 0.1):
+        slots.throttled(now)
     assert slots.limit == 6
-    slots.refused(CUT_EVERY)
+    slots.throttled(DECREASE_INTERVAL)
     assert slots.limit == 4
 
 
 def test_it_never_falls_below_one_and_rises_from_there() -> None:
     slots = ConcurrencyLimit(None)
     for cut in range(50):
-        slots.refused(cut * CUT_EVERY)
+        slots.throttled(cut * DECREASE_INTERVAL)
     assert slots.limit == 1
     clean_round(slots)
     assert slots.limit == 2
@@ -65,21 +65,21 @@ def test_it_never_falls_below_one_and_rises_from_there() -> None:
 
 def test_trouble_at_the_provider_delays_growth_without_a_cut() -> None:
     slots = ConcurrencyLimit(None)
-    slots.take()
-    for _ in range(FIRST - 1):
+    slots.acquire()
+    for _ in range(INITIAL_LIMIT - 1):
         slots.succeeded()
-    slots.troubled()
+    slots.failed()
     slots.succeeded()
-    assert slots.limit == FIRST
+    assert slots.limit == INITIAL_LIMIT
 
 
 @pytest.mark.parametrize("number", [1, 16, 500])
 def test_a_number_that_was_given_stays(number: int) -> None:
     slots = ConcurrencyLimit(number)
     clean_round(slots)
-    slots.refused(0.0)
+    slots.throttled(0.0)
     assert slots.limit == number
     for _ in range(number):
         assert not slots.full
-        slots.take()
+        slots.acquire()
     assert slots.full

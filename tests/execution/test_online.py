@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.loopback import Faults, Latency, Name, Options, ThreadHandle, named
 from claimeval.execution.budget import Budget
-from claimeval.execution.online import OUT_OF_REACH, Online
+from claimeval.execution.online import MAX_UNANSWERED, OnlineExecutor
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
@@ -45,7 +45,7 @@ class Came(NamedTuple):
     clock: Clock
 
 
-Way = Callable[[Online], Awaitable[list[Outcome]]]
+Way = Callable[[OnlineExecutor], Awaitable[list[Outcome]]]
 
 
 def go(judges: list[Judge], way: Way, **options: Any) -> Came:
@@ -58,7 +58,7 @@ def go(judges: list[Judge], way: Way, **options: Any) -> Came:
         def keep(request: Request, completion: Completion) -> None:
             kept.append(request.messages[0].content)
 
-        online = Online(judges, keep, settled, progress, Budget(judges), clock=clock, sleep=clock.sleep)
+        online = OnlineExecutor(judges, keep, settled, progress, Budget(judges), clock=clock, sleep=clock.sleep)
         async with online:
             outcomes = await way(online)
         return Came(outcomes, kept, online.stopped, progress, clock)
@@ -67,14 +67,14 @@ def go(judges: list[Judge], way: Way, **options: Any) -> Came:
 
 
 def one_by_one(judge: Judge, questions: int) -> Way:
-    async def way(online: Online) -> list[Outcome]:
+    async def way(online: OnlineExecutor) -> list[Outcome]:
         return [await online.ask(question(judge, f"question {i}")) for i in range(questions)]
 
     return way
 
 
 def at_once(judge: Judge, questions: int) -> Way:
-    async def way(online: Online) -> list[Outcome]:
+    async def way(online: OnlineExecutor) -> list[Outcome]:
         return await asyncio.gather(*[online.ask(question(judge, f"question {i}")) for i in range(questions)])
 
     return way
@@ -104,7 +104,7 @@ def test_what_passes_is_tried_again_until_it_has_passed(start_server: StartServe
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_what_does_not_pass_is_a_failure_after_so_many_attempts(start_server: StartServer, provider: Name) -> None:
-    kinds = RETRIED[: OUT_OF_REACH - 1]
+    kinds = RETRIED[: MAX_UNANSWERED - 1]
     server = start_server(Options(faults=Faults(first=tuple(kind for kind in kinds for _ in range(ATTEMPTS)))))
     came = go([judge := judge_at(server, provider)], one_by_one(judge, len(kinds)))
     assert reasons(came) == ["provider_error"] * len(kinds)
@@ -143,7 +143,7 @@ def test_one_judges_end_is_not_the_others(start_server: StartServer) -> None:
     broken = start_server(Options(faults=Faults(rates={"status_401": 1.0})))
     dead, alive = judge_at(broken, "openai"), judge_at(start_server(dialect="mistral"), "mistral")
 
-    async def way(online: Online) -> list[Outcome]:
+    async def way(online: OnlineExecutor) -> list[Outcome]:
         return [await online.ask(question(judge)) for judge in (dead, alive, dead, alive)]
 
     came = go([dead, alive], way)
@@ -153,16 +153,16 @@ def test_one_judges_end_is_not_the_others(start_server: StartServer) -> None:
 
 def test_a_judge_that_answers_nothing_for_long_is_given_up(start_server: StartServer) -> None:
     server = start_server(Options(faults=Faults(rates={"status_503": 1.0})))
-    came = go([judge := judge_at(server, "openai")], one_by_one(judge, OUT_OF_REACH + 5), attempts=2)
-    assert reasons(came) == ["provider_error"] * OUT_OF_REACH + ["judge_stopped"] * 5
-    assert len(server.exchanges()) == 2 * OUT_OF_REACH
-    assert f"no reply to {OUT_OF_REACH} questions in a row" in came.stopped[judge.name]
+    came = go([judge := judge_at(server, "openai")], one_by_one(judge, MAX_UNANSWERED + 5), attempts=2)
+    assert reasons(came) == ["provider_error"] * MAX_UNANSWERED + ["judge_stopped"] * 5
+    assert len(server.exchanges()) == 2 * MAX_UNANSWERED
+    assert f"no reply to {MAX_UNANSWERED} requests in a row" in came.stopped[judge.name]
 
 
 def test_one_reply_in_between_and_it_goes_on(start_server: StartServer) -> None:
-    faults = ["status_500"] * (OUT_OF_REACH - 1) + [None]
+    faults = ["status_500"] * (MAX_UNANSWERED - 1) + [None]
     server = start_server(Options(faults=Faults(first=tuple(faults * 3))))
-    came = go([judge := judge_at(server, "openai")], one_by_one(judge, 3 * OUT_OF_REACH), attempts=1)
+    came = go([judge := judge_at(server, "openai")], one_by_one(judge, 3 * MAX_UNANSWERED), attempts=1)
     assert came.stopped == {}
     assert reasons(came).count("ok") == 3
 
@@ -195,7 +195,7 @@ def test_a_provider_that_asks_for_a_day_is_left_alone(start_server: StartServer,
     came = go([judge := judge_at(server, provider)], at_once(judge, 50), concurrency=4)
     assert set(reasons(came)) <= {"provider_error", "judge_stopped"}
     assert len(server.exchanges()) <= 4
-    assert "it asks to come back in 86400 seconds" in came.stopped[judge.name]
+    assert "it asks to wait 86400 seconds" in came.stopped[judge.name]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -226,7 +226,7 @@ def test_a_broken_off_call_leaves_the_slot_and_the_connection_usable(start_serve
     server = start_server(Options(latency=Latency(seconds=0.2)))
     judge = judge_at(server, provider)
 
-    async def way(online: Online) -> list[Outcome]:
+    async def way(online: OnlineExecutor) -> list[Outcome]:
         first = asyncio.create_task(online.ask(question(judge, "first")))
         await asyncio.sleep(0.05)
         first.cancel()
@@ -243,7 +243,7 @@ def test_draining_lets_replies_arrive_and_sends_nothing_more(start_server: Start
     server = start_server(Options(latency=Latency(seconds=0.2)))
     judge = judge_at(server, "openai")
 
-    async def way(online: Online) -> list[Outcome]:
+    async def way(online: OnlineExecutor) -> list[Outcome]:
         asking = [asyncio.create_task(online.ask(question(judge, f"question {i}"))) for i in range(10)]
         await asyncio.sleep(0.1)
         await online.drain()

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.loopback import limits as server_limits
 from benchmarks.loopback.dialects import DIALECTS
-from claimeval.execution.pace import LONGEST_PAUSE, MAX_WAIT, PATIENCE, Pace
+from claimeval.execution.pace import MAX_PAUSE, MAX_WAIT, THROTTLED_TIMEOUT, Pace
 from claimeval.types.options import RunOptions
-from claimeval.types.requests import Allowance, CallError, Completion, Judge, Message, Request, Usage
+from claimeval.types.requests import CallError, Completion, Judge, Message, RateLimitStatus, Request, Usage
 from tests.execution.virtual_time import now, run
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
@@ -24,9 +24,9 @@ def question(characters: int = 400) -> Request:
     )
 
 
-def reply(prompt: int = 100, completion: int = 50, allowance: Allowance | None = None) -> Completion:
+def reply(prompt: int = 100, completion: int = 50, rate_limits: RateLimitStatus | None = None) -> Completion:
     return Completion(
-        body=b"", text="{}", usage=Usage(prompt_tokens=prompt, completion_tokens=completion), allowance=allowance
+        body=b"", text="{}", usage=Usage(prompt_tokens=prompt, completion_tokens=completion), rate_limits=rate_limits
     )
 
 
@@ -59,8 +59,8 @@ class Provider:
         self._limiter.charge(completion, now())
         self.answered.append((now(), prompt + completion))
         told = self._limiter.headers(dialect, 0, now()) if self._tells else {}
-        allowance = Allowance(*[int(told[name]) for name in HEADERS]) if told else None
-        return reply(prompt, completion, allowance)
+        rate_limits = RateLimitStatus(*[int(told[name]) for name in HEADERS]) if told else None
+        return reply(prompt, completion, rate_limits)
 
 
 HEADERS = [f"x-ratelimit-{what}-{of}" for of in ("requests", "tokens") for what in ("limit", "remaining")]
@@ -78,13 +78,13 @@ def measure(provider: Provider, paces: int, limits: RunOptions, completion: int,
 
     async def worker(pace: Pace, chance: random.Random) -> None:
         while now() < 60 * minutes:
-            turn = await pace.enter(question(400))
+            turn = await pace.acquire(question(400))
             outcome = await provider.ask(100, max(1, int(completion * chance.uniform(0.5, 1.5))))
             if isinstance(outcome, Completion):
                 pace.succeeded(turn, outcome)
             else:
                 pace.failed(turn, outcome)
-            pace.leave()
+            pace.release()
 
     async def main() -> None:
         ways = [Pace(limits, lambda _: None, now, asyncio.sleep) for _ in range(paces)]
@@ -128,12 +128,12 @@ def test_a_provider_that_says_nothing_is_found_out() -> None:
 
 async def enter_after(pace: Pace, error: CallError) -> float:
     """How long the next call waits after this error."""
-    turn = await pace.enter(question())
+    turn = await pace.acquire(question())
     pace.failed(turn, error)
-    pace.leave()
+    pace.release()
     before = now()
-    await pace.enter(question())
-    pace.leave()
+    await pace.acquire(question())
+    pace.release()
     return now() - before
 
 
@@ -154,14 +154,14 @@ def test_no_request_leaves_while_a_refusal_holds_and_then_one_goes_first() -> No
     sent: list[float] = []
 
     async def worker(way: Pace, first: bool) -> None:
-        turn = await way.enter(question())
+        turn = await way.acquire(question())
         sent.append(now())
         await asyncio.sleep(0.5)
         if first:
             way.failed(turn, refusal(10.0))
         else:
             way.succeeded(turn, reply())
-        way.leave()
+        way.release()
 
     async def main() -> None:
         way = pace(concurrency=4)
@@ -177,27 +177,27 @@ def test_no_request_leaves_while_a_refusal_holds_and_then_one_goes_first() -> No
 def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_end() -> None:
     async def main() -> list[float]:
         way, waits = pace(), []
-        while not way.hopeless:
+        while not way.given_up:
             waits.append(await enter_after(way, refusal()))
-            turn = await way.enter(question())
+            turn = await way.acquire(question())
             way.failed(turn, refusal())
-            way.leave()
-        assert PATIENCE < now() < PATIENCE + 2 * LONGEST_PAUSE + 1
+            way.release()
+        assert THROTTLED_TIMEOUT < now() < THROTTLED_TIMEOUT + 2 * MAX_PAUSE + 1
         return waits
 
     waits = run(main())
     assert waits[0] == pytest.approx(1.0, abs=0.11)
-    assert waits[-1] == pytest.approx(LONGEST_PAUSE, abs=0.11)
+    assert waits[-1] == pytest.approx(MAX_PAUSE, abs=0.11)
 
 
 def test_one_request_a_minute_and_a_question_over_the_token_limit_come_through() -> None:
     async def main() -> list[float]:
         way, sent = pace(rpm=1, tpm=50), []
         for _ in range(3):
-            turn = await way.enter(question(4000))
+            turn = await way.acquire(question(4000))
             sent.append(now())
             way.succeeded(turn, reply(1000, 200))
-            way.leave()
+            way.release()
         return sent
 
     assert run(main()) == [0.0, 61.0, 122.0]
@@ -208,10 +208,10 @@ def test_the_first_to_come_is_the_first_to_go() -> None:
         way, order = pace(concurrency=1), []
 
         async def worker(i: int) -> None:
-            await way.enter(question())
+            await way.acquire(question())
             order.append(i)
             await asyncio.sleep(1)
-            way.leave()
+            way.release()
 
         await asyncio.gather(*[worker(i) for i in range(20)])
         return order
@@ -222,13 +222,13 @@ def test_the_first_to_come_is_the_first_to_go() -> None:
 def test_someone_who_stops_waiting_holds_nobody_up() -> None:
     async def main() -> None:
         way = pace(concurrency=1)
-        await way.enter(question())
-        waiting = [asyncio.create_task(way.enter(question())) for _ in range(3)]
+        await way.acquire(question())
+        waiting = [asyncio.create_task(way.acquire(question())) for _ in range(3)]
         await asyncio.sleep(1)
         waiting[0].cancel()
         waiting[1].cancel()
         await asyncio.sleep(1)
-        way.leave()
+        way.release()
         await waiting[2]
 
     run(main())
@@ -240,8 +240,8 @@ def test_what_is_waited_for_is_said() -> None:
     async def main() -> None:
         way = Pace(RunOptions(rpm=1), said.append, now, asyncio.sleep)
         for _ in range(2):
-            await way.enter(question())
-            way.leave()
+            await way.acquire(question())
+            way.release()
 
     run(main())
     assert any(what and what.startswith("requests per minute until ") for what in said)

@@ -16,7 +16,7 @@ def test_every_row_says_what_it_needs(name: str) -> None:
     row = METRICS[name]
     assert row.name == name
     assert row.says
-    assert row.lacks(Sample(id="a", question="Q")) == row.claims_of
+    assert row.missing_part(Sample(id="a", question="Q")) == row.claims_of
 
 
 def test_the_rows_are_the_ones_of_the_definition() -> None:
@@ -78,4 +78,4 @@ def test_parts_of_a_sample_as_text_and_as_evidence() -> None:
     assert [d.text for d in SAMPLE.documents("reference_contexts") or ()] == ["C"]
     assert SAMPLE.documents("policy") is None
     assert SAMPLE.documents("contexts") is None
-    assert Metric(name="m", claims_of="answer", against="policy").lacks(SAMPLE) == "policy"
+    assert Metric(name="m", claims_of="answer", against="policy").missing_part(SAMPLE) == "policy"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 from pydantic import SecretStr
 
-from claimeval.providers.http_errors import allowance, duration, error_for, retry_after
-from claimeval.types.requests import Allowance, CallError
+from claimeval.providers.http_errors import duration, error_for, rate_limits, retry_after
+from claimeval.types.requests import CallError, RateLimitStatus
 
 KEY = SecretStr("sk-CANARY-key")
 
@@ -165,14 +165,14 @@ def test_durations(text: str, seconds: float | None) -> None:
                 "x-ratelimit-limit-tokens": "200000",
                 "x-ratelimit-remaining-tokens": "199000",
             },
-            Allowance(500, 499, 200_000, 199_000),
+            RateLimitStatus(500, 499, 200_000, 199_000),
         ),
         (
             {"x-ratelimit-limit-req-minute": "60", "x-ratelimit-remaining-tokens-minute": "9"},
-            Allowance(requests=60, tokens_left=9),
+            RateLimitStatus(requests=60, tokens_remaining=9),
         ),
         ({"x-ratelimit-limit-requests": "many"}, None),
     ],
 )
-def test_what_a_provider_lets_through(headers: dict[str, str], told: Allowance | None) -> None:
-    assert allowance(headers) == told
+def test_what_a_provider_lets_through(headers: dict[str, str], told: RateLimitStatus | None) -> None:
+    assert rate_limits(headers) == told

@@ -263,8 +263,12 @@ def test_what_the_provider_lets_through_is_read_from_the_headers(start_server: S
     server = start_server(Options(limits=Limits(requests=60, tokens=10_000)))
     reply = ask(judge_at(server, provider)).outcome
     assert isinstance(reply, Completion)
-    assert reply.allowance is not None
-    assert (reply.allowance.requests, reply.allowance.requests_left, reply.allowance.tokens) == (60, 59, 10_000)
+    assert reply.rate_limits is not None
+    assert (reply.rate_limits.requests, reply.rate_limits.requests_remaining, reply.rate_limits.tokens) == (
+        60,
+        59,
+        10_000,
+    )
 
 
 def test_the_body_is_kept_as_it_was_received(openai_server: ThreadHandle) -> None:

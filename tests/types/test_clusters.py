@@ -20,7 +20,7 @@ from claimeval.runs.labels.correct import correct
 from claimeval.runs.labels.join import join
 from claimeval.runs.track import track
 from claimeval.statistics import mean_interval, paired_difference
-from claimeval.types.clusters import check_cluster, cluster_of, counted
+from claimeval.types.clusters import check_cluster, cluster_of, sample_count
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample, SampleResult, Score
 from tests import sample_runs
@@ -75,9 +75,9 @@ def test_a_name_that_no_sample_has_is_refused_with_those_there_are() -> None:
 
 
 def test_questions_are_counted_in_words_only_where_they_are_fewer() -> None:
-    assert counted(685, 144, None) == "685 samples, 144 questions"
-    assert counted(144, 144, None) == "144 samples"
-    assert counted(9, 3, "topic") == "9 samples, 3 clusters by topic"
+    assert sample_count(685, 144, None) == "685 samples, 144 questions"
+    assert sample_count(144, 144, None) == "144 samples"
+    assert sample_count(9, 3, "topic") == "9 samples, 3 clusters by topic"
 
 
 def test_a_tally_draws_questions_and_counts_them() -> None:

@@ -33,34 +33,34 @@ from claimeval.types.families import Families, read_families
     ],
 )
 def test_models_by_family(model: str, family: str | None) -> None:
-    assert Families().of(model) == family
+    assert Families().family_of(model) == family
 
 
 def test_models_of_one_family_are_the_same_kind_whoever_serves_them() -> None:
     families = Families()
-    assert families.same("openai:gpt-5", "azure:gpt-4o")
-    assert not families.same("openai:gpt-5", "mistral:mistral-small")
+    assert families.are_same_family("openai:gpt-5", "azure:gpt-4o")
+    assert not families.are_same_family("openai:gpt-5", "mistral:mistral-small")
 
 
 def test_an_unknown_model_is_of_the_same_kind_only_as_itself() -> None:
     families = Families()
-    assert families.same("openai:house-model", "vllm:House-Model")
-    assert not families.same("openai:house-model", "openai:other-model")
+    assert families.are_same_family("openai:house-model", "vllm:House-Model")
+    assert not families.are_same_family("openai:house-model", "openai:other-model")
 
 
 def test_rows_of_the_user_come_first(tmp_path: Path) -> None:
     path = tmp_path / "families.yaml"
     path.write_text("house-*: llama\ngpt-4o*: house\n", encoding="utf-8")
     families = Families(read_families(path))
-    assert families.of("openai:House-7B") == "llama"
-    assert families.of("openai:gpt-4o-mini") == "house"
-    assert families.of("openai:gpt-5") == "openai"
+    assert families.family_of("openai:House-7B") == "llama"
+    assert families.family_of("openai:gpt-4o-mini") == "house"
+    assert families.family_of("openai:gpt-5") == "openai"
 
 
 def test_the_judges_of_the_generators_family_are_named() -> None:
     judges = [("big", "openai:gpt-5"), ("small", "mistral:ministral-8b")]
-    assert Families().own(judges, "azure:gpt-4o") == {"big"}
-    assert Families().own(judges, None) == frozenset()
+    assert Families().same_family_judges(judges, "azure:gpt-4o") == {"big"}
+    assert Families().same_family_judges(judges, None) == frozenset()
 
 
 @pytest.mark.parametrize("text", ["- a\n", "a: 1\n", "a: [\n"])

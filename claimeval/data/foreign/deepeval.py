@@ -1,8 +1,7 @@
-"""deepeval's test runs: test cases with the score of every metric, and the faithfulness verdicts in the metric's log.
+"""Read test runs of DeepEval: test cases with the scores of all metrics, and the verdicts of the faithfulness metric.
 
-The log (`verboseLogs`) lists claims and verdicts side by side without ids, so a pair is known only where there are as
-many of one as of the other; else every claim is unassessed. `no` is contradicted, `idk` is not found: deepeval itself
-counts it as faithful.
+The metric's log (`verboseLogs`) lists claims and verdicts without ids. If their numbers differ, all claims are
+unassessed. `no` is contradicted. `idk` is not found, which DeepEval counts as faithful.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ _CLAIMS = re.compile(r"^Claims:\s*\n\[\s*\n(.*?)\n\]", re.DOTALL | re.MULTILINE)
 _VERDICTS = re.compile(r"^Verdicts:\s*\n(\[.*)", re.DOTALL | re.MULTILINE)
 
 
-def fits(row: SourceRow) -> bool:
-    """Whether a row is a test case of a test run."""
+def recognizes(row: SourceRow) -> bool:
+    """Return whether a row is a test case of a test run."""
     return isinstance(row.fields.get("metricsData"), list) and "input" in row.fields
 
 
-def judged(path: Path) -> RecordedResults:
-    """The file as judged samples; the judges are the evaluation models of the faithfulness metric."""
+def recorded_results(path: Path) -> RecordedResults:
+    """Return the results of a file. The judges are the evaluation models of the faithfulness metric."""
     names: dict[str, None] = {}
     for row in read_rows(path):
         for metric in _metrics(row):
@@ -59,10 +58,10 @@ def judged(path: Path) -> RecordedResults:
 
 
 def _metrics(row: SourceRow) -> Iterator[dict[str, Any]]:
-    given = row.fields.get("metricsData") or ()
-    for metric in given if isinstance(given, list) else ():
+    metrics = row.fields.get("metricsData") or ()
+    for metric in metrics if isinstance(metrics, list) else ():
         if not isinstance(metric, dict) or not isinstance(metric.get("name"), str):
-            raise DataError(f"{row.place}, field 'metricsData': a metric without a name")
+            raise DataError(f"{row.location}, field 'metricsData': a metric without a name")
         yield metric
 
 
@@ -71,12 +70,12 @@ def _judge(metric: dict[str, Any]) -> str:
 
 
 def _sample(row: SourceRow) -> JudgedSample:
-    found = row.fields
-    expected, actual = found.get("expectedOutput"), found.get("actualOutput")
-    contexts = found.get("retrievalContext")
+    fields = row.fields
+    expected, actual = fields.get("expectedOutput"), fields.get("actualOutput")
+    contexts = fields.get("retrievalContext")
     sample = Sample(
-        id=str(found.get("name") or row.number),
-        question=str(found["input"]),
+        id=str(fields.get("name") or row.number),
+        question=str(fields["input"]),
         answer=None if actual is None else str(actual),
         contexts=tuple(Document(id=str(i), text=str(text)) for i, text in enumerate(contexts, 1))
         if isinstance(contexts, list)
@@ -102,35 +101,35 @@ def _sample(row: SourceRow) -> JudgedSample:
 
 
 def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], tuple[Assessment, ...]]:
-    """Claims and verdicts of a log; the log prints texts one a line, between quotes and without escapes."""
-    listed = _CLAIMS.search(log)
-    texts = [line.strip().removesuffix(",")[1:-1] for line in listed.group(1).splitlines()] if listed else []
+    """Return claims and verdicts of a log, which prints one text a line, in quotes and without escapes."""
+    match = _CLAIMS.search(log)
+    texts = [line.strip().removesuffix(",")[1:-1] for line in match.group(1).splitlines()] if match else []
     claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, text in enumerate(texts, 1))
-    said = _said(log)
+    entries = _entries(log)
     verdicts = (
-        [_verdict(stated, judge, entry) for stated, entry in zip(claims, said, strict=True)]
-        if len(said) == len(claims)
-        else [Verdict(subject=stated.id, judge=judge, unassessed="incomplete") for stated in claims]
+        [_verdict(one, judge, entry) for one, entry in zip(claims, entries, strict=True)]
+        if len(entries) == len(claims)
+        else [Verdict(subject=one.id, judge=judge, unassessed="incomplete") for one in claims]
     )
     return claims, tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts)
 
 
-def _said(log: str) -> list[Any]:
-    listed = _VERDICTS.search(log)
-    if not listed:
+def _entries(log: str) -> list[Any]:
+    match = _VERDICTS.search(log)
+    if not match:
         return []
     try:
-        entries, _ = json.JSONDecoder().raw_decode(listed.group(1))
+        entries, _ = json.JSONDecoder().raw_decode(match.group(1))
     except ValueError:
         return []
     return entries if isinstance(entries, list) else []
 
 
-def _verdict(stated: Claim, judge: str, entry: Any) -> Verdict:
+def _verdict(one: Claim, judge: str, entry: Any) -> Verdict:
     word = str(entry.get("verdict", "")).strip().lower() if isinstance(entry, dict) else ""
     reason = entry.get("reason") if isinstance(entry, dict) else None
     if word not in LABELS:
-        return Verdict(subject=stated.id, judge=judge, unassessed="unparsable")
+        return Verdict(subject=one.id, judge=judge, unassessed="unparsable")
     return Verdict(
-        subject=stated.id, judge=judge, label=LABELS[word], explanation=reason if isinstance(reason, str) else None
+        subject=one.id, judge=judge, label=LABELS[word], explanation=reason if isinstance(reason, str) else None
     )

@@ -1,8 +1,8 @@
-"""A mapping that says which fields of a file hold samples, claims, recorded replies and human labels.
+"""Mapping from fields of a file to samples, claims, recorded replies and human labels.
 
-It is YAML; a path into a row is written with slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one claim with
-the replies of several judges (`judges`, or a list `replies` in the order of `judges`, or a list of objects under
-`each`), or a single reply (`judge` and `reply`).
+A mapping is YAML. A path in a row is written with slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one claim
+with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
+`replies` in the order of `judges`, or in a list of objects `items_field`.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from claimeval.types.scales import Scale, grade_scale
 
 
 class RecordedJudge(Record):
-    """Where one judge's replies stand in a row."""
+    """Fields of one judge's replies."""
 
     reply: str
     forms: tuple[str, ...] = ()
-    """How they say their verdict, where it differs from the other judges'."""
+    """The forms of the replies. Default: the forms of the mapping."""
 
 
 class GradeRange(Record):
-    """Grades in a mapping: the lowest, the highest, and from which on a grade counts as supported."""
+    """Range of grades, and the lowest grade that counts as supported."""
 
-    least: int = 0
-    most: int = 3
-    supported_from: int = 2
+    lowest: int = 0
+    highest: int = 3
+    positive_from: int = 2
 
     @property
     def scale(self) -> Scale:
-        """The scale of these grades."""
-        return grade_scale("grades", lowest=self.least, highest=self.most, positive_from=self.supported_from)
+        """Return the scale of these grades."""
+        return grade_scale("grades", lowest=self.lowest, highest=self.highest, positive_from=self.positive_from)
 
 
 class FieldMap(Record):
-    """Which fields hold what."""
+    """Paths of the fields in a row, and the forms of the replies."""
 
     id: str
     """The sample's id."""
@@ -57,55 +57,55 @@ class FieldMap(Record):
     claim: str
     """The text of the claim that was judged."""
     claim_id: str | None = None
-    """Numbers the claims of a sample unless given."""
+    """Default: the claims of a sample are numbered."""
     of: Part = "answer"
     against: Part
     judges: dict[str, RecordedJudge] | tuple[str, ...] | None = None
     replies: str | None = None
-    each: str | None = None
+    items_field: str | None = None
     judge: str | tuple[str, ...] | None = None
     reply: str | None = None
     forms: tuple[str, ...] = Field(min_length=1)
     words: dict[str, Meaning] = Field(default_factory=dict)
     scale: Literal["binary", "three_way"] | None = None
-    """Whether "no" says more than "not supported"; binary unless said where all forms are free text."""
+    """Whether "no" means contradicted. Default: binary if the forms only say yes or no, else three_way."""
     grades: GradeRange | None = None
-    """The scale where the replies are grades."""
-    human: str | None = None
+    """The range, if the replies are grades."""
+    human_label: str | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _short_forms(cls, fields: Any) -> Any:
-        """A path may stand for a judge that needs no more, and one form for a list of it."""
+    def _expand(cls, fields: Any) -> Any:
+        """Expand a path to a judge, and a single form to a list."""
         if not isinstance(fields, dict):
             return fields
         judges = fields.get("judges")
         if isinstance(judges, dict):
-            judges = {str(n): {"reply": where} if isinstance(where, str) else where for n, where in judges.items()}
+            judges = {str(n): {"reply": judge} if isinstance(judge, str) else judge for n, judge in judges.items()}
         forms = fields.get("forms")
         return {**fields, "judges": judges, "forms": (forms,) if isinstance(forms, str) else forms}
 
     @model_validator(mode="after")
-    def _clear_names(self) -> FieldMap:
+    def _check_names(self) -> FieldMap:
         if problem := ambiguous(self.of) or ambiguous(self.against):
             raise ValueError(problem)
         return self
 
     @model_validator(mode="after")
-    def _one_way(self) -> FieldMap:
-        by_name = isinstance(self.judges, dict) and not (self.replies or self.each or self.judge or self.reply)
-        by_list = isinstance(self.judges, tuple) and self.replies and not (self.each or self.judge or self.reply)
+    def _check_replies(self) -> FieldMap:
+        by_name = isinstance(self.judges, dict) and not (self.replies or self.items_field or self.judge or self.reply)
+        by_list = isinstance(self.judges, tuple) and self.replies and not (self.items_field or self.judge or self.reply)
         by_row = not self.judges and self.judge and self.reply and not self.replies
         if not (by_name or by_list or by_row):
             raise ValueError(
-                "say where the replies are: `judges` with a path each; or `judges` as a list and `replies`; or `judge` "
-                "and `reply`, with `each` where they stand in a list"
+                "one of these is needed for the replies: `judges` with a path each; `judges` as a list with `replies`; "
+                "or `judge` with `reply`, plus `items_field` if they are in a list"
             )
         return self
 
 
 def read_mapping(path: Path) -> FieldMap:
-    """The mapping in a YAML file; UsageError that says what is wrong with it."""
+    """Read a mapping from a YAML file. Raises UsageError if it is invalid."""
     try:
         fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -115,26 +115,26 @@ def read_mapping(path: Path) -> FieldMap:
     return field_map(fields, f"the mapping {str(path)!r}")
 
 
-def field_map(fields: Mapping[str, Any], place: str = "the mapping") -> FieldMap:
-    """A checked mapping."""
+def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
+    """Return a valid mapping. Raises UsageError, with `name`, if it is invalid."""
     try:
         return FieldMap.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "as a whole"
-        raise UsageError(f"{place}, {where}: {first['msg']}") from error
+        field = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{name}{', ' if field else ''}{field}: {first['msg']}") from error
 
 
-def at(row: SourceRow, path: str, *, missing: bool = False) -> Any:
-    """What stands in a row under a path; DataError where there is nothing, or None where that is allowed."""
+def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
+    """Return the value at a path of a row. If it is missing, return None or, unless it is optional, raise DataError."""
     value: Any = row.fields
     for part in path.split("/"):
         if isinstance(value, dict) and part in value:
             value = value[part]
         elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
-        elif missing:
+        elif optional:
             return None
         else:
-            raise DataError(f"{row.place}: nothing stands under {path!r}; its fields are {', '.join(row.fields)}")
+            raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
     return value

@@ -1,7 +1,7 @@
-"""ragas' results: the rows of `EvaluationResult.to_pandas()`, a score a metric, and statements where traces were kept.
+"""Read results of ragas: the rows of `EvaluationResult.to_pandas()` with a score per metric, and statements in traces.
 
-Statements are looked for wherever a row holds a list `statements` of objects with `statement` and `verdict`, which is
-how ragas' faithfulness keeps its judge's reply. A score that is not a number (ragas' NaN) is undefined.
+The statements are the last list `statements` of objects with `statement` and `verdict` in a row, which is how the
+faithfulness metric stores its judge's reply. A score that is NaN is undefined.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from claimeval.types.records import Claim, Evidence, Extraction, Label, SampleRe
 
 JUDGE = "ragas"
 TEXTS = ("retrieved_contexts", "reference_contexts")
-_OWN = {name for names in ALIASES.values() for name in names}
+_SAMPLE_FIELDS = {name for names in ALIASES.values() for name in names}
 LABELS: dict[str, Label] = {"1": "supported", "0": "not_found", "true": "supported", "false": "not_found"}
 
 
-def fits(row: SourceRow) -> bool:
-    """Whether a row is a sample of ragas with a score or a trace beside it."""
+def recognizes(row: SourceRow) -> bool:
+    """Return whether a row is a sample of ragas with a score or a trace."""
     return "user_input" in row.fields and "response" in row.fields and bool(_scores(row) or _statements(row.fields))
 
 
-def judged(path: Path) -> RecordedResults:
-    """The file as judged samples."""
+def recorded_results(path: Path) -> RecordedResults:
+    """Return the results of a file."""
     return RecordedResults(
         kind="ragas",
         judges=(recorded_judge(JUDGE),),
@@ -43,27 +43,29 @@ def judged(path: Path) -> RecordedResults:
 
 
 def _scores(row: SourceRow) -> dict[str, float | None]:
-    """The columns that hold numbers; in a CSV they are text."""
-    found: dict[str, float | None] = {}
+    """Return the columns with numbers, which are text in a CSV."""
+    scores: dict[str, float | None] = {}
     for name, value in row.fields.items():
-        if name in _OWN or isinstance(value, bool):
+        if name in _SAMPLE_FIELDS or isinstance(value, bool):
             continue
         try:
             number = float(value) if isinstance(value, int | float | str) else None
         except ValueError:
             continue
         if number is not None:
-            found[name] = None if math.isnan(number) else number
-    return found
+            scores[name] = None if math.isnan(number) else number
+    return scores
 
 
 def _sample(row: SourceRow) -> JudgedSample:
     scores = _scores(row)
-    rest = {name: _listed(name, value) for name, value in row.fields.items() if name not in scores and name != "traces"}
-    sample = read_sample(row._replace(fields=rest), {})
+    fields = {
+        name: _parsed_list(name, value) for name, value in row.fields.items() if name not in scores and name != "traces"
+    }
+    sample = read_sample(row._replace(fields=fields), {})
     statements = _statements(row.fields)
-    claims = tuple(claim(f"answer-{i}", said[0], "answer", sample) for i, said in enumerate(statements, 1))
-    verdicts = [_verdict(stated, *said[1:]) for stated, said in zip(claims, statements, strict=True)]
+    claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, (text, _, _) in enumerate(statements, 1))
+    verdicts = [_verdict(one, word, reason) for one, (_, word, reason) in zip(claims, statements, strict=True)]
     return JudgedSample(
         SampleResult(
             sample=sample,
@@ -74,20 +76,20 @@ def _sample(row: SourceRow) -> JudgedSample:
     )
 
 
-def _verdict(stated: Claim, said: Any, reason: Any) -> Verdict:
-    label = LABELS.get(str(said).strip().lower())
+def _verdict(one: Claim, word: Any, reason: Any) -> Verdict:
+    label = LABELS.get(str(word).strip().lower())
     if label is None:
-        return Verdict(subject=stated.id, judge=JUDGE, unassessed="unparsable")
-    return Verdict(subject=stated.id, judge=JUDGE, label=label, explanation=reason if isinstance(reason, str) else None)
+        return Verdict(subject=one.id, judge=JUDGE, unassessed="unparsable")
+    return Verdict(subject=one.id, judge=JUDGE, label=label, explanation=reason if isinstance(reason, str) else None)
 
 
 def _statements(value: object) -> list[tuple[str, Any, Any]]:
-    """The last list of judged statements anywhere in a value: statement, verdict, reason."""
-    found: list[tuple[str, Any, Any]] = []
+    """Return statement, verdict and reason from the last list of judged statements anywhere in a value."""
+    statements: list[tuple[str, Any, Any]] = []
     for entries in _lists(value):
         if entries and all(isinstance(e, Mapping) and "statement" in e and "verdict" in e for e in entries):
-            found = [(str(e["statement"]), e["verdict"], e.get("reason")) for e in entries]
-    return found
+            statements = [(str(e["statement"]), e["verdict"], e.get("reason")) for e in entries]
+    return statements
 
 
 def _lists(value: object) -> Iterator[list[Any]]:
@@ -102,12 +104,12 @@ def _lists(value: object) -> Iterator[list[Any]]:
             yield from _lists(inner)
 
 
-def _listed(name: str, value: object) -> object:
-    """A list that pandas wrote into a CSV as Python prints it."""
+def _parsed_list(name: str, value: object) -> object:
+    """Parse a list that pandas wrote to a CSV in Python syntax."""
     if name not in TEXTS or not isinstance(value, str) or not value.lstrip().startswith("["):
         return value
     try:
-        given = ast.literal_eval(value)
+        parsed = ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
-    return given if isinstance(given, list) else value
+    return parsed if isinstance(parsed, list) else value

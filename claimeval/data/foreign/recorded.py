@@ -1,4 +1,4 @@
-"""Recorded raw replies of judges -> samples, claims and verdicts. Rows of one sample stand together in the file."""
+"""Read recorded replies of judges as samples, claims and verdicts. The rows of a sample must be consecutive."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.data.foreign.field_maps import FieldMap, RecordedJudge, at
+from claimeval.data.foreign.field_maps import FieldMap, RecordedJudge, value_at
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
-from claimeval.data.labels import HumanLabel, meant
+from claimeval.data.labels import HumanLabel, parse_label
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.judging.recorded.reading import Reader, says_yes_or_no
@@ -19,8 +19,8 @@ from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import DataError
 from claimeval.types.records import Call, Document, Evidence, Extraction, Label, Sample, SampleResult, Verdict
 
-SAID = 300
-"""Characters of a reply that stand as the judge's reason; the whole reply is among the calls."""
+MAX_EXPLANATION = 300
+"""Characters of a reply that are kept as the judge's explanation. The calls have the whole reply."""
 
 
 class _Reply(NamedTuple):
@@ -28,8 +28,8 @@ class _Reply(NamedTuple):
     text: str | None
 
 
-class Recorded:
-    """A file of recorded replies, read by a mapping."""
+class RecordedReplies:
+    """A file of recorded replies with its mapping."""
 
     def __init__(self, path: Path, fields: FieldMap) -> None:
         self._path = path
@@ -44,8 +44,8 @@ class Recorded:
         }
         self._reader = Reader(fields.forms, self._words)
 
-    def judged(self) -> RecordedResults:
-        """The judges and how often each is on record for one claim, found in a first pass; then the samples."""
+    def recorded_results(self) -> RecordedResults:
+        """Return the results of the file. A first pass counts the judges and their replicates."""
         judges: dict[str, int] = {}
         repeated = 0
         for _, rows in self._grouped():
@@ -57,7 +57,7 @@ class Recorded:
                 for name, n in times.items():
                     judges[name] = max(judges.get(name, 0), n)
         if not judges:
-            raise DataError(f"{self._path} holds no recorded replies")
+            raise DataError(f"{self._path} has no recorded replies")
         return RecordedResults(
             kind="recorded",
             judges=tuple(recorded_judge(name) for name in judges),
@@ -70,20 +70,20 @@ class Recorded:
         )
 
     def _grouped(self) -> Iterator[tuple[str, list[SourceRow]]]:
-        """The rows of each sample; DataError where they do not stand together."""
+        """Yield the rows of each sample. Raises DataError if they are not consecutive."""
         seen: set[bytes] = set()
-        for sample, rows in groupby(read_rows(self._path), key=lambda row: str(at(row, self._fields.id))):
-            together = list(rows)
+        for sample, rows in groupby(read_rows(self._path), key=lambda row: str(value_at(row, self._fields.id))):
+            sample_rows = list(rows)
             digest = hashlib.blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             if digest in seen:
                 raise DataError(
-                    f"{together[0].place}: rows of the sample {sample!r} do not stand together; sort the file"
+                    f"{sample_rows[0].location}: rows of sample {sample!r} are not consecutive. Sort the file"
                 )
             seen.add(digest)
-            yield sample, together
+            yield sample, sample_rows
 
     def _by_claim(self, rows: Sequence[SourceRow]) -> dict[str, list[_Reply]]:
-        """The replies to each claim of a sample, by the claim's id."""
+        """Return the replies to each claim of a sample, by claim id."""
         claims: dict[str, list[_Reply]] = {}
         numbers: dict[str, str] = {}
         for row in rows:
@@ -92,18 +92,18 @@ class Recorded:
 
     def _claim_id(self, row: SourceRow, numbers: dict[str, str]) -> str:
         if self._fields.claim_id:
-            return str(at(row, self._fields.claim_id))
-        return numbers.setdefault(str(at(row, self._fields.claim)), f"{self._fields.of}-{len(numbers) + 1}")
+            return str(value_at(row, self._fields.claim_id))
+        return numbers.setdefault(str(value_at(row, self._fields.claim)), f"{self._fields.of}-{len(numbers) + 1}")
 
     def _repeated(self, rows: Sequence[SourceRow]) -> int:
-        """The rows with a judge's reply to a claim text that the judge replied to before; 0 if claims have ids."""
+        """Return the number of rows that repeat a claim text for the same judge. 0 if the claims have ids."""
         if self._fields.claim_id:
             return 0
-        heard: dict[str, set[str]] = {}
+        judges_of: dict[str, set[str]] = {}
         count = 0
         for row in rows:
             judges = {reply.judge for reply in self._replies(row)}
-            earlier = heard.setdefault(str(at(row, self._fields.claim)), set())
+            earlier = judges_of.setdefault(str(value_at(row, self._fields.claim)), set())
             count += bool(judges & earlier)
             earlier |= judges
         return count
@@ -112,30 +112,31 @@ class Recorded:
         fields = self._fields
         if isinstance(fields.judges, dict):
             for name, judge in fields.judges.items():
-                yield _Reply(name, _text(at(row, judge.reply, missing=True)))
+                yield _Reply(name, _text(value_at(row, judge.reply, optional=True)))
         elif fields.judges:
-            assert fields.replies, "the mapping is checked"
-            given = at(row, fields.replies)
-            if not isinstance(given, list) or len(given) != len(fields.judges):
-                raise DataError(f"{row.place}, field {fields.replies!r}: {len(fields.judges)} replies were expected")
-            yield from map(_Reply, fields.judges, map(_text, given))
+            assert fields.replies, "the mapping is valid"
+            replies = value_at(row, fields.replies)
+            if not isinstance(replies, list) or len(replies) != len(fields.judges):
+                raise DataError(f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies")
+            yield from map(_Reply, fields.judges, map(_text, replies))
         else:
-            assert fields.judge, "the mapping is checked"
-            assert fields.reply, "the mapping is checked"
+            assert fields.judge, "the mapping is valid"
+            assert fields.reply, "the mapping is valid"
             parts = (fields.judge,) if isinstance(fields.judge, str) else fields.judge
             for item in self._items(row):
-                name = " / ".join(str(at(item, part)) for part in parts)
-                yield _Reply(name, _text(at(item, fields.reply, missing=True)))
+                name = " / ".join(str(value_at(item, part)) for part in parts)
+                yield _Reply(name, _text(value_at(item, fields.reply, optional=True)))
 
     def _items(self, row: SourceRow) -> Iterator[SourceRow]:
-        if not self._fields.each:
+        field = self._fields.items_field
+        if not field:
             yield row
             return
-        given = at(row, self._fields.each)
-        if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-            raise DataError(f"{row.place}, field {self._fields.each!r}: a list of objects was expected")
-        for number, item in enumerate(given, 1):
-            yield SourceRow(f"{row.place}, {self._fields.each} {number}", number, item)
+        items = value_at(row, field)
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise DataError(f"{row.location}, field {field!r}: expected a list of objects")
+        for number, item in enumerate(items, 1):
+            yield SourceRow(f"{row.location}, {field} {number}", number, item)
 
     def _samples(self) -> Iterator[JudgedSample]:
         for sample, rows in self._grouped():
@@ -148,10 +149,10 @@ class Recorded:
         for row in rows:
             first.setdefault(self._claim_id(row, numbers), row)
         source = _as_sample(sample, rows[0], fields)
-        claims, assessments, calls, human, forms = [], [], [], [], []
+        claims, assessments, calls, labels, forms = [], [], [], [], []
         for claim_id, replies in self._by_claim(rows).items():
             row = first[claim_id]
-            claims.append(claim(claim_id, str(at(row, fields.claim)), fields.of, source))
+            claims.append(claim(claim_id, str(value_at(row, fields.claim)), fields.of, source))
             verdicts = []
             times: dict[str, int] = {}
             for reply in replies:
@@ -162,34 +163,34 @@ class Recorded:
                 calls.append(call)
                 forms.append((reply.judge, form))
             assessments.append(assessment(claim_id, self._evidence, tuple(verdicts)))
-            if fields.human and (label := self._human(sample, claim_id, row)):
-                human.append(label)
+            if fields.human_label and (label := self._human_label(sample, claim_id, row)):
+                labels.append(label)
         result = SampleResult(
             sample=source,
             extractions=(Extraction(of=fields.of, claims=tuple(claims)),),
             assessments=tuple(assessments),
             calls=tuple(calls),
         )
-        return JudgedSample(result, tuple(human), {}, tuple(forms))
+        return JudgedSample(result, tuple(labels), {}, tuple(forms))
 
     def _verdict(self, claim_id: str, reply: _Reply, replicate: int) -> tuple[Verdict, Call, str]:
-        given: dict[str, Any] = {"subject": claim_id, "judge": reply.judge, "replicate": replicate}
+        fields: dict[str, Any] = {"subject": claim_id, "judge": reply.judge, "replicate": replicate}
         message, form = None, ""
         if reply.text is None:
-            given |= {"unassessed": "incomplete"}
-            message, form = "no reply is on record", "missing"
+            fields |= {"unassessed": "incomplete"}
+            message, form = "no recorded reply", "missing"
         else:
             try:
-                said = self._readers.get(reply.judge, self._reader).read(reply.text)
+                parsed = self._readers.get(reply.judge, self._reader).read(reply.text)
             except Unparsable as error:
-                given |= {"unassessed": "unparsable"}
+                fields |= {"unassessed": "unparsable"}
                 message, form = str(error), "refused"
             else:
-                form = said.form
-                unsure = said.meaning == "unsure"
-                given |= {"label": None if unsure else said.meaning, "grade": said.grade}
-                given |= {"unassessed": "unsure" if unsure else None, "explanation": reply.text[:SAID]}
-        verdict = Verdict(**given)
+                form = parsed.form
+                unsure = parsed.meaning == "unsure"
+                fields |= {"label": None if unsure else parsed.meaning, "grade": parsed.grade}
+                fields |= {"unassessed": "unsure" if unsure else None, "explanation": reply.text[:MAX_EXPLANATION]}
+        verdict = Verdict(**fields)
         call = Call(
             key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
             step="assess",
@@ -205,12 +206,12 @@ class Recorded:
         )
         return verdict, call, form
 
-    def _human(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
-        assert self._fields.human, "asked for only where it is mapped"
-        said = at(row, self._fields.human, missing=True)
-        if said is None or not str(said).strip():
+    def _human_label(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
+        assert self._fields.human_label, "called only if the field is mapped"
+        value = value_at(row, self._fields.human_label, optional=True)
+        if value is None or not str(value).strip():
             return None
-        label, grade = meant(said, row.place, self._words)
+        label, grade = parse_label(value, row.location, self._words)
         if label is None and grade is None:
             return None
         return HumanLabel(sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade)
@@ -221,7 +222,7 @@ def _settings(fields: FieldMap) -> dict[str, RecordedJudge]:
 
 
 def _text(value: object) -> str | None:
-    """A reply as text; None where there is none. Numbers are recorded grades."""
+    """Return a reply as text, or None if it is empty. Numbers are recorded grades."""
     if value is None or value == "":
         return None
     return value if isinstance(value, str) else str(value)
@@ -229,18 +230,18 @@ def _text(value: object) -> str | None:
 
 def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
     def texts(path: str | None) -> tuple[str, ...]:
-        value = at(row, path, missing=True) if path else None
-        given = value if isinstance(value, list) else [] if value is None else [value]
-        return tuple(str(text) for text in given)
+        value = value_at(row, path, optional=True) if path else None
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        return tuple(str(text) for text in values)
 
-    answer = at(row, fields.answer, missing=True) if fields.answer else None
-    generator = at(row, fields.generator, missing=True) if fields.generator else None
+    answer = value_at(row, fields.answer, optional=True) if fields.answer else None
+    generator = value_at(row, fields.generator, optional=True) if fields.generator else None
     return Sample(
         id=name,
-        question=str(at(row, fields.question)) if fields.question else "",
+        question=str(value_at(row, fields.question)) if fields.question else "",
         answer=None if answer is None else str(answer),
         contexts=None
-        if not fields.contexts or at(row, fields.contexts, missing=True) is None
+        if not fields.contexts or value_at(row, fields.contexts, optional=True) is None
         else tuple(Document(id=str(i), text=text) for i, text in enumerate(texts(fields.contexts), 1)),
         reference_answers=texts(fields.reference_answers),
         generator=None if generator is None else str(generator),

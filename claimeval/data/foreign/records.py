@@ -1,4 +1,4 @@
-"""What was judged elsewhere, as this project's records: samples with claims and verdicts, human labels, scores."""
+"""Records of results that other tools made: samples with claims and verdicts, human labels and scores."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
 
 RECORDED = "recorded"
-"""The provider of judges whose replies are on record; nobody can ask them again."""
+"""Provider of judges with recorded replies. They cannot be asked again."""
 
 
 class JudgedSample(NamedTuple):
-    """One sample as another tool left it. Its assessments hold verdicts and no label yet."""
+    """A sample judged by another tool. Its assessments have verdicts, but no label yet."""
 
     result: SampleResult
     human: tuple[HumanLabel, ...] = ()
     scores: dict[str, float | None] = {}  # noqa: RUF012  # never changed
-    """The tool's own scores of the sample by name; None where it has none."""
+    """The tool's scores of the sample, by name."""
     forms: tuple[tuple[str, str], ...] = ()
-    """Of every reply that was read, its judge and the form it was read in."""
+    """The judge and the form of every reply."""
 
 
 class RecordedResults(NamedTuple):
-    """A file of judged samples; `samples` reads it again each time it is called."""
+    """A file of judged samples. `samples` reads the file at each call."""
 
     kind: str
-    """What the file is, in a word: `ragchecker`, `ragas`, `deepeval`, or `recorded`."""
+    """The tool that wrote the file: `ragchecker`, `ragas`, `deepeval`, or `recorded`."""
     judges: tuple[Judge, ...]
     metrics: tuple[Metric, ...]
     labels: tuple[Label, ...]
-    """The labels that the judges could give, least favourable first."""
+    """The labels of the judges' scale, least favorable first."""
     samples: Callable[[], Iterator[JudgedSample]]
     grades: Scale | None = None
     replicates: int = 1
     derived: tuple[str, ...] = ()
-    """Metrics that can be read off the verdicts."""
+    """Metrics that can be derived from the verdicts."""
     per_document: bool = False
-    """Whether the judges were shown each context alone."""
+    """Whether the judges saw each context separately."""
     repeated: int = 0
-    """Rows that repeat a claim text of their sample for the same judge, where no field tells claims apart."""
+    """Rows that repeat a claim text of their sample for the same judge. 0 if the claims have ids."""
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """How the judges were asked, as settings of a panel."""
+    def panel_settings(self) -> dict[str, Any]:
+        """Return the panel settings that the judges were asked with."""
         return {"replicates": self.replicates, "per_document": self.per_document}
 
 
-class Unread(Record):
-    """A recorded text in which no verdict could be read."""
+class UnreadReply(Record):
+    """A recorded reply without a readable verdict."""
 
     sample: str
     subject: str
@@ -63,12 +63,12 @@ class Unread(Record):
 
 
 def recorded_judge(name: str) -> Judge:
-    """A judge whose verdicts are on record."""
+    """Return a judge with recorded verdicts."""
     return Judge(name=name, model=f"{RECORDED}:{name}")
 
 
 def metric_of(claims_of: Part, against: Part) -> Metric:
-    """The built-in metric of these parts, or a row that is named after them."""
+    """Return the built-in metric of these parts, or a new one named after them."""
     for row in METRICS.values():
         if (row.claims_of, row.against) == (claims_of, against):
             return row
@@ -76,21 +76,21 @@ def metric_of(claims_of: Part, against: Part) -> Metric:
 
 
 def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
-    """A claim with its place in the text it was taken from; one of a text that the sample lacks is not looked for."""
+    """Return a claim with its span in the text it was extracted from, if the sample has the text."""
     source = sample.text(of)
     if source is None:
         return Claim(id=claim_id, text=text, of=of, grounding="ids_only")
-    where = ground(text, None, (), source, (), sample.question)
+    match = ground(text, None, (), source, (), sample.question)
     return Claim(
         id=claim_id,
         text=text,
         of=of,
-        span=where.span,
-        grounding=where.grounding,
-        missing_numbers=where.missing_numbers,
+        span=match.span,
+        grounding=match.grounding,
+        missing_numbers=match.missing_numbers,
     )
 
 
 def assessment(subject: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
-    """An assessment before the vote."""
+    """Return an assessment before the vote."""
     return Assessment(subject=subject, evidence=evidence, verdicts=verdicts, unassessed="tie")

@@ -219,7 +219,7 @@ class _Walk:
     def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Evidence, tuple[Document, ...], bool]]:
         """What the claims of a part are assessed against, and whether they are in any case."""
         panel = self._plan.panel
-        fed = (m for m in self._plan.metrics if m.claims_of == part and m.lacks(sample) is None)
+        fed = (m for m in self._plan.metrics if m.claims_of == part and m.missing_part(sample) is None)
         for against in dict.fromkeys(metric.against for metric in fed):
             documents = sample.documents(against) or ()
             several = len(documents) > 1 and against not in ONE_TEXT

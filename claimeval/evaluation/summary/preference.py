@@ -18,7 +18,7 @@ class Preferences:
     def __init__(self, judges: Mapping[str, str], families: Families) -> None:
         """`judges` are names and models. A model of unknown family is a family of its own."""
         self._families = families
-        self._family = {name: families.of(model) or model for name, model in judges.items()}
+        self._family = {name: families.family_of(model) or model for name, model in judges.items()}
         self._values: dict[str, dict[str, array[float]]] = {}
         self._generators: dict[str, list[str]] = {}
         self._questions: dict[str, array[int]] = {}
@@ -31,7 +31,7 @@ class Preferences:
         for family, column in columns.items():
             given = [v for judge, v in values.items() if self._family[judge] == family and v is not None]
             column.append(sum(given) / len(given) if given else math.nan)
-        self._generators.setdefault(metric, []).append(self._families.of(sample.generator) or sample.generator)
+        self._generators.setdefault(metric, []).append(self._families.family_of(sample.generator) or sample.generator)
         self._questions.setdefault(metric, array("q")).append(cluster)
 
     def estimates(self) -> Iterator[SelfPreference]:
@@ -73,8 +73,8 @@ class Kinship:
         author = sample.reference_author
         people = [*self._people, ("reference_author", author, author)] if author else self._people
         for role, name, model in people:
-            if self._families.same(model, sample.generator):
-                self._found[role, name, self._families.of(sample.generator) or sample.generator] += 1
+            if self._families.are_same_family(model, sample.generator):
+                self._found[role, name, self._families.family_of(sample.generator) or sample.generator] += 1
 
     def summary(self) -> tuple[SameFamily, ...]:
         """Who is of the family of some generator, in the order of judges, extractor, authors."""

@@ -1,1 +1,1 @@
-"""Requests that ride in the providers' batch files: what is in a file, what came back, and what is asked again."""
+"""Requests answered through the batch APIs of providers: request files, their status, and their results."""

@@ -1,4 +1,4 @@
-"""What a person can do with batches outside a run: look, collect and cancel."""
+"""Batches outside a run: list, check, collect, wait for and cancel them."""
 
 from __future__ import annotations
 
@@ -12,92 +12,98 @@ from claimeval.execution.batch.polling import BatchPoller
 from claimeval.execution.batch.records import OPEN, Batch
 from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.state import BatchState
-from claimeval.store.locks import KeyLocks
+from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.progress import Progress
 
 TIMEOUT = 60.0
-"""Seconds that a provider may take to answer."""
+"""Seconds that a provider has to answer."""
 
 
-class Collected(NamedTuple):
+class CollectedBatches(NamedTuple):
+    """Results of the batches that ended."""
+
     received: Received
-    left: list[Batch]
-    """Those that are not over."""
+    open: list[Batch]
+    """The batches that have not ended."""
 
 
 @asynccontextmanager
-async def open_desk(store: Store, prices: str | Path | None = None) -> AsyncIterator[BatchAdmin]:
-    """The batches of a store, and the way to their providers, as long as the block lasts."""
-    turns = KeyLocks(store.folder / "turns")
+async def open_batch_admin(store: Store, prices: str | Path | None = None) -> AsyncIterator[BatchAdmin]:
+    """Open the batches of a store and the connections to their providers for the duration of the block."""
+    locks = KeyLocks(store.folder / LOCK_FILE)
     try:
         with BatchState(store.folder) as state:
-            async with BatchLifecycle(state, store, turns, TIMEOUT, prices) as carrier:
-                yield BatchAdmin(state, store, turns, carrier)
+            async with BatchLifecycle(state, store, locks, TIMEOUT, prices) as lifecycle:
+                yield BatchAdmin(state, locks, lifecycle)
     finally:
-        turns.close()
+        locks.close()
 
 
 class BatchAdmin:
     """The batches of one store."""
 
-    def __init__(self, state: BatchState, store: Store, turns: KeyLocks, carrier: BatchLifecycle) -> None:
+    def __init__(self, state: BatchState, locks: KeyLocks, lifecycle: BatchLifecycle) -> None:
         self._state = state
-        self._store = store
-        self._turns = turns
-        self._carrier = carrier
+        self._locks = locks
+        self._lifecycle = lifecycle
 
-    def batches(self, *, over: bool) -> list[Batch]:
-        """Those from which replies may come, and with `over` all others, oldest first."""
-        return self._state.batches() if over else self._state.batches(*OPEN)
+    def batches(self, *, closed: bool) -> list[Batch]:
+        """Return the open batches, and with `closed` all others too, oldest first."""
+        return self._state.batches() if closed else self._state.batches(*OPEN)
 
-    def named(self, beginnings: Sequence[str]) -> list[Batch]:
-        """The open batches whose names begin so; all where nothing is given. UsageError for none or several."""
-        batches = self.batches(over=False)
-        return [self._named(beginning, batches) for beginning in beginnings] if beginnings else batches
+    def select(self, prefixes: Sequence[str]) -> list[Batch]:
+        """Return the open batches with these name prefixes, or all open batches if there are no prefixes.
 
-    def _named(self, beginning: str, batches: list[Batch]) -> Batch:
-        found = [batch for batch in batches if batch.name.startswith(beginning)]
-        if len(found) != 1:
-            names = ", ".join(batch.name[:8] for batch in found or batches) or "none"
-            what = "stands for several open batches" if found else "is no open batch"
-            raise UsageError(f"{beginning!r} {what}: {names}. `claimeval batch list` shows them")
-        return found[0]
+        Raises UsageError if a prefix matches no batch or several.
+        """
+        batches = self.batches(closed=False)
+        return [self._select_one(prefix, batches) for prefix in prefixes] if prefixes else batches
 
-    async def status(self, beginnings: Sequence[str]) -> list[Batch]:
-        """The batches as their providers see them now."""
-        return [await self._carrier.ask(batch.name) for batch in self.named(beginnings)]
+    def _select_one(self, prefix: str, batches: list[Batch]) -> Batch:
+        matches = [batch for batch in batches if batch.name.startswith(prefix)]
+        if len(matches) != 1:
+            names = ", ".join(batch.name[:8] for batch in matches or batches) or "none"
+            problem = f"{prefix!r} matches several open batches" if matches else f"No open batch {prefix!r}"
+            raise UsageError(f"{problem}. Open batches: {names}. `claimeval batch list` shows them")
+        return matches[0]
 
-    async def collect(self, beginnings: Sequence[str]) -> Collected:
-        """Reads the results of all batches that are over."""
+    async def status(self, prefixes: Sequence[str]) -> list[Batch]:
+        """Return the selected batches with their providers' current status."""
+        return [await self._lifecycle.refresh(batch.name) for batch in self.select(prefixes)]
+
+    async def collect(self, prefixes: Sequence[str]) -> CollectedBatches:
+        """Read the results of the selected batches that have ended."""
         received = Received()
-        left = []
-        for batch in self.named(beginnings):
+        open_batches = []
+        for batch in self.select(prefixes):
             if batch.state == "submitted":
-                step = await self._carrier.advance(batch.name)
+                step = await self._lifecycle.advance(batch.name)
                 received.add(step.received or Received())
                 batch = step.batch
             if batch.open:
-                left.append(batch)
-        return Collected(received, left)
+                open_batches.append(batch)
+        return CollectedBatches(received, open_batches)
 
     async def wait(self, progress: Progress) -> Received:
-        """Waits for the batches that are open, though not for the last ones where others ended long before."""
+        """Wait for the open batches to end and return the counts of their results.
+
+        If most batches ended long ago, the remaining ones are not waited for.
+        """
         received = Received()
-        watch = BatchPoller(self._state, self._carrier, self._turns, progress, received.add)
-        await watch.see_through((batch.name for batch in self.batches(over=False)), "batches", detach=False)
+        poller = BatchPoller(self._state, self._lifecycle, self._locks, progress, received.add)
+        await poller.poll((batch.name for batch in self.batches(closed=False)), "batches", detach=False)
         return received
 
     async def cancel(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Asks the providers to run no more of them; drops those that no provider has."""
+        """Ask the providers to stop these batches, and drop batches that no provider has."""
         for batch in batches:
-            await self._carrier.cancel(batch)
-        return [await self._carrier.ask(batch.name) for batch in batches]
+            await self._lifecycle.cancel(batch)
+        return [await self._lifecycle.refresh(batch.name) for batch in batches]
 
     async def forget(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Drops them here, whatever their providers make of them."""
+        """Drop these batches without asking their providers."""
         for batch in batches:
-            await self._carrier.forget(batch)
-        names = {batch.name for batch in batches}
-        return [batch for batch in self.batches(over=True) if batch.name in names]
+            await self._lifecycle.forget(batch)
+        return [self._state[batch.name] for batch in batches]

@@ -1,8 +1,8 @@
-"""Answers requests through the batches of providers: what the store does not hold is gathered into files.
+"""Answer requests through the batch APIs of providers. Requests that are not in the reply cache go to request files.
 
-For the pipeline this is an executor like any other. A question without a reply yet is written to a file, and its
-sample's way is let go (see `batch_rounds`); once every sample waits, the files go out, and what comes back is stored
-as live replies are. Judges without batches, and those named to be asked online, are answered by the executor behind.
+The pipeline uses it like any other executor. If a request has no reply yet, it is written to a file and its item is
+dropped for this pass (see `rounds`). Once every item is blocked, the files are submitted, and the replies are stored
+like live ones. Another executor answers for judges without batches and for judges listed in `online`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from typing import NamedTuple, Self
 from claimeval.execution import Executor
 from claimeval.execution.batch.lifecycle import BatchLifecycle
 from claimeval.execution.batch.polling import BatchPoller
-from claimeval.execution.batch.records import BatchTarget, Freed, group
+from claimeval.execution.batch.records import BatchTarget, ReleasedRequests, batch_target
 from claimeval.execution.batch.request_file import RequestFile
 from claimeval.execution.batch.results import Received
-from claimeval.execution.batch.rounds import question, wait_for_ever
+from claimeval.execution.batch.rounds import request_in_progress, suspend
 from claimeval.execution.batch.state import BatchState
-from claimeval.execution.budget import Budget
-from claimeval.execution.ledger import NANO, Ledger
+from claimeval.execution.budget import NANO, Budget, Ledger
 from claimeval.providers.batches import line, offered
 from claimeval.providers.prices import batch_price, worst_case
-from claimeval.store.locks import KeyLocks
+from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError, unknown_name
@@ -35,199 +34,204 @@ from claimeval.types.requests import Completion, Failure, Judge, Outcome, Reques
 
 
 def batch_judges(judges: Sequence[Judge], options: RunOptions) -> dict[str, Judge]:
-    """Return those that are asked in batches, by name; UsageError where there is none, or `online` names a stranger."""
+    """Return the judges that are asked in batches, by name.
+
+    Raises UsageError if there is none or if `online` names a judge that does not exist.
+    """
     names = {judge.name for judge in judges}
     for name in options.online:
         if name not in names:
-            raise unknown_name("judge to be asked online:", name, names)
-    found = {j.name: j for j in judges if offered(j.model) and j.name not in options.online}
-    if not found:
+            raise unknown_name("judge in --online:", name, names)
+    batched = {j.name: j for j in judges if offered(j.model) and j.name not in options.online}
+    if not batched:
         raise UsageError(f"None of the judges supports batches: {', '.join(sorted(names))}. Remove --batch.")
-    return found
+    return batched
 
 
 def options_for(judges: Sequence[Judge], options: RunOptions) -> RunOptions:
-    """Return what of the options holds for some of the judges of several runs, which may have nobody to batch."""
+    """Return the options for some of the judges. Batches are off if none of these judges supports them."""
     names = {judge.name for judge in judges}
-    mine = replace(options, online=tuple(name for name in options.online if name in names))
-    if any(offered(j.model) and j.name not in mine.online for j in judges):
-        return mine
+    batch_options = replace(options, online=tuple(name for name in options.online if name in names))
+    if any(offered(j.model) and j.name not in batch_options.online for j in judges):
+        return batch_options
     return replace(options, batch=False, batch_retries="batch", detach=False, online=())
 
 
-class Purse(NamedTuple):
-    """What a run may spend, and what it has spent."""
+class BatchBudget(NamedTuple):
+    """Budget and spending of a run."""
 
     budget: Budget
     ledger: Ledger | None
     run: str
-    """The ledger's row; empty where there is none."""
+    """The ledger row, empty if there is none."""
 
 
-class Batched:
-    """Gathers the questions of a pass; `next_round` carries them out and brings the replies."""
+class BatchExecutor:
+    """Executor that collects the requests of a pass. `next_round` submits them and gets the replies."""
 
     def __init__(
         self,
         judges: dict[str, Judge],
         options: RunOptions,
         store: Store,
-        behind: Executor,
-        purse: Purse,
+        fallback: Executor,
+        budget: BatchBudget,
         progress: Progress,
     ) -> None:
-        self.paused: str | None = None
-        """Set, in words, when the run is to be taken up later."""
+        self.pending_batches: str | None = None
+        """Description of the pending batches if the run ends without waiting for them."""
         self._judges = judges
         self._options = options
         self._prices = {name: batch_price(j.model, j.endpoint or "", options.prices) for name, j in judges.items()}
         self._store = store
-        self._behind = behind
-        self._purse = purse
+        self._fallback = fallback
+        self._budget = budget
         self._progress = progress
         self._round = 0
-        self._drafts: dict[BatchTarget, RequestFile] = {}
-        self._sealed: list[str] = []
+        self._request_files: dict[BatchTarget, RequestFile] = {}
         self._awaited: set[str] = set()
-        """The batches that this pass has met."""
-        self._short_of_money = False
-        self._met: set[str] = set()
-        """Requests that came back without a reply and were met as such."""
+        """Batches with requests of this pass."""
+        self._over_budget = False
+        self._failed: set[str] = set()
+        """Requests without a reply that this run has met."""
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         self._state = self._stack.enter_context(BatchState(self._store.folder))
-        self._turns = KeyLocks(self._store.folder / "turns")
-        self._stack.callback(self._turns.close)
-        carrier = BatchLifecycle(self._state, self._store, self._turns, self._options.timeout, self._options.prices)
-        self._carrier = await self._stack.enter_async_context(carrier)
-        self._watch = BatchPoller(self._state, carrier, self._turns, self._progress, self._count)
-        carrier.clear_away()
+        self._locks = KeyLocks(self._store.folder / LOCK_FILE)
+        self._stack.callback(self._locks.close)
+        lifecycle = BatchLifecycle(self._state, self._store, self._locks, self._options.timeout, self._options.prices)
+        await self._stack.enter_async_context(lifecycle)
+        self._poller = BatchPoller(self._state, lifecycle, self._locks, self._progress, self._record_received)
+        lifecycle.clean_up()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for draft in self._drafts.values():
-            self._give_back(draft.drop())
+        for request_file in self._request_files.values():
+            self._release(request_file.drop())
         await self._stack.aclose()
 
     @property
     def stopped(self) -> dict[str, str]:
-        """The judges that no further batch can reach, and why."""
-        return {name: why for name, j in self._judges.items() if (why := self._watch.stopped.get(group(j)))}
+        """Return the judges that no further batch can reach, with the reason."""
+        stopped = self._poller.stopped
+        return {name: reason for name, j in self._judges.items() if (reason := stopped.get(batch_target(j)))}
 
     async def ask(self, request: Request) -> Outcome:
-        """The stored reply, or what the executor behind says. Does not return while the reply is yet to come."""
-        with question():
+        """Return the stored reply or the fallback's outcome. Does not return if the reply has not arrived yet."""
+        with request_in_progress():
             outcome = await self._answer(request)
         if outcome is None:
-            await wait_for_ever()
+            await suspend()
         if isinstance(outcome, Completion) and outcome.cached and not self._round:
             self._progress.answered_from_cache()
         return outcome
 
     async def next_round(self) -> bool:
-        """Carries out what was gathered and brings replies; False when the run is to stop here."""
+        """Submit the collected requests and get replies. Return False if the run should stop here."""
         self._round += 1
-        self.seal()
+        self.close_files()
         awaited, self._awaited = self._awaited, set()
-        short, self._short_of_money = self._short_of_money, False
-        if short and not awaited:
-            assert self._purse.ledger, "only a ledger can run short"
-            spent = self._purse.ledger.spent
-            self._purse.budget.exhausted = f"{spent.calls} calls and ${spent.cost:.4f} are spent or set aside"
+        over_budget, self._over_budget = self._over_budget, False
+        if over_budget and not awaited:
+            assert self._budget.ledger, "only a ledger limits the spending"
+            spending = self._budget.ledger.spending
+            self._budget.budget.exhausted = f"{spending.calls} calls and ${spending.cost:.4f} are spent or reserved"
             return False
-        if await self._watch.see_through(awaited, f"round {self._round}", detach=self._options.detach):
+        if await self._poller.poll(awaited, f"round {self._round}", detach=self._options.detach):
             return True
-        self.paused = self._how_far(awaited)
+        self.pending_batches = self._describe_pending(awaited)
         return False
 
-    def seal(self) -> None:
-        """Brings what was gathered to the disk, ready to be submitted."""
-        for place in list(self._drafts):
-            self._seal(place)
+    def close_files(self) -> None:
+        """Close the request files, so that they can be submitted."""
+        for target in list(self._request_files):
+            self._close_file(target)
 
-    def over(self) -> None:
-        """The run is complete: who asks next what came back without a reply asks anew."""
-        self._state.forget(self._met)
+    def finish(self) -> None:
+        """End a complete run: later runs send requests that came back without a reply again."""
+        self._state.forget(self._failed)
 
     async def _answer(self, request: Request) -> Outcome | None:
         key, judge = request.key, request.judge
         if judge.name not in self._judges:
-            return await self._behind.ask(request)
+            return await self._fallback.ask(request)
         if (value := self._store.get(key)) is not None:
             return completion(value)
-        if why := self._watch.stopped.get(group(judge)):
-            return Failure(reason="judge_stopped", message=why)
+        if reason := self._poller.stopped.get(batch_target(judge)):
+            return Failure(reason="judge_stopped", message=reason)
         entry = self._state.entry(key)
         if entry and entry.batch:
             self._awaited.add(entry.batch)
             return None
         if entry:
-            self._met.add(key)
+            self._failed.add(key)
         if entry and entry.final and entry.reason:
             return Failure(reason=entry.reason, message=entry.message)
         if self._options.batch_retries == "online" and (entry or request.attempt):
-            return await self._behind.ask(request)
-        return self._gather(request)
+            return await self._fallback.ask(request)
+        return self._collect(request)
 
-    def _gather(self, request: Request) -> Outcome | None:
-        """Makes a request ride in a batch, unless the money is short or somebody else was quicker."""
+    def _collect(self, request: Request) -> Outcome | None:
+        """Add a request to a file, unless the budget is exhausted or another process was faster."""
         text = line(request)
         price = self._prices[request.judge.name]
         reserved = round(worst_case(request, price) * NANO) if price else 0
-        ledger = self._purse.ledger
+        ledger = self._budget.ledger
         if ledger and not ledger.reserve(reserved / NANO):
-            self._short_of_money = True
+            self._over_budget = True
             return None
-        draft = self._draft(request.judge, text)
-        if not self._state.claim(draft.name, request.key, request.prompt, reserved):
-            self._give_back(Freed(1, reserved))
+        request_file = self._file_for(request.judge, text)
+        if not self._state.claim(request_file.name, request.key, request.prompt, reserved):
+            self._release(ReleasedRequests(1, reserved))
             entry = self._state.entry(request.key)
             if entry and entry.batch:
                 self._awaited.add(entry.batch)
             return None
-        if (value := self._store.get(request.key)) is not None:  # it came between the look and the claim
-            self._state.answered([request.key])
-            self._give_back(Freed(1, reserved))
+        if (value := self._store.get(request.key)) is not None:  # it arrived between the lookup and the claim
+            self._state.remove_answered([request.key])
+            self._release(ReleasedRequests(1, reserved))
             return completion(value)
-        draft.write(text)
-        self._awaited.add(draft.name)
+        request_file.write(text)
+        self._awaited.add(request_file.name)
         return None
 
-    def _draft(self, judge: Judge, text: bytes) -> RequestFile:
-        """The file that a line belongs into."""
-        place = group(judge)
-        draft = self._drafts.get(place)
-        if draft and not draft.has_room(text):
-            self._seal(place)
-            draft = None
-        if draft is None:
-            draft = self._drafts[place] = RequestFile(self._state, self._turns, judge, self._purse.run)
-        return draft
+    def _file_for(self, judge: Judge, text: bytes) -> RequestFile:
+        target = batch_target(judge)
+        request_file = self._request_files.get(target)
+        if request_file and not request_file.has_room(text):
+            self._close_file(target)
+            request_file = None
+        if request_file is None:
+            request_file = RequestFile(self._state, self._locks, judge, self._budget.run)
+            self._request_files[target] = request_file
+        return request_file
 
-    def _seal(self, place: BatchTarget) -> None:
-        draft = self._drafts.pop(place)
-        if draft.requests:
-            self._progress.batched(draft.requests)
-            draft.seal()
+    def _close_file(self, target: BatchTarget) -> None:
+        request_file = self._request_files.pop(target)
+        if request_file.requests:
+            self._progress.batched(request_file.requests)
+            request_file.commit()
         else:
-            draft.drop()
+            request_file.drop()
 
-    def _give_back(self, freed: Freed) -> None:
-        if self._purse.ledger:
-            self._purse.ledger.give_back(freed.requests, freed.reserved / NANO)
+    def _release(self, released: ReleasedRequests) -> None:
+        if self._budget.ledger:
+            self._budget.ledger.release(released.requests, released.reserved / NANO)
 
-    def _count(self, received: Received) -> None:
-        """Shows what came of a batch."""
-        budget = self._purse.budget
+    def _record_received(self, received: Received) -> None:
+        """Show the results of a batch in the progress line."""
+        budget = self._budget.budget
         if budget.spent is not None:
             budget.spent = budget.spent + received.paid if received.priced else None
         self._progress.unbatched(received.replies, received.tokens, received.failures, budget.spent)
 
-    def _how_far(self, names: set[str]) -> str:
-        batches = [batch for batch in map(self._state.batch, names) if batch and batch.open]
+    def _describe_pending(self, names: set[str]) -> str:
+        batches = [batch for batch in map(self._state.__getitem__, names) if batch.open]
         requests = sum(batch.requests for batch in batches)
-        what = f"{len(batches)} batch{'es' if len(batches) != 1 else ''} with {requests} requests"
-        return f"{what} pending. Run the same command to resume (see `claimeval batch status`)."
+        count = f"{len(batches)} batch{'es' if len(batches) != 1 else ''}"
+        return (
+            f"{count} with {requests} requests pending. Run the same command to resume (see `claimeval batch status`)."
+        )

@@ -1,7 +1,7 @@
-"""Carries batches to their providers and brings the results: each step is durable before the next one begins.
+"""Steps in the life of a batch: submit, check, collect, cancel. Each step is durable before the next one starts.
 
-A batch bears a name of ours that is written down before the provider hears of it and that the provider keeps with it.
-So a process that does not know whether a batch was submitted asks the provider for that name first.
+Every batch has a name of ours, which is stored before the provider is contacted and which the provider keeps with the
+batch. A process that cannot tell whether a batch was submitted asks the provider for that name first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
-from claimeval.execution import ledger
-from claimeval.execution.batch.records import Batch, BatchTarget, Freed, State
+from claimeval.execution.batch.records import Batch, BatchTarget, ReleasedRequests, State
 from claimeval.execution.batch.results import BatchResultReader, Received
-from claimeval.execution.batch.state import BatchState, on_disk
-from claimeval.execution.ledger import NANO, Ledger
+from claimeval.execution.batch.state import BatchState, file_errors
+from claimeval.execution.budget import LEDGER_FILE, NANO, Ledger
 from claimeval.providers.batches import BatchBackend, BatchStatus, Phase, open_batches
 from claimeval.store.locks import KeyLocks
 from claimeval.store.store import Store
@@ -25,42 +24,42 @@ from claimeval.types.requests import CallError
 
 T = TypeVar("T")
 
-DAY = 86_400.0
-"""Seconds that our clock and a provider's may differ when a batch is looked for by its name."""
-TRANSFER = 3600.0
-"""Seconds that a file may take on its way."""
-OVER: Mapping[Phase, State] = {
+CLOCK_TOLERANCE = 86_400.0
+"""Seconds by which the provider's clock may differ from ours when a batch is searched by name."""
+TRANSFER_TIMEOUT = 3600.0
+"""Seconds allowed for the transfer of one file."""
+FINAL_STATES: Mapping[Phase, State] = {
     "ended": "answered",
     "expired": "answered",
     "refused": "refused",
     "cancelled": "cancelled",
 }
-LEFT_OUT: Mapping[Phase, CallError] = {
+MISSING_RESULTS: Mapping[Phase, CallError] = {
     "ended": CallError("provider_error", "the batch ended and neither result file has the request", possibly_paid=True),
     "expired": CallError("timeout", "the batch expired before the request ran"),
 }
-"""Why a request has no reply of which neither file has a line; in other phases it is free."""
+"""Error of a request that has no result line. In the other phases the request is released."""
 
 
 class BatchProgress(NamedTuple):
-    """How far a batch has come."""
+    """Result of one step with a batch."""
 
     batch: Batch
     received: Received | None = None
-    """What its files held, when they were read in this step."""
+    """Counts of the results read in this step."""
     queue_full: bool = False
-    """The provider did not take it for now."""
+    """Whether the provider's queue was full."""
 
 
 class BatchLifecycle:
-    """Takes single steps with single batches; it neither waits nor tries again. CallError for what a provider does."""
+    """Single steps with single batches. It does not wait or retry, and raises CallError if the provider fails."""
 
     def __init__(
-        self, state: BatchState, store: Store, turns: KeyLocks, timeout: float, prices: str | Path | None = None
+        self, state: BatchState, store: Store, locks: KeyLocks, timeout: float, prices: str | Path | None = None
     ) -> None:
         self._state = state
         self._store = store
-        self._turns = turns
+        self._locks = locks
         self._timeout = timeout
         self._prices = prices
         self._backends: dict[BatchTarget, BatchBackend] = {}
@@ -74,94 +73,89 @@ class BatchLifecycle:
     ) -> None:
         await self._stack.aclose()
 
-    def clear_away(self) -> None:
-        """Tidies up after processes that died: drops what they were gathering, which a run gathers again, and closes
-        batches whose replies are all in the store."""
+    def clean_up(self) -> None:
+        """Drop the unfinished files of processes that died, and close batches whose replies are all stored."""
         for batch in self._state.batches("gathering", "ready", "submitted"):
-            needed = (key for key in self._state.waiting(batch.name) if self._store.get(key) is None)
-            if (batch.state == "gathering" or next(needed, None) is None) and self._turns.take(batch.name):
-                if self._known(batch.name).state == batch.state:
+            missing = (key for key in self._state.pending_keys(batch.name) if self._store.get(key) is None)
+            if (batch.state == "gathering" or next(missing, None) is None) and self._locks.acquire(batch.name):
+                if self._state[batch.name].state == batch.state:
                     self._close(batch)
-                self._turns.give(batch.name)
+                self._locks.release(batch.name)
 
     def _close(self, batch: Batch) -> None:
-        """Ends a batch of which nothing is waited for; what was set aside for replies that came stays spent."""
+        """End a batch that has no missing replies. The cost reserved for stored replies stays spent."""
         if batch.state == "submitted":
-            self._state.answered(list(self._state.waiting(batch.name)))
+            self._state.remove_answered(list(self._state.pending_keys(batch.name)))
             self._state.end(batch.name, "answered")
         elif batch.open:
-            self.give_back(batch, self._state.end(batch.name, "dropped"))
+            self.release(batch, self._state.end(batch.name, "dropped"))
 
     async def advance(self, name: str) -> BatchProgress:
-        """Submits a batch that is ready, looks at one that is submitted, and reads the results of one that is over."""
-        async with self._turn(name) as (batch, mine):
-            if mine and batch.state == "ready":
+        """Submit a batch that is ready, or check a submitted batch and read its results if it has ended."""
+        async with self._locked(name) as (batch, locked):
+            if locked and batch.state == "ready":
                 await self._submit(batch)
-            elif mine and batch.state == "submitted":
-                return await self._look(batch)
-        return BatchProgress(self._known(name))
+            elif locked and batch.state == "submitted":
+                return await self._check(batch)
+        return BatchProgress(self._state[name])
 
-    async def ask(self, name: str) -> Batch:
-        """A submitted batch as the provider sees it now; its results are left where they are."""
-        batch = self._known(name)
+    async def refresh(self, name: str) -> Batch:
+        """Return a batch with the provider's current status. Results are not read."""
+        batch = self._state[name]
         if batch.state == "submitted" and batch.id:
-            self._state.told(name, await self._in_time((await self._backend(batch)).look(batch.id)))
-        return self._known(name)
+            backend = await self._backend(batch)
+            self._state.update_status(name, await self._with_timeout(backend.look(batch.id)))
+        return self._state[name]
 
     async def cancel(self, batch: Batch) -> None:
-        """Asks the provider to run no more of a batch; drops one that no provider has and no process is busy with."""
+        """Ask the provider to stop a batch. Drop a batch that no provider has and that no process is handling."""
         if batch.state == "submitted" and batch.id:
             try:
-                await self._in_time((await self._backend(batch)).cancel(batch.id))
+                await self._with_timeout((await self._backend(batch)).cancel(batch.id))
             except CallError as error:
-                if error.status != 409:  # it is over already
+                if error.status != 409:  # the batch has ended already
                     raise
             return
-        async with self._turn(batch.name) as (batch, mine):
-            if mine and batch.open and not await self._adopted(batch):
-                self.give_back(batch, self._state.end(batch.name, "dropped"))
+        async with self._locked(batch.name) as (batch, locked):
+            if locked and batch.open and not await self._find_submitted(batch):
+                self.release(batch, self._state.end(batch.name, "dropped"))
 
     async def forget(self, batch: Batch) -> None:
-        """Drops a batch whatever its provider says; what is set aside for its requests stays spent."""
-        async with self._turn(batch.name) as (batch, mine):
-            if mine and batch.open:
+        """Drop a batch without asking its provider. The cost reserved for its requests stays spent."""
+        async with self._locked(batch.name) as (batch, locked):
+            if locked and batch.open:
                 self._state.end(batch.name, "dropped")
 
-    def give_back(self, batch: Batch, freed: Freed) -> None:
-        """Returns to a run's ledger what had been set aside for requests that were not asked."""
+    def release(self, batch: Batch, released: ReleasedRequests) -> None:
+        """Return the reserved cost of requests that were not sent to the run's ledger."""
         if batch.run:
-            with self._ledger(batch.run) as row:
-                row.give_back(freed.requests, freed.reserved / NANO)
+            with self._ledger(batch.run) as ledger:
+                ledger.release(released.requests, released.reserved / NANO)
 
     def settle(self, run: str, reserved: int, paid: int) -> None:
-        """Replaces in a run's ledger what was set aside by what was paid."""
-        with self._ledger(run) as row:
-            row.settle(reserved / NANO, paid / NANO)
+        """Replace the reserved cost in a run's ledger by the cost that was paid."""
+        with self._ledger(run) as ledger:
+            ledger.settle(reserved / NANO, paid / NANO)
 
     def _ledger(self, run: str) -> Ledger:
-        return Ledger(self._store.folder / ledger.FILE, run, None, None)
+        return Ledger(self._store.folder / LEDGER_FILE, run, None, None)
 
     @asynccontextmanager
-    async def _turn(self, name: str) -> AsyncIterator[tuple[Batch, bool]]:
-        """The batch, and whether it is ours to handle: another process may be at it."""
-        mine = self._turns.take(name)
+    async def _locked(self, name: str) -> AsyncIterator[tuple[Batch, bool]]:
+        """Yield the batch and whether its lock was acquired. Another process may be handling it."""
+        locked = self._locks.acquire(name)
         try:
-            yield self._known(name), mine
+            yield self._state[name], locked
         finally:
-            if mine:
-                self._turns.give(name)
-
-    def _known(self, name: str) -> Batch:
-        batch = self._state.batch(name)
-        assert batch, "batches are never taken out of the state"
-        return batch
+            if locked:
+                self._locks.release(name)
 
     async def _backend(self, batch: Batch) -> BatchBackend:
-        if batch.group not in self._backends:
-            self._backends[batch.group] = await self._stack.enter_async_context(open_batches(batch.judge))
-        return self._backends[batch.group]
+        if batch.target not in self._backends:
+            self._backends[batch.target] = await self._stack.enter_async_context(open_batches(batch.judge))
+        return self._backends[batch.target]
 
-    async def _in_time(self, call: Awaitable[T], seconds: float | None = None) -> T:
+    async def _with_timeout(self, call: Awaitable[T], seconds: float | None = None) -> T:
         try:
             async with asyncio.timeout(seconds or self._timeout):
                 return await call
@@ -170,63 +164,63 @@ class BatchLifecycle:
 
     async def _submit(self, batch: Batch) -> None:
         backend = await self._backend(batch)
-        if await self._adopted(batch):
+        if await self._find_submitted(batch):
             return
         if batch.upload is None:
-            file = self._state.path(batch.name)
-            with on_disk(file):
-                upload = await self._in_time(backend.upload(file, batch.name), TRANSFER)
-            self._state.uploaded(batch.name, upload)
+            path = self._state.path(batch.name)
+            with file_errors(path):
+                upload = await self._with_timeout(backend.upload(path, batch.name), TRANSFER_TIMEOUT)
+            self._state.mark_uploaded(batch.name, upload)
         else:
             upload = batch.upload
         try:
-            standing = await self._in_time(backend.create(upload, batch.name))
+            status = await self._with_timeout(backend.create(upload, batch.name))
         except CallError as error:
-            if error.status in (400, 404) and batch.upload:  # the file from an earlier attempt may be gone by now
-                self._state.put_back(batch.name)
+            if error.status in (400, 404) and batch.upload:  # the file of an earlier attempt may be gone
+                self._state.requeue(batch.name)
             raise
-        self._state.submitted(batch.name, standing)
+        self._state.mark_submitted(batch.name, status)
 
-    async def _adopted(self, batch: Batch) -> bool:
-        """Whether the provider has the batch already; then it is entered as submitted."""
+    async def _find_submitted(self, batch: Batch) -> bool:
+        """Return whether the provider has the batch already. If so, mark it as submitted."""
         if batch.upload is None:
             return False
         backend = await self._backend(batch)
-        found = await self._in_time(backend.find(batch.name, batch.at - DAY))
-        standing = next((standing for standing in found if standing.phase != "refused"), None)
-        if standing:
-            self._state.submitted(batch.name, standing)
-        return standing is not None
+        statuses = await self._with_timeout(backend.find(batch.name, batch.at - CLOCK_TOLERANCE))
+        status = next((status for status in statuses if status.phase != "refused"), None)
+        if status:
+            self._state.mark_submitted(batch.name, status)
+        return status is not None
 
-    async def _look(self, batch: Batch) -> BatchProgress:
+    async def _check(self, batch: Batch) -> BatchProgress:
         assert batch.id, "a submitted batch has an id"
-        standing = await self._in_time((await self._backend(batch)).look(batch.id))
-        self._state.told(batch.name, standing)
-        if standing.phase == "under_way":
-            return BatchProgress(self._known(batch.name))
-        if standing.queue_full and not standing.files:
-            self._state.put_back(batch.name)
-            return BatchProgress(self._known(batch.name), queue_full=True)
-        received = await self._collect(batch, standing)
-        return BatchProgress(self._known(batch.name), received)
+        status = await self._with_timeout((await self._backend(batch)).look(batch.id))
+        self._state.update_status(batch.name, status)
+        if status.phase == "under_way":
+            return BatchProgress(self._state[batch.name])
+        if status.queue_full and not status.files:
+            self._state.requeue(batch.name)
+            return BatchProgress(self._state[batch.name], queue_full=True)
+        received = await self._collect(batch, status)
+        return BatchProgress(self._state[batch.name], received)
 
-    async def _collect(self, batch: Batch, standing: BatchStatus) -> Received:
-        """Brings the files down and reads them; what they leave out is noted, or free where it did not run."""
+    async def _collect(self, batch: Batch, status: BatchStatus) -> Received:
+        """Download and read the result files. Requests without a result get an error or are released."""
         backend = await self._backend(batch)
-        reading = BatchResultReader(self._state, self._store, self.settle, batch, self._prices)
-        for number, file_id in enumerate(standing.files):
-            place = self._state.path(batch.name).with_suffix(f".result{number}")
-            with on_disk(place):
-                if place.exists() or await self._fetched(backend, file_id, place):
-                    await reading.read(place, backend.key)
-        reading.finish(LEFT_OUT.get(standing.phase))
-        self.give_back(batch, self._state.end(batch.name, OVER[standing.phase]))
-        return reading.received
+        reader = BatchResultReader(self._state, self._store, self.settle, batch, self._prices)
+        for number, file_id in enumerate(status.files):
+            path = self._state.path(batch.name).with_suffix(f".result{number}")
+            with file_errors(path):
+                if path.exists() or await self._download(backend, file_id, path):
+                    await reader.read(path, backend.key)
+        reader.finish(MISSING_RESULTS.get(status.phase))
+        self.release(batch, self._state.end(batch.name, FINAL_STATES[status.phase]))
+        return reader.received
 
-    async def _fetched(self, backend: BatchBackend, file_id: str, place: Path) -> bool:
-        """Brings a file down; False where the provider has none, whatever it said before."""
+    async def _download(self, backend: BatchBackend, file_id: str, path: Path) -> bool:
+        """Download a file. Return False if the provider does not have it, although it listed it."""
         try:
-            await self._in_time(backend.fetch(file_id, place), TRANSFER)
+            await self._with_timeout(backend.fetch(file_id, path), TRANSFER_TIMEOUT)
         except CallError as error:
             if error.status == 404:
                 return False

@@ -1,4 +1,4 @@
-"""Sees batches through: submits them, looks at them now and then, and reads what comes, until all or most are over."""
+"""Polling of batches: submit them, check them at growing intervals, and read results until most batches have ended."""
 
 from __future__ import annotations
 
@@ -18,171 +18,171 @@ from claimeval.store.locks import KeyLocks
 from claimeval.types.progress import Progress
 from claimeval.types.requests import CallError
 
-SOONEST, LATEST = 1.0, 60.0
-"""Seconds between two looks: a tenth of the time waited so far, within these."""
-AT_ONCE = 0.1
-"""Seconds before the second look of a run that does not wait."""
-PATIENCE = 600.0
-"""Seconds after which those that ended are not kept waiting for those that did not."""
-OUT_OF_REACH = 3600.0
-"""Seconds of nothing but errors after which a provider is given up."""
+MIN_INTERVAL, MAX_INTERVAL = 1.0, 60.0
+"""Limits in seconds of the interval between two checks, which is a tenth of the time waited so far."""
+DETACHED_INTERVAL = 0.1
+"""Seconds before the second check of a run that does not wait."""
+STRAGGLER_WAIT = 600.0
+"""Seconds after the last batch ended for which the remaining batches are waited for."""
+UNREACHABLE = 3600.0
+"""Seconds of only errors after which a provider is given up."""
 OVERDUE = (WINDOW_HOURS + 2) * 3600.0
-"""Seconds after which a batch should long have expired."""
-REFUSALS = 3
-"""Batches in a row that a provider may refuse as a whole before its judges are given up."""
+"""Seconds after which a batch should have expired."""
+MAX_REFUSALS = 3
+"""Batches that a provider may refuse in a row before its judges are stopped."""
 
 
 class _Sweep(NamedTuple):
-    """One look at every batch."""
+    """Result of one check of every batch."""
 
     ended: bool
-    """At least one has."""
-    unsettled: bool
-    """At least one could not be looked at since it was submitted."""
+    """Whether at least one batch has ended."""
+    unchecked: bool
+    """Whether at least one batch could not be checked since it was submitted."""
     wait: float
-    """Seconds that a provider asks us to wait."""
+    """Seconds that a provider asked us to wait."""
 
 
 class BatchPoller:
-    """Sees the batches of one run through."""
+    """Polling of the batches of one run."""
 
     def __init__(
         self,
         state: BatchState,
-        carrier: BatchLifecycle,
-        turns: KeyLocks,
+        lifecycle: BatchLifecycle,
+        locks: KeyLocks,
         progress: Progress,
-        received: Callable[[Received], None],
+        on_received: Callable[[Received], None],
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.stopped: dict[BatchTarget, str] = {}
-        """Whom no further batch can reach, and why."""
+        """The targets that no further batch can reach, with the reason."""
         self._state = state
-        self._carrier = carrier
-        self._turns = turns
+        self._lifecycle = lifecycle
+        self._locks = locks
         self._progress = progress
-        self._received = received
+        self._on_received = on_received
         self._clock = clock
         self._sleep = sleep
         self._full: set[BatchTarget] = set()
-        """Whose queue takes no more until one of their batches has ended."""
-        self._troubles: dict[BatchTarget, float] = {}
-        """Since when there have been nothing but errors."""
+        """Targets whose queue is full until one of their batches ends."""
+        self._failing_since: dict[BatchTarget, float] = {}
+        """Time since which a target has returned only errors."""
 
-    async def see_through(self, names: Iterable[str], label: str, *, detach: bool) -> bool:
-        """Whether there is news to go on with.
+    async def poll(self, names: Iterable[str], label: str, *, detach: bool) -> bool:
+        """Poll batches until they end, and return whether new results arrived.
 
-        Waits for all batches to end, but not for the last of them where others ended long before; with `detach` only
-        until each was submitted and looked at.
+        Args:
+            names: The batches to wait for. If most of them ended long ago, the remaining ones are not waited for.
+            label: Text that the progress line starts with.
+            detach: Stop as soon as every batch was submitted and checked once.
+
+        Returns:
+            False if batches are still open and none has ended.
         """
-        open_ones = set(names)
-        shown = set(open_ones)
-        began = self._clock()
+        pending = set(names)
+        shown = set(pending)
+        start = self._clock()
         last_end: float | None = None
         while True:
-            self._carrier.clear_away()
-            sweep = await self._sweep(open_ones)
-            shown |= open_ones
+            self._lifecycle.clean_up()
+            sweep = await self._sweep(pending)
+            shown |= pending
             now = self._clock()
             last_end = now if sweep.ended else last_end
-            if not open_ones or (last_end is not None and now - last_end >= PATIENCE):
+            if not pending or (last_end is not None and now - last_end >= STRAGGLER_WAIT):
                 break
-            if detach and not sweep.unsettled:
+            if detach and not sweep.unchecked:
                 break
-            self._show(shown, label, now - began)
-            pause = min(max((now - began) / 10, SOONEST), LATEST)
-            await self._sleep(max(AT_ONCE if detach and not self._troubles else pause, sweep.wait))
-        self._progress.waits_for("batches", None)
-        return not open_ones or last_end is not None
+            self._report(shown, label, now - start)
+            interval = min(max((now - start) / 10, MIN_INTERVAL), MAX_INTERVAL)
+            await self._sleep(max(DETACHED_INTERVAL if detach and not self._failing_since else interval, sweep.wait))
+        self._progress.set_waiting("batches", None)
+        return not pending or last_end is not None
 
-    async def _sweep(self, open_ones: set[str]) -> _Sweep:
-        ended = unsettled = False
+    async def _sweep(self, pending: set[str]) -> _Sweep:
+        ended = unchecked = False
         wait = 0.0
-        for name in sorted(open_ones):
-            batch = self._known(name)
-            if not batch.open or batch.group in self.stopped:
-                open_ones.discard(name)
+        for name in sorted(pending):
+            batch = self._state[name]
+            if not batch.open or batch.target in self.stopped:
+                pending.discard(name)
                 ended = True
-            elif batch.state in ("ready", "submitted") and not (batch.state == "ready" and batch.group in self._full):
+            elif batch.state in ("ready", "submitted") and not (batch.state == "ready" and batch.target in self._full):
                 try:
-                    step = await self._carrier.advance(name)
+                    step = await self._lifecycle.advance(name)
                 except CallError as error:
-                    unsettled = True
+                    unchecked = True
                     wait = max(wait, error.retry_after or 0.0)
-                    self._trouble(batch, error)
+                    self._record_error(batch, error)
                 else:
-                    self._troubles.pop(batch.group, None)
-                    unsettled = unsettled or batch.state == "ready"
-                    ended = self._after(step, open_ones) or ended
-        return _Sweep(ended, unsettled, wait)
+                    self._failing_since.pop(batch.target, None)
+                    unchecked = unchecked or batch.state == "ready"
+                    ended = self._record_step(step, pending) or ended
+        return _Sweep(ended, unchecked, wait)
 
-    def _after(self, step: BatchProgress, open_ones: set[str]) -> bool:
-        """Draws the conclusions from a step; True when the batch has ended."""
+    def _record_step(self, step: BatchProgress, pending: set[str]) -> bool:
+        """Update the pending batches and stopped targets after a step. Return whether the batch has ended."""
         batch = step.batch
         if step.queue_full:
-            self._queue_again(batch, open_ones)
+            self._requeue(batch, pending)
             return False
         if step.received:
-            self._received(step.received)
+            self._on_received(step.received)
         if batch.open:
             if batch.state == "submitted" and time.time() - batch.at > OVERDUE:
                 self._stop(
-                    batch.group,
-                    f"batch {batch.name[:8]} should have ended by now (the provider says {batch.status!r}); "
-                    f"`claimeval batch cancel {batch.name[:8]}` gives it up, and its requests are asked again",
+                    batch.target,
+                    f"Batch {batch.name[:8]} is overdue (status {batch.status!r}). To send its requests again, run "
+                    f"`claimeval batch cancel {batch.name[:8]}` first",
                 )
             return False
-        open_ones.discard(batch.name)
-        self._full.discard(batch.group)
+        pending.discard(batch.name)
+        self._full.discard(batch.target)
         if step.received and step.received.fatal:
-            self._stop(batch.group, step.received.fatal.message)
+            self._stop(batch.target, step.received.fatal.message)
         elif batch.state == "cancelled":
             self._stop(
-                batch.group,
+                batch.target,
                 f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again",
             )
-        elif batch.state == "refused" and self._state.refusals(batch.group) >= REFUSALS:
-            self._stop(batch.group, f"{REFUSALS} batches in a row were refused: {batch.problem or batch.status}")
+        elif batch.state == "refused" and self._state.refusals(batch.target) >= MAX_REFUSALS:
+            self._stop(batch.target, f"{MAX_REFUSALS} batches in a row were refused: {batch.problem or batch.status}")
         return True
 
-    def _queue_again(self, batch: Batch, open_ones: set[str]) -> None:
-        """Lets a batch that was not taken for now wait for the others, or halves it when there are none."""
-        others = {b.name for b in self._state.batches("submitted") if b.group == batch.group}
+    def _requeue(self, batch: Batch, pending: set[str]) -> None:
+        """If the queue is full, wait for the target's other batches. If there are none, split the batch."""
+        others = {b.name for b in self._state.batches("submitted") if b.target == batch.target}
         if others:
-            self._full.add(batch.group)
-            open_ones |= others
+            self._full.add(batch.target)
+            pending |= others
         elif batch.requests > 1:
-            open_ones.discard(batch.name)
-            open_ones.update(split(self._state, self._turns, batch))
+            pending.discard(batch.name)
+            pending.update(split(self._state, self._locks, batch))
         else:
-            self._stop(batch.group, f"a batch of one request is too much for its queue: {batch.problem}")
+            self._stop(batch.target, f"a batch of one request is too large for the queue: {batch.problem}")
 
-    def _trouble(self, batch: Batch, error: CallError) -> None:
+    def _record_error(self, batch: Batch, error: CallError) -> None:
         advice = ""
         if batch.state == "ready" and error.status in (404, 405):
-            advice = f" (a server without batches is asked with --online {batch.judge.name})"
+            advice = f" (if the server does not support batches, add --online {batch.judge.name})"
         elif error.status == 404:
-            advice = f" (asked for batch {batch.id}; `claimeval batch cancel --forget {batch.name[:8]}` gives it up)"
-        since = self._troubles.setdefault(batch.group, self._clock())
+            advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
+        since = self._failing_since.setdefault(batch.target, self._clock())
         if error.fatal or not error.retryable:
-            self._stop(batch.group, error.message + advice)
-        elif self._clock() - since > OUT_OF_REACH:
-            self._stop(batch.group, f"out of reach for {OUT_OF_REACH / 60:.0f} minutes: {error.message}")
+            self._stop(batch.target, error.message + advice)
+        elif self._clock() - since > UNREACHABLE:
+            self._stop(batch.target, f"unreachable for {UNREACHABLE / 60:.0f} minutes: {error.message}")
 
-    def _stop(self, whom: BatchTarget, why: str) -> None:
-        self.stopped.setdefault(whom, why)
+    def _stop(self, target: BatchTarget, reason: str) -> None:
+        self.stopped.setdefault(target, reason)
 
-    def _known(self, name: str) -> Batch:
-        batch = self._state.batch(name)
-        assert batch, "batches are never taken out of the state"
-        return batch
-
-    def _show(self, names: set[str], label: str, seconds: float) -> None:
-        batches = [self._known(name) for name in names]
-        open_ones = sum(batch.open for batch in batches)
+    def _report(self, names: set[str], label: str, seconds: float) -> None:
+        batches = [self._state[name] for name in names]
+        open_count = sum(batch.open for batch in batches)
         total = sum(batch.requests for batch in batches)
         answered, failed = sum(batch.answered for batch in batches), sum(batch.failed for batch in batches)
         elapsed = f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
-        text = f"{label}, {open_ones} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
-        self._progress.waits_for("batches", text)
+        text = f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
+        self._progress.set_waiting("batches", text)

@@ -1,9 +1,7 @@
-"""The nouns of batches: a file of requests on its way, and a request that has no reply yet.
+"""Records of batches: a file of requests, a request without a reply, and a line of a result file.
 
-A line of a result file -> the key of a request, and its reply or why it has none.
-
-OpenAI and Mistral write the same lines: `{"custom_id", "response": {"status_code", "body"}, "error"}`. They come in any
-order, from two files, cut, doubled or strange.
+OpenAI and Mistral write the same result lines: `{"custom_id", "response": {"status_code", "body"}, "error"}`. The lines
+come in any order and from two files. They can be cut, repeated or unexpected.
 """
 
 from __future__ import annotations
@@ -21,54 +19,56 @@ from claimeval.types.records import Reason
 from claimeval.types.requests import CallError, Completion, Judge
 
 State = Literal["gathering", "ready", "submitted", "answered", "refused", "cancelled", "split", "dropped"]
-"""`ready`: written, with its name, before the provider hears of it."""
+"""`ready`: the request file and the batch's name are on disk, and the provider has not been contacted."""
 OPEN: tuple[State, ...] = ("gathering", "ready", "submitted")
 
 
 class Batch(NamedTuple):
-    """One file of requests and what became of it."""
+    """A file of requests and its status."""
 
     name: str
-    """Ours, 32 hex digits; the provider has it in the batch's metadata."""
+    """Our name, 32 hex digits. The provider keeps it in the metadata of the batch."""
     judge: Judge
-    """A judge whose model answers it. It holds no key."""
+    """A judge whose model answers the batch. It holds no API key."""
     run: str
-    """The ledger's row that its cost is held against; empty where there is none."""
+    """The ledger row that the cost is charged to, empty if there is none."""
     state: State
     requests: int
     size: int
-    """Bytes of its file."""
+    """Size of the request file in bytes."""
     at: float
-    """When it was submitted, or its file begun, in seconds since 1970."""
+    """Time of submission, or of creation before that, in seconds since 1970."""
     upload: str | None
-    """The id of its file at the provider."""
+    """The provider's id of the request file."""
     id: str | None
-    """Its id at the provider."""
+    """The provider's id of the batch."""
     status: str
-    """The provider's last word on it."""
+    """The last status that the provider reported."""
     answered: int
     failed: int
     problem: str
 
     @property
     def open(self) -> bool:
-        """Whether replies may still come of it."""
+        """Whether replies can still arrive."""
         return self.state in OPEN
 
     @property
-    def group(self) -> BatchTarget:
-        """Batches of one group are asked of the same model at the same place with the same key."""
-        return group(self.judge)
+    def target(self) -> BatchTarget:
+        """Return the target that this batch is sent to."""
+        return batch_target(self.judge)
 
 
 class BatchTarget(NamedTuple):
+    """A model at an endpoint with a key. Requests to the same target can share a file."""
+
     model: str
     endpoint: str
     key_variable: str
 
 
-def group(judge: Judge) -> BatchTarget:
-    """The group that a resolved judge's requests belong to: they may share files."""
+def batch_target(judge: Judge) -> BatchTarget:
+    """Return the target of a resolved judge's requests."""
     return BatchTarget(judge.model, judge.endpoint or "", judge.key_variable or "")
 
 
@@ -76,27 +76,27 @@ class Entry(NamedTuple):
     """A request without a reply."""
 
     batch: str | None
-    """The one that it rides in; None after it came back without a reply."""
+    """The batch that holds the request, None after it came back without a reply."""
     prompt: str
     """Digest of the prompt."""
     reserved: int
-    """Billionths of a dollar set aside for it."""
+    """Reserved cost in billionths of a US dollar."""
     tries: int
     reason: Reason | None
     message: str
     final: int
-    """1 when it is not worth another try, else 0."""
+    """1 if the request is not worth another try, else 0."""
 
 
-class Freed(NamedTuple):
-    """Requests that a batch will not answer, and what had been set aside for them."""
+class ReleasedRequests(NamedTuple):
+    """Requests that a batch will not answer, with the cost that was reserved for them."""
 
     requests: int
     reserved: int
 
 
-class Sealed(NamedTuple):
-    """A file of requests that lies whole on the disk."""
+class ClosedRequestFile(NamedTuple):
+    """A request file that is complete on disk."""
 
     name: str
     requests: int
@@ -108,17 +108,17 @@ EXPIRED, CANCELLED = "batch_expired", "batch_cancelled"
 
 
 class Result(NamedTuple):
-    """What became of one request."""
+    """Result of one request."""
 
     key: str
     outcome: Completion | CallError | None
-    """None: it did not run, since the batch was cancelled."""
+    """None if the batch was cancelled before the request ran."""
 
 
 def read_line(raw: bytes, api_key: SecretStr) -> Result | None:
-    """The result in a line; None for a line that names no request of ours.
+    """Return the result in a line, or None if the line does not name a request of ours.
 
-    The API key is taken out of the line before anything else, since servers echo it.
+    The API key is removed from the line first, because some servers echo it.
     """
     try:
         line = json.loads(scrub_body(raw, api_key))
@@ -131,7 +131,7 @@ def read_line(raw: bytes, api_key: SecretStr) -> Result | None:
     if isinstance(error, dict) and error.get("code") == CANCELLED:
         return Result(key, None)
     if not isinstance(response, dict):
-        return Result(key, _without_response(error, api_key))
+        return Result(key, _error_without_response(error, api_key))
     status, body = response.get("status_code"), response.get("body")
     text = body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))
     if status == 200:
@@ -148,10 +148,9 @@ def _reply(text: str) -> Completion | CallError:
         return error
 
 
-def _without_response(error: Any, api_key: SecretStr) -> CallError:
-    """Why a request has no response: it did not run in time, or the provider says something else."""
+def _error_without_response(error: Any, api_key: SecretStr) -> CallError:
     if isinstance(error, dict) and error.get("code") == EXPIRED:
         return CallError("timeout", "the batch expired before the request ran")
-    found = error_for(500, {}, json.dumps({"error": error}), api_key)
-    message = found.message.removeprefix("status 500: ")
-    return CallError(found.reason, message, retryable=found.retryable, fatal=found.fatal)
+    call_error = error_for(500, {}, json.dumps({"error": error}), api_key)
+    message = call_error.message.removeprefix("status 500: ")
+    return CallError(call_error.reason, message, retryable=call_error.retryable, fatal=call_error.fatal)

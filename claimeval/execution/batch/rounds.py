@@ -1,8 +1,8 @@
-"""Passes over the samples: in each, every sample goes as far as the stored replies carry it.
+"""Passes over the items: in each pass, every item runs as far as the stored replies allow.
 
-A sample that needs a reply which is to come in a batch is let go, and its way is gone again from the beginning in the
-next pass, out of the store. So what is in memory does not grow with the samples, a round of batches holds what all of
-them need, and a run that was killed goes on as one that was not.
+An item that needs a reply from a batch is dropped and starts from its beginning in the next pass, out of the reply
+cache. So memory does not grow with the number of items, one round of batches holds the requests of all items, and a
+run that was killed resumes like any other.
 """
 
 from __future__ import annotations
@@ -15,90 +15,91 @@ from typing import Any, NoReturn, TypeVar
 
 R = TypeVar("R")
 
-STILL = 20
-"""Turns of the event loop without a new question after which a sample is taken to wait. From one question to the next
-the pipeline takes four; letting a sample go too early would cost it a pass and nothing else."""
+IDLE_STEPS = 20
+"""Steps of the event loop without a new request after which an item counts as blocked.
 
-_visit: ContextVar[Visit] = ContextVar("visit")
-"""The way of the sample that the current task belongs to."""
+The pipeline takes four steps from one request to the next. Dropping an item too early only costs it a pass."""
+
+_current: ContextVar[ItemPass] = ContextVar("item_pass")
+"""The pass of the item that the current task belongs to."""
 
 
-class Visit:
-    """One sample's way in one pass."""
+class ItemPass:
+    """One item in one pass."""
 
     def __init__(self) -> None:
-        self.moves = 0
-        """Grows with all that happens on the way."""
-        self.waits = False
-        """For a reply that does not come in this pass."""
+        self.events = 0
+        """Number of requests that started or ended."""
+        self.blocked = False
+        """Whether a request needs a reply that will not arrive in this pass."""
         self.idle = asyncio.Event()
-        """Set while no question is being answered."""
+        """Set while no request is in progress."""
         self.idle.set()
-        self._asked = 0
+        self._requests = 0
 
-    def begin(self) -> None:
-        """A question is put."""
-        self.moves += 1
-        self._asked += 1
+    def start_request(self) -> None:
+        """Count a request that starts."""
+        self.events += 1
+        self._requests += 1
         self.idle.clear()
 
-    def end(self) -> None:
-        """It is answered, or will not be in this pass."""
-        self.moves += 1
-        self._asked -= 1
-        if not self._asked:
+    def end_request(self) -> None:
+        """Count a request that was answered or has no reply in this pass."""
+        self.events += 1
+        self._requests -= 1
+        if not self._requests:
             self.idle.set()
 
 
 @contextmanager
-def question() -> Iterator[None]:
-    """The block in which a question is answered, or found to have no answer yet."""
-    visit = _visit.get()
-    visit.begin()
+def request_in_progress() -> Iterator[None]:
+    """Mark the block as the processing of one request."""
+    item_pass = _current.get()
+    item_pass.start_request()
     try:
         yield
     finally:
-        visit.end()
+        item_pass.end_request()
 
 
-async def wait_for_ever() -> NoReturn:
-    """Where a question ends whose reply does not come in this pass."""
-    _visit.get().waits = True
+async def suspend() -> NoReturn:
+    """Suspend a request whose reply will not arrive in this pass. The item is cancelled here."""
+    _current.get().blocked = True
     await asyncio.get_running_loop().create_future()
-    raise AssertionError("the way is let go")
+    raise AssertionError("the item is cancelled")
 
 
-async def as_far_as_it_goes(way: Coroutine[Any, Any, R]) -> R | None:
+async def run_until_blocked(coroutine: Coroutine[Any, Any, R]) -> R | None:
     """Return the item's result, or None if it needs replies that will not arrive in this pass."""
-    visit = Visit()
-    token = _visit.set(visit)
-    task = asyncio.create_task(way)
-    _visit.reset(token)
+    item_pass = ItemPass()
+    token = _current.set(item_pass)
+    task = asyncio.create_task(coroutine)
+    _current.reset(token)
     try:
-        still = 0
-        while not task.done() and still < STILL:
-            await visit.idle.wait()
-            moves = visit.moves
+        idle_steps = 0
+        while not task.done() and idle_steps < IDLE_STEPS:
+            await item_pass.idle.wait()
+            events = item_pass.events
             await asyncio.sleep(0)
-            still = still + 1 if visit.waits and visit.moves == moves else 0
+            idle_steps = idle_steps + 1 if item_pass.blocked and item_pass.events == events else 0
         return task.result() if task.done() else None
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def in_rounds(
-    one_pass: Callable[[int], AsyncGenerator[R | None]], next_round: Callable[[], Awaitable[bool]]
+async def run_in_rounds(
+    run_pass: Callable[[int], AsyncGenerator[R | None]], next_round: Callable[[], Awaitable[bool]]
 ) -> AsyncGenerator[R]:
-    """The results of all samples in their order, each as soon as it and all before it are there.
+    """Yield the results of all items in order, each as soon as it and all before it are complete.
 
-    `one_pass` goes over the samples from the given number on; `next_round` brings the replies that were missing, or
-    says that it is not to be waited for them.
+    `run_pass` runs the items from a given number on and yields None for a blocked item. `next_round` gets the missing
+    replies and returns False if the run should not wait for them.
     """
     finished = 0
     while True:
         complete = True
-        async with aclosing(one_pass(finished)) as results:
+        async with aclosing(run_pass(finished)) as results:
             async for result in results:
                 if result is None:
                     complete = False

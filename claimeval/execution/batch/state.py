@@ -1,8 +1,8 @@
-"""What is known of batches, durable beside the store: which there are, and which request rides in which.
+"""Durable state of batches, kept with the reply cache: all batches, and the batch of each pending request.
 
-A request is in here from the moment it is to ride in a batch until its reply is in the store; one that came back
-without a reply stays, with the reason, until the run that met it is over. A request rides in one batch at a time, over
-all processes, so none is paid twice.
+A request is in the state from the moment it is claimed for a batch until its reply is stored. A request that came back
+without a reply stays, with the reason, until the run that met it ends. A request is in one batch at a time, over all
+processes, so that it is never paid twice.
 """
 
 from __future__ import annotations
@@ -15,15 +15,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from claimeval.execution.batch.records import Batch, BatchTarget, Entry, Freed, Sealed, State, group
+from claimeval.execution.batch.records import (
+    Batch,
+    BatchTarget,
+    ClosedRequestFile,
+    Entry,
+    ReleasedRequests,
+    State,
+    batch_target,
+)
 from claimeval.providers.batches import BatchStatus
 from claimeval.types.errors import StoreError
 from claimeval.types.requests import CallError, Judge
 
 FILE, FOLDER = "batches.db", "batches"
 FORMAT = 1
-TRIES = 3
-"""How often a request rides in a batch before the want of a reply counts as its failure."""
+MAX_TRIES = 3
+"""Batches that a request may be part of before a missing reply counts as a failure."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS batch (
@@ -39,13 +47,13 @@ _BATCH = "SELECT name, judge, run, state, requests, size, at, upload, id, status
 
 
 class BatchState:
-    """The state of all batches of one store. Several processes may hold it open."""
+    """State of all batches of one store. Several processes can have it open."""
 
     def __init__(self, store: Path) -> None:
         self._file = store / FILE
         self.folder = store / FOLDER
-        """Where files of requests and results lie until they have been read."""
-        with self._explained():
+        """Directory of request and result files. They are deleted once they have been read."""
+        with self._store_errors():
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self._file.touch(mode=0o600)
             self._database = sqlite3.connect(self._file, timeout=60, isolation_level=None)
@@ -58,32 +66,39 @@ class BatchState:
     def _prepare(self) -> None:
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
-        (found,) = self._database.execute("PRAGMA user_version").fetchone()
-        if found not in (0, FORMAT):
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version not in (0, FORMAT):
             raise StoreError(
-                f"the record of batches {self._file} has the format {found}; this version reads {FORMAT}. Use the "
-                "version that made it until its batches are over"
+                f"The batch database {self._file} has the format {version}; this version of claimeval reads {FORMAT}. "
+                "Use the version that wrote it until its batches have ended"
             )
         self._database.executescript(_TABLES)
         self._database.execute(f"PRAGMA user_version = {FORMAT}")
 
     def path(self, name: str) -> Path:
-        """The file of a batch's request lines."""
+        """Return the path of a batch's request file."""
         return self.folder / f"{name}.jsonl"
 
-    def begin(self, name: str, judge: Judge, run: str) -> None:
-        """Enters a batch whose requests are about to be gathered."""
+    def add(self, name: str, judge: Judge, run: str) -> None:
+        """Add a batch whose request file is being written."""
         self._execute(
             "INSERT INTO batch VALUES (?, ?, ?, ?, 'gathering', 0, 0, ?, NULL, NULL, '', 0, 0, '')",
             name,
             judge.model_dump_json(),
-            "\n".join(group(judge)),
+            "\n".join(batch_target(judge)),
             run,
             time.time(),
         )
 
     def claim(self, name: str, key: str, prompt: str, reserved: int) -> bool:
-        """Makes a request ride in a batch; False where it rides in another one already."""
+        """Assign a request to a batch. Return False if it is in a batch already.
+
+        Args:
+            name: Name of the batch.
+            key: Key of the request.
+            prompt: Digest of the request's prompt.
+            reserved: Reserved cost in billionths of a US dollar.
+        """
         claimed = self._execute(
             "INSERT INTO request VALUES (?, ?, ?, ?, 0, NULL, '', 0) ON CONFLICT (key) DO UPDATE "
             "SET batch = excluded.batch, reserved = excluded.reserved WHERE batch IS NULL",
@@ -94,50 +109,50 @@ class BatchState:
         )
         return claimed.rowcount == 1
 
-    def seal(self, file: Sealed) -> None:
-        """Enters that the batch's file is whole: the intent that precedes the submission."""
-        how = "UPDATE batch SET state = 'ready', requests = ?, size = ? WHERE name = ?"
-        self._execute(how, file.requests, file.size, file.name)
+    def mark_ready(self, file: ClosedRequestFile) -> None:
+        """Record that the request file is complete and the batch can be submitted."""
+        statement = "UPDATE batch SET state = 'ready', requests = ?, size = ? WHERE name = ?"
+        self._execute(statement, file.requests, file.size, file.name)
 
-    def split(self, name: str, parts: Iterable[tuple[Sealed, list[str]]]) -> None:
-        """Makes the requests of a batch ride in others, which are ready to be submitted."""
-        with self._at_once():
+    def split(self, name: str, parts: Iterable[tuple[ClosedRequestFile, list[str]]]) -> None:
+        """Move the requests of a batch to other batches, which are ready to be submitted."""
+        with self._transaction():
             for file, keys in parts:
-                self.seal(file)
+                self.mark_ready(file)
                 self._database.executemany(
                     "UPDATE request SET batch = ? WHERE key = ?", ((file.name, bytes.fromhex(key)) for key in keys)
                 )
             self._database.execute("UPDATE batch SET state = 'split' WHERE name = ?", (name,))
         self.path(name).unlink(missing_ok=True)
 
-    def uploaded(self, name: str, file_id: str) -> None:
-        """Enters, to the disk itself, that from now on the provider may hear of the batch."""
-        self._certainly("UPDATE batch SET upload = ? WHERE name = ?", file_id, name)
+    def mark_uploaded(self, name: str, file_id: str) -> None:
+        """Record, durably, that the provider may know the batch from now on."""
+        self._execute_durably("UPDATE batch SET upload = ? WHERE name = ?", file_id, name)
 
-    def submitted(self, name: str, standing: BatchStatus) -> None:
-        """Enters, to the disk itself, what the provider calls the batch."""
-        how = "UPDATE batch SET state = 'submitted', id = ?, at = ? WHERE name = ?"
-        self._certainly(how, standing.id, time.time(), name)
-        self.told(name, standing)
+    def mark_submitted(self, name: str, status: BatchStatus) -> None:
+        """Record, durably, the provider's id of the batch."""
+        statement = "UPDATE batch SET state = 'submitted', id = ?, at = ? WHERE name = ?"
+        self._execute_durably(statement, status.id, time.time(), name)
+        self.update_status(name, status)
 
-    def told(self, name: str, standing: BatchStatus) -> None:
-        """Enters what the provider says of it."""
+    def update_status(self, name: str, status: BatchStatus) -> None:
+        """Record the status that the provider reports."""
         self._execute(
             "UPDATE batch SET status = ?, answered = ?, failed = ?, problem = ? WHERE name = ?",
-            standing.status,
-            standing.answered,
-            standing.failed,
-            standing.problem,
+            status.status,
+            status.answered,
+            status.failed,
+            status.problem,
             name,
         )
 
-    def put_back(self, name: str) -> None:
-        """Makes a batch that the provider did not take ready to be submitted anew."""
+    def requeue(self, name: str) -> None:
+        """Make a batch that the provider did not accept ready to be submitted again."""
         self._execute("UPDATE batch SET state = 'ready', upload = NULL, id = NULL WHERE name = ?", name)
 
-    def end(self, name: str, state: State) -> Freed:
-        """Closes a batch. Requests still in it will not be answered by it: they are free, and no try was lost."""
-        with self._at_once():
+    def end(self, name: str, state: State) -> ReleasedRequests:
+        """Close a batch and release the requests still in it. The batch does not count as one of their tries."""
+        with self._transaction():
             count, reserved = self._database.execute(
                 "SELECT count(*), coalesce(sum(reserved), 0) FROM request WHERE batch = ?", (name,)
             ).fetchone()
@@ -146,17 +161,17 @@ class BatchState:
             self._database.execute("UPDATE batch SET state = ? WHERE name = ?", (state, name))
         for file in self.folder.glob(f"{name}.*"):
             file.unlink(missing_ok=True)
-        return Freed(count, reserved)
+        return ReleasedRequests(count, reserved)
 
-    def answered(self, keys: Iterable[str]) -> None:
-        """Takes out requests whose replies are in the store."""
-        with self._at_once():
+    def remove_answered(self, keys: Iterable[str]) -> None:
+        """Remove requests whose replies are stored."""
+        with self._transaction():
             self._database.executemany("DELETE FROM request WHERE key = ?", ((bytes.fromhex(key),) for key in keys))
 
-    def came_back(self, failures: Iterable[tuple[str, CallError]]) -> None:
-        """Notes why requests came back without a reply. They ride in no batch now."""
-        rows = ((e.reason, e.message, not e.retryable, TRIES, bytes.fromhex(key)) for key, e in failures)
-        with self._at_once():
+    def mark_failed(self, failures: Iterable[tuple[str, CallError]]) -> None:
+        """Record why requests came back without a reply, and take them out of their batch."""
+        rows = ((e.reason, e.message, not e.retryable, MAX_TRIES, bytes.fromhex(key)) for key, e in failures)
+        with self._transaction():
             self._database.executemany(
                 "UPDATE request SET batch = NULL, reserved = 0, reason = ?, message = ?, tries = tries + 1, "
                 "final = (? OR tries + 1 >= ?) WHERE key = ?",
@@ -165,21 +180,21 @@ class BatchState:
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove requests that came back without a reply, so that the next run that needs them sends them again."""
-        with self._at_once():
+        with self._transaction():
             self._database.executemany(
                 "DELETE FROM request WHERE key = ? AND batch IS NULL", ((bytes.fromhex(key),) for key in keys)
             )
 
     def entry(self, key: str) -> Entry | None:
-        """What is known of a request; None where it never was in a batch, or where its reply is in the store."""
+        """Return a request without a reply, or None if it never was in a batch or its reply is stored."""
         row = self._execute(
             "SELECT batch, prompt, reserved, tries, reason, message, final FROM request WHERE key = ?",
             bytes.fromhex(key),
         ).fetchone()
         return Entry(*row) if row else None
 
-    def waiting(self, name: str) -> Iterator[str]:
-        """The requests that still ride in a batch; they may be taken out while this is read."""
+    def pending_keys(self, name: str) -> Iterator[str]:
+        """Yield the keys of the requests in a batch. They can be removed during the iteration."""
         last = b""
         while page := self._execute(
             "SELECT key FROM request WHERE batch = ? AND key > ? ORDER BY key LIMIT 1000", name, last
@@ -187,27 +202,25 @@ class BatchState:
             yield from (key.hex() for (key,) in page)
             last = page[-1][0]
 
-    def batch(self, name: str) -> Batch | None:
-        """The batch with this name."""
-        row = self._execute(f"{_BATCH} WHERE name = ?", name).fetchone()
-        return _batch(row) if row else None
+    def __getitem__(self, name: str) -> Batch:
+        return _batch(self._execute(f"{_BATCH} WHERE name = ?", name).fetchone())
 
     def batches(self, *states: State) -> list[Batch]:
-        """The batches in these states, in any where none is given, oldest first."""
-        marks = ", ".join("?" * len(states))
-        where = f" WHERE state IN ({marks})" if states else ""
-        return [_batch(row) for row in self._execute(f"{_BATCH}{where} ORDER BY at, name", *states)]
+        """Return the batches in these states, or in any state if none is given, oldest first."""
+        condition = f" WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+        return [_batch(row) for row in self._execute(f"{_BATCH}{condition} ORDER BY at, name", *states)]
 
-    def refusals(self, of: BatchTarget) -> int:
-        """How many batches of a group the provider has refused since it last answered one."""
+    def refusals(self, target: BatchTarget) -> int:
+        """Return how many batches of a target were refused since the last one that was answered."""
         states = self._execute(
             "SELECT state FROM batch WHERE grouping = ? AND state IN ('refused', 'answered') "
             "ORDER BY at DESC LIMIT 100",
-            "\n".join(of),
+            "\n".join(target),
         ).fetchall()
         return next((i for i, (state,) in enumerate(states) if state == "answered"), len(states))
 
     def close(self) -> None:
+        """Close the database."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -219,11 +232,11 @@ class BatchState:
         self.close()
 
     def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        with self._explained():
+        with self._store_errors():
             return self._database.execute(statement, values)
 
-    def _certainly(self, statement: str, *values: object) -> None:
-        """Executes and waits until the disk has it, so that a power cut does not take it."""
+    def _execute_durably(self, statement: str, *values: object) -> None:
+        """Execute a statement and wait until it is on disk, so that it survives a power failure."""
         self._execute("PRAGMA synchronous = FULL")
         try:
             self._execute(statement, *values)
@@ -231,9 +244,8 @@ class BatchState:
             self._execute("PRAGMA synchronous = NORMAL")
 
     @contextlib.contextmanager
-    def _at_once(self) -> Iterator[None]:
-        """Everything in the block, or nothing of it."""
-        with self._explained():
+    def _transaction(self) -> Iterator[None]:
+        with self._store_errors():
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -243,30 +255,30 @@ class BatchState:
             self._database.execute("COMMIT")
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _store_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(f"the record of batches {self._file} cannot be used: {error}") from error
+            raise StoreError(f"The batch database {self._file} cannot be used: {error}") from error
         except OSError as error:
-            raise StoreError(f"the record of batches {self._file} cannot be used: {error.strerror or error}") from error
+            raise StoreError(f"The batch database {self._file} cannot be used: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
-def on_disk(file: Path) -> Iterator[None]:
-    """The system's errors with one of the files in words that name it."""
+def file_errors(file: Path) -> Iterator[None]:
+    """Raise StoreError with the name of the file if the block raises OSError."""
     try:
         yield
     except OSError as error:
-        raise StoreError(f"the file {file} cannot be read or written: {error.strerror or error}") from error
+        raise StoreError(f"The file {file} cannot be read or written: {error.strerror or error}") from error
 
 
-def requests_under_way(store: Path) -> int:
-    """How many requests ride in batches that a provider has; 0 where there never was a batch."""
+def pending_requests(store: Path) -> int:
+    """Return how many requests are in submitted batches."""
     if not (store / FILE).exists():
         return 0
     with BatchState(store) as state:
-        return sum(1 for batch in state.batches("submitted") for _ in state.waiting(batch.name))
+        return sum(1 for batch in state.batches("submitted") for _ in state.pending_keys(batch.name))
 
 
 def _batch(row: tuple[Any, ...]) -> Batch:

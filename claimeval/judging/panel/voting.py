@@ -174,7 +174,7 @@ class Voters(NamedTuple):
         """The judges of the family that wrote the sample's answer, where that answer is judged or judged by."""
         if not sample.generator or "answer" not in (of, against):
             return frozenset()
-        return self.families.own(((judge.name, judge.model) for judge in self.judges), sample.generator)
+        return self.families.same_family_judges(((judge.name, judge.model) for judge in self.judges), sample.generator)
 
     def settings(self, against: Part, rates: ErrorRates | None = None) -> Panel:
         """The settings for claims held against a part; without `rates` of the whole run those of a vote that needs

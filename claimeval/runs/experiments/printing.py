@@ -13,7 +13,7 @@ from claimeval.metrics.scoring import ends_in_words
 from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
-from claimeval.types.clusters import counted
+from claimeval.types.clusters import sample_count
 
 
 def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:
@@ -50,7 +50,7 @@ def to_markdown(table: ExperimentResult) -> str:
     """One table a metric and one for what the arms cost; fits a pull request."""
     metrics = list(table.arms[0].metrics)
     parts = [
-        f"# Experiment over {counted(table.samples, table.clusters, table.cluster)} of {Path(table.data).name}",
+        f"# Experiment over {sample_count(table.samples, table.clusters, table.cluster)} of {Path(table.data).name}",
         "",
     ]
     for metric in metrics:

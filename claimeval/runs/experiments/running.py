@@ -14,7 +14,7 @@ from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.job import JobOutcome, Reiterable, run_identity
-from claimeval.execution.batch.admin import open_desk
+from claimeval.execution.batch.admin import open_batch_admin
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
@@ -137,5 +137,5 @@ async def run(
             return Carried(calls, last)
         arms = paused
         with Store(cache_folder(options.cache)) as store:
-            async with open_desk(store, options.prices) as desk:
-                await desk.wait(Progress(None, show(arms[0][0])))
+            async with open_batch_admin(store, options.prices) as admin:
+                await admin.wait(Progress(None, show(arms[0][0])))

@@ -155,7 +155,7 @@ def _look_over(
 
     def samples() -> Iterator[Sample]:
         for result in source.results():
-            parts = {m.claims_of for m in metrics if m.lacks(result.sample) is None} - known.parts(result)
+            parts = {m.claims_of for m in metrics if m.missing_part(result.sample) is None} - known.parts(result)
             for part in parts:
                 lacking[part] = lacking.get(part, 0) + 1
             yield result.sample

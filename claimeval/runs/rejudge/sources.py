@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.data.foreign.readers import recognised
+from claimeval.data.foreign import recognize
 from claimeval.data.foreign.records import RecordedResults
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.manifest import Manifest, versions
@@ -30,7 +30,7 @@ def open_source(path: Path, *, fields: Mapping[str, str] | None = None) -> Rejud
     """A run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
         return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path))
-    if not path.is_dir() and (found := recognised(path)):
+    if not path.is_dir() and (found := recognize(path)):
         return _recorded(path, found)
     return RejudgeSource(str(path), lambda: map(_unjudged, read_samples(path, fields=fields)), None)
 
@@ -46,7 +46,7 @@ def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),
-        panel=specs.valid_settings(judged.asked, set(judged.labels)),
+        panel=specs.valid_settings(judged.panel_settings, set(judged.labels)),
         data=str(path),
         versions=versions(),
     )

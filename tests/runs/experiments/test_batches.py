@@ -26,7 +26,7 @@ from tests.survival import write_samples
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
 
 
 def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Carried:

@@ -32,7 +32,7 @@ OPENQA: dict[str, Any] = {
         "davinci as recorded": {"reply": "judges/text-davinci-003/recorded", "forms": ["word"]},
     },
     "forms": ["first_word", "answer", "statement"],
-    "human": "human",
+    "human_label": "human",
 }
 
 
@@ -144,7 +144,7 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
         "judges": {name: f"grades/{judges.index(name)}" for name in (*GRADES, "TREMA-nuggets")},
         "forms": "number",
         "grades": {"least": 0, "most": 3, "supported_from": 2},
-        "human": "human",
+        "human_label": "human",
     }
     found = imported("llmjudge/judgments_visible.jsonl", mapping, tmp_path / "run")
     assert (found.labels, found.summary.samples) == (2623, 13)

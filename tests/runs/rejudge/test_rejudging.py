@@ -219,7 +219,7 @@ MAPPING: dict[str, Any] = {
     "against": "contexts",
     "judges": {"old": "old", "older": "older"},
     "forms": "first_word",
-    "human": "human",
+    "human_label": "human",
 }
 RECORDED = [
     {

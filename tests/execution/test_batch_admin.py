@@ -12,7 +12,7 @@ import pytest
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Name, Options, claim_judge
 from claimeval.execution.batch import polling
-from claimeval.execution.batch.admin import BatchAdmin, Collected, open_desk
+from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches, open_batch_admin
 from claimeval.execution.batch.records import Batch
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
@@ -25,23 +25,23 @@ R = TypeVar("R")
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SOONEST", 0.01)
+    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
 
 
-def at_desk(cache: Path, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
+def with_admin(cache: Path, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:
     async def main() -> R:
         with Store(cache) as store:
-            async with open_desk(store) as desk:
-                return await work(desk)
+            async with open_batch_admin(store) as admin:
+                return await work(admin)
 
     return asyncio.run(main())
 
 
-def open_batches(cache: Path, *, over: bool = False) -> list[Batch]:
-    async def look(desk: BatchAdmin) -> list[Batch]:
-        return desk.batches(over=over)
+def open_batches(cache: Path, *, closed: bool = False) -> list[Batch]:
+    async def look(admin: BatchAdmin) -> list[Batch]:
+        return admin.batches(closed=closed)
 
-    return at_desk(cache, look)
+    return with_admin(cache, look)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -50,17 +50,17 @@ def test_a_detached_run_is_looked_at_and_collected_at_the_desk(
 ) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     go(server, [spec(server, provider)], tmp_path, detach=True)
-    (seen,) = at_desk(tmp_path, lambda desk: desk.status([]))
+    (seen,) = with_admin(tmp_path, lambda admin: admin.status([]))
     assert (seen.state, seen.requests, seen.answered) == ("submitted", 4, 0)
 
-    early = at_desk(tmp_path, lambda desk: desk.collect([]))
-    assert (early.received.replies, [batch.name for batch in early.left]) == (0, [seen.name])
+    early = with_admin(tmp_path, lambda admin: admin.collect([]))
+    assert (early.received.replies, [batch.name for batch in early.open]) == (0, [seen.name])
 
     server = ahead(start_server, server, Plan())
-    done = at_desk(tmp_path, lambda desk: desk.collect([]))
-    assert (done.received.replies, done.left) == (4, [])
+    done = with_admin(tmp_path, lambda admin: admin.collect([]))
+    assert (done.received.replies, done.open) == (4, [])
     assert open_batches(tmp_path) == []
-    assert [batch.state for batch in open_batches(tmp_path, over=True)] == ["answered"]
+    assert [batch.state for batch in open_batches(tmp_path, closed=True)] == ["answered"]
 
     came = go(server, [spec(server, provider)], tmp_path)
     assert came.run.values == [RIGHT] * 4
@@ -75,11 +75,11 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     judge = spec(server, provider)
     go(server, [judge], tmp_path, 20, detach=True)
 
-    async def give_up(desk: BatchAdmin) -> list[Batch]:
+    async def give_up(admin: BatchAdmin) -> list[Batch]:
         await asyncio.sleep(0.1)
-        return await desk.cancel(desk.named([]))
+        return await admin.cancel(admin.select([]))
 
-    (batch,) = at_desk(tmp_path, give_up)
+    (batch,) = with_admin(tmp_path, give_up)
     assert batch.status in ("cancelling", "CANCELLATION_REQUESTED")
 
     server = ahead(start_server, server, Plan(seconds=1.0))  # a tenth or more of it had passed
@@ -99,7 +99,7 @@ def test_a_batch_that_no_provider_has_is_dropped(start_server: StartServer, tmp_
     go(server, [f"openai:judge@{server.url}/nowhere/v1"], tmp_path)
     (batch,) = open_batches(tmp_path)
     assert batch.state == "ready"
-    (dropped,) = at_desk(tmp_path, lambda desk: desk.cancel([batch]))
+    (dropped,) = with_admin(tmp_path, lambda admin: admin.cancel([batch]))
     assert dropped.state == "dropped"
     assert server.batch_lines() == []
 
@@ -116,8 +116,8 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
         file.unlink()
     stopped = go(server, [judge], tmp_path)
     (why,) = stopped.run.outcome.status.stopped.values()
-    assert f"(asked for batch {batch.id}; `claimeval batch cancel --forget {batch.name[:8]}` gives it up)" in why
-    (dropped,) = at_desk(tmp_path, lambda desk: desk.forget([batch]))
+    assert f"(batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)" in why
+    (dropped,) = with_admin(tmp_path, lambda admin: admin.forget([batch]))
     assert dropped.state == "dropped"
     assert go(server, [judge], tmp_path, detach=True).creates == 2
 
@@ -127,12 +127,12 @@ def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server
     go(server, [spec(server, "openai")], tmp_path, detach=True)
     ahead(start_server, server, Plan())
 
-    async def too_late(desk: BatchAdmin) -> Collected:
-        (batch,) = await desk.cancel(desk.named([]))
+    async def too_late(admin: BatchAdmin) -> CollectedBatches:
+        (batch,) = await admin.cancel(admin.select([]))
         assert batch.status == "completed"
-        return await desk.collect([])
+        return await admin.collect([])
 
-    assert at_desk(tmp_path, too_late).received.replies == 4
+    assert with_admin(tmp_path, too_late).received.replies == 4
 
 
 def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path: Path) -> None:
@@ -141,12 +141,12 @@ def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path:
         go(server, [spec(server, "openai", model)], tmp_path, detach=True)
     one, two = open_batches(tmp_path)
 
-    async def find(desk: BatchAdmin) -> None:
-        assert desk.named([two.name[:8]]) == [two]
-        assert desk.named([]) == [one, two]
-        with pytest.raises(UsageError, match="'nothing' is no open batch: "):
-            desk.named(["nothing"])
-        with pytest.raises(UsageError, match="'' stands for several open batches"):
-            desk.named([""])
+    async def find(admin: BatchAdmin) -> None:
+        assert admin.select([two.name[:8]]) == [two]
+        assert admin.select([]) == [one, two]
+        with pytest.raises(UsageError, match=r"No open batch 'nothing'\. "):
+            admin.select(["nothing"])
+        with pytest.raises(UsageError, match="'' matches several open batches"):
+            admin.select([""])
 
-    at_desk(tmp_path, find)
+    with_admin(tmp_path, find)

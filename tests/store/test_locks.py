@@ -1,4 +1,4 @@
-"""One asks, the others wait: tasks, threads and processes."""
+"""Locks on keys between runs, threads and processes."""
 
 from __future__ import annotations
 
@@ -16,61 +16,61 @@ HOLDER = """
 import sys
 from pathlib import Path
 from claimeval.store.locks import KeyLocks
-turns = KeyLocks(Path(sys.argv[1]))
-print(turns.take(sys.argv[2]), flush=True)
+locks = KeyLocks(Path(sys.argv[1]))
+print(locks.acquire(sys.argv[2]), flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "turns"
+    return tmp_path / "locks"
 
 
-def test_a_turn_is_taken_once_until_it_is_given(file: Path) -> None:
+def test_a_lock_is_acquired_once_until_it_is_released(file: Path) -> None:
     one, other = KeyLocks(file), KeyLocks(file)
-    assert one.take(KEY)
-    assert not one.take(KEY)
-    assert not other.take(KEY)
-    assert other.take(OTHER)
-    one.give(KEY)
-    assert other.take(KEY)
+    assert one.acquire(KEY)
+    assert not one.acquire(KEY)
+    assert not other.acquire(KEY)
+    assert other.acquire(OTHER)
+    one.release(KEY)
+    assert other.acquire(KEY)
     one.close()
     other.close()
 
 
 def test_a_process_keeps_what_it_holds_when_another_of_its_runs_ends(file: Path) -> None:
     one, other = KeyLocks(file), KeyLocks(file)
-    assert one.take(KEY)
+    assert one.acquire(KEY)
     other.close()
     assert hold_elsewhere(file, KEY) == "False"
     one.close()
 
 
 def hold_elsewhere(file: Path, key: str) -> str:
-    """Whether another process gets the turn; it dies holding it."""
+    """Whether another process gets the lock; it dies holding it."""
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(file), key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout is not None
-    said = holder.stdout.readline().strip()
+    acquired = holder.stdout.readline().strip()
     holder.kill()
     holder.communicate()
-    return said
+    return acquired
 
 
-def test_a_process_that_dies_frees_its_turns(file: Path) -> None:
+def test_a_process_that_dies_releases_its_locks(file: Path) -> None:
     assert hold_elsewhere(file, KEY) == "True"
-    turns = KeyLocks(file)
-    assert turns.take(KEY)
-    turns.close()
+    locks = KeyLocks(file)
+    assert locks.acquire(KEY)
+    locks.close()
 
 
-def test_a_store_that_was_removed_and_made_anew_has_turns_of_its_own(file: Path) -> None:
+def test_a_store_that_was_removed_and_created_again_has_new_locks(file: Path) -> None:
     old = KeyLocks(file)
-    assert old.take(KEY)
+    assert old.acquire(KEY)
     file.unlink()
     new = KeyLocks(file)
-    assert new.take(KEY)
+    assert new.acquire(KEY)
     old.close()
     new.close()

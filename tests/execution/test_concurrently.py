@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.execution.concurrently import begin, gather_all, map_in_order
+from claimeval.execution.concurrently import gather_all, map_in_order, start_soon
 from tests.execution.virtual_time import now, run
 
 
@@ -63,7 +63,7 @@ def test_items_are_pulled_no_further_than_the_window_behind_a_slow_one() -> None
         return item
 
     async def main() -> list[int]:
-        results = map_in_order(items(), work, 2, window=8)
+        results = map_in_order(items(), work, 2, max_finished=8)
         first = asyncio.ensure_future(anext(results))
         for _ in range(200):
             await asyncio.sleep(0)
@@ -177,7 +177,7 @@ def test_a_way_may_deal_with_its_own_cancellation() -> None:
             return await after(1.0, 7)
 
     async def main() -> tuple[int, float]:
-        way = begin(stubborn())
+        way = start_soon(stubborn())
         await asyncio.sleep(1)
         way.cancel()
         return await way, now()
@@ -195,7 +195,7 @@ def test_a_way_that_is_cancelled_before_its_second_step_is_closed() -> None:
             ended.append("closed")
 
     async def main() -> None:
-        way = begin(wait())
+        way = start_soon(wait())
         way.cancel()
         with pytest.raises(asyncio.CancelledError):
             await way
