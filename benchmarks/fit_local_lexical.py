@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from claimeval.lexical.support import score
+from claimeval.lexical import support
+from claimeval.lexical.support import PreparedDocuments, Weights, prepare
 from claimeval.lexical.support.features import FEATURES, features, find, read_claim
-from claimeval.lexical.support.score import Evidence, Weights, prepare
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Labelled(NamedTuple):
     source: str
     """Claims with one source stand or fall together: they are left out, and resampled, as one."""
     claim: str
-    evidence: Evidence
+    evidence: PreparedDocuments
     contexts: tuple[str, ...]
     supported: bool
 
@@ -160,7 +160,7 @@ def main() -> None:
     }
     print(json.dumps(fitted, indent=1))
     if options.write:
-        path = Path(score.__file__).with_suffix(".json")
+        path = Path(support.__file__).with_name("lexical_support.json")
         model = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps(model | fitted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -38,8 +38,7 @@ from scipy.stats import rankdata
 from benchmarks.fit_local_lexical import Floats, Labelled, data_folder, fit, folds, load, measured
 from claimeval import lexical
 from claimeval.lexical.sentences import sentences
-from claimeval.lexical.support import words
-from claimeval.lexical.support.score import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, support
+from claimeval.lexical.support import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, score_claim, words
 
 Bools = NDArray[np.bool_]
 Key = TypeVar("Key", int, str)
@@ -69,7 +68,7 @@ def k_precision(rows: Sequence[Labelled], fold: NDArray[np.int64]) -> Scored:
 
 def by_weights(rows: Sequence[Labelled], weights: Callable[[int], Weights | None]) -> Scored:
     """The lexical support score; `weights` gives those for the claim of that number, None for the shipped ones."""
-    scores = [support(row.claim, row.evidence, weights=weights(number)).score for number, row in enumerate(rows)]
+    scores = [score_claim(row.claim, row.evidence, weights=weights(number)).score for number, row in enumerate(rows)]
     return Scored(np.array(scores), np.full(len(rows), 0.5))
 
 
@@ -191,7 +190,7 @@ def edit_table(rows: Sequence[Labelled]) -> Iterator[str]:
         evidence = prepare([page])
         for sentence in generator.sample(found, min(4, len(found))):
             for kind, claim in edits(sentence, found, generator):
-                result = support(claim, evidence)
+                result = score_claim(claim, evidence)
                 verdicts.setdefault(kind, []).append(label(result.score))
                 flagged[kind] = flagged.get(kind, 0) + bool(result.flags)
     for kind, said in verdicts.items():
@@ -211,7 +210,7 @@ def speed(rows: Sequence[Labelled], rounds: int = 5) -> str:
         for documents, asked in answers:
             evidence = prepare(documents)
             for claim in asked:
-                support(claim, evidence)
+                score_claim(claim, evidence)
         best = min(best, time.process_time() - start)
     of_what = "reading included: 6 claims on 5 documents of 300 words at a time"
     return f"{count / best:,.0f} claims a second of processor time, {of_what}"

@@ -29,9 +29,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from claimeval.providers.local.devices import choose
 from claimeval.providers.local.fused_layers import can_pack
+from claimeval.providers.local.loading import choose
 from claimeval.providers.local.perplexity import QuestionScorer, QuestionTextPair
+from claimeval.types.options import LocalOptions
 
 SYLLABLES = [first + vowel + last for first in "bcdfglmnprst" for vowel in "aeiou" for last in ("", "n", "s")]
 PROMPT = "Generate a question based on the given content: "
@@ -136,7 +137,7 @@ class Plain:
 
 def ours(folder: Path, device: str, dtype: str) -> Program:
     """claimeval on this model."""
-    scorer = QuestionScorer(str(folder), device=device, dtype=dtype)
+    scorer = QuestionScorer(LocalOptions(model=str(folder), device=device, dtype=dtype))
 
     def score(chosen: Sequence[QuestionTextPair]) -> Scores:
         found = dict(scorer.score(chosen))

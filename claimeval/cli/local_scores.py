@@ -14,7 +14,7 @@ from claimeval.cli.beside_a_run import Place, tell
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.metrics.scoring import SampleScores
 from claimeval.providers.local import perplexity, reward
-from claimeval.providers.local.devices import describe
+from claimeval.providers.local.loading import describe
 from claimeval.runs import scores
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.errors import UsageError

@@ -48,16 +48,19 @@ def perplexity(
     """
     from claimeval.cli import local_scores
     from claimeval.providers.local.perplexity import QuestionScorer
+    from claimeval.types.options import LocalOptions
 
     scorer = QuestionScorer(
-        model,
-        revision=revision,
-        device=device,
-        dtype=dtype,
-        prompt=prompt,
-        window=window,
-        long=long,
-        batch=local_scores.batch(batch_size),
+        LocalOptions(
+            model=model,
+            revision=revision,
+            context_tokens=window,
+            long_texts="truncate" if long == "cut" else "window",
+            prompt=prompt,
+            device=device,
+            dtype=dtype,
+            batch_size=local_scores.batch(batch_size) or "auto",
+        )
     )
     local_scores.relevance_and_tell(
         scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json

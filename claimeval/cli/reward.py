@@ -31,9 +31,17 @@ def reward(
     """
     from claimeval.cli import local_scores
     from claimeval.providers.local.reward import RewardScorer
+    from claimeval.types.options import LocalOptions
 
     scorer = RewardScorer(
-        model, revision=revision, device=device, dtype=dtype, window=window, batch=local_scores.batch(batch_size)
+        LocalOptions(
+            model=model,
+            revision=revision,
+            context_tokens=window,
+            device=device,
+            dtype=dtype,
+            batch_size=local_scores.batch(batch_size) or "auto",
+        )
     )
     local_scores.reward_and_tell(
         scorer, data, out=out, cache=cache, fields=tuple(field or ()), limit=limit, cluster=cluster, as_json=json

@@ -159,16 +159,7 @@ class QueryLikelihood:
     @cached_property
     def scorer(self) -> perplexity.QuestionScorer:
         """The model with its settings; its weights are loaded when it is first asked."""
-        return perplexity.QuestionScorer(
-            self.local.model or perplexity.MODEL,
-            prompt=None if self.local.prompt is None else str(self.local.prompt),
-            long="window" if self.local.long_texts == "window" else "cut",
-            revision=self.local.revision,
-            device=self.local.device,
-            dtype=self.local.dtype,
-            window=self.local.context_tokens,
-            batch=None if self.local.batch_size == "auto" else self.local.batch_size,
-        )
+        return perplexity.QuestionScorer(self.local)
 
     def __getstate__(self) -> dict[str, LocalOptions]:
         """A copy loads its weights anew."""
@@ -202,14 +193,7 @@ class AnswerReward:
     @cached_property
     def scorer(self) -> reward.RewardScorer:
         """The model with its settings; its weights are loaded when it is first asked."""
-        return reward.RewardScorer(
-            self.local.model or reward.MODEL,
-            revision=self.local.revision,
-            device=self.local.device,
-            dtype=self.local.dtype,
-            window=self.local.context_tokens,
-            batch=None if self.local.batch_size == "auto" else self.local.batch_size,
-        )
+        return reward.RewardScorer(self.local)
 
     def __getstate__(self) -> dict[str, LocalOptions]:
         """A copy loads its weights anew."""

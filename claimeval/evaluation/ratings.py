@@ -99,7 +99,7 @@ def rating_plan(
             raise unknown_name("question with a prompt", name, ask)
     found = lineups.parse_panel(specs)
     return RatingsJob(
-        lineups.language_models(found.judges, "answers are rated"),
+        lineups.require_prompt_readers(found.judges, "answers are rated"),
         tuple(
             Asked(
                 question,
@@ -244,7 +244,7 @@ def answerability_plan(
     asked = lineups.panel_settings(found, settings, ANSWERING.scale, about_claims=False)
     asked = asked.model_copy(update={"grades": None})
     return RatingsJob(
-        lineups.language_models(found.judges, "answers are sorted"),
+        lineups.require_prompt_readers(found.judges, "answers are sorted"),
         (Asked(ANSWERING, prompts.load("answering", prompt), asked),),
         Families(asked.families),
     )

@@ -115,7 +115,7 @@ def grading_plan(
     """Everything that is asked of every pair, checked; UsageError before any call can be made."""
     found = lineups.parse_panel(specs)
     chosen = relevance_scale(scale) if isinstance(scale, str) else scale
-    judges = lineups.language_models(found.judges, "documents are graded")
+    judges = lineups.require_prompt_readers(found.judges, "documents are graded")
     settings = lineups.panel_settings(found, panel or {}, chosen, usual="median", about_claims=False)
     return GradingPlan(judges, prompts.load("rate", prompt), chosen, settings, per_call)
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from claimeval.providers import provider
-from claimeval.providers.prices import VARIABLE, Price, price, worst_case
+from claimeval.providers.prices import VARIABLE, Price, cost_bound, price
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
@@ -149,7 +149,7 @@ class Budget:
         Waits as long as calls in flight may still release enough. Raises CallError if the call would exceed a limit.
         """
         known_price = self._prices[request.judge.name]
-        max_cost = worst_case(request, known_price) if known_price else 0.0
+        max_cost = cost_bound(request, known_price) if known_price else 0.0
         if self._ledger and request.judge.name in self._charged:
             while not self.exhausted and not self._ledger.reserve(max_cost):
                 if self._unsettled:

@@ -1,8 +1,8 @@
 """Models that answer: one file and one row for each provider.
 
-A backend turns one request into one completion and does nothing more: it neither retries, nor caches, nor reads what
-the judge says, nor limits how many calls run. What the rest of the package has to know about a provider are fields of
-its `Provider`; nothing elsewhere asks for a provider's name.
+A backend turns one request into one completion and does nothing more: it does not retry, cache, parse replies or limit
+how many calls run. What the rest of the package has to know about a provider are fields of its `Provider`; no other
+code tests a provider's name.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Keep = Callable[[Completion], None]
 
 
 class Backend(Protocol):
-    """Carries requests to one model at one endpoint."""
+    """Sends requests to one model at one endpoint."""
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """The reply, whole and unread; CallError when there is none.
+        """Return the reply, whole and unparsed; CallError if there is none.
 
-        `keep` is called with it in the very step that read its last byte, before anything is waited for.
+        `keep` is called with it in the very step that read its last byte, before anything is awaited.
         """
         ...
 
@@ -66,8 +66,8 @@ class Provider:
     """The environment variable that holds the key; None where there is none."""
     reasoning_models: frozenset[str] = frozenset()
     """Models that spend hidden tokens before they answer."""
-    batches: Callable[[], Batches] | None = None
-    """Gives its batch interface; None where it has none."""
+    batches: Batches | None = None
+    """Its batch interface; None if it has none."""
     note: Callable[[Judge], str] | None = None
     """What must stand beside every number of a judge; None for language models."""
     describe_device: Callable[[Judge], str | None] | None = None
@@ -75,17 +75,22 @@ class Provider:
 
     @property
     def default_endpoint(self) -> str | None:
-        """The server of calls that name none: that of the environment before the provider's."""
+        """Return the server of calls that name none: from the environment, else the provider's."""
         return (self.endpoint_variable and os.environ.get(self.endpoint_variable)) or self.endpoint
 
     def api_key(self, judge: Judge) -> SecretStr:
-        """The key for a resolved judge; UsageError where it is absent, empty or malformed."""
+        """Return the key for a resolved judge; UsageError if it is absent, empty or malformed."""
         from claimeval.providers.keys import key_for
 
         assert judge.endpoint, "the judge is resolved"
         assert self.key_variable, "the provider has keys"
-        own = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
-        return key_for(judge.endpoint, own=judge.endpoint in own, variable=self.key_variable, named=judge.key_variable)
+        endpoints = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
+        return key_for(
+            judge.endpoint,
+            is_provider_endpoint=judge.endpoint in endpoints,
+            default_env=self.key_variable,
+            judge_env=judge.key_variable,
+        )
 
 
 PROVIDERS = {
@@ -104,17 +109,17 @@ def _row(name: str) -> Provider:
 
 
 def rows() -> tuple[Provider, ...]:
-    """All providers."""
+    """Return all providers."""
     return tuple(map(_row, PROVIDERS))
 
 
 def examples() -> str:
-    """Models of every provider as a user writes them."""
+    """Format models of every provider as a user writes them."""
     return "; ".join(row.example for row in rows() if row.example)
 
 
 def provider(model: str) -> Provider:
-    """The row for a model given as `provider:name`."""
+    """Return the row for a model given as `provider:name`; UsageError for another form or an unknown provider."""
     name, colon, rest = model.partition(":")
     if not colon or not rest:
         raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
@@ -126,32 +131,32 @@ def provider(model: str) -> Provider:
 
 
 def reads_prompts(judge: Judge) -> bool:
-    """Whether a judge is a language model, as all are whose provider has no row, such as recorded ones."""
+    """Return whether a judge is a language model, as all are whose provider has no row, such as recorded ones."""
     return judge.provider not in PROVIDERS or _row(judge.provider).reads_prompts
 
 
 def reasons(judge: Judge) -> bool:
-    """Whether a judge's model spends hidden tokens whatever its settings are."""
+    """Return whether a judge's model spends hidden tokens whatever its settings are."""
     return judge.provider in PROVIDERS and judge.model.partition(":")[2] in _row(judge.provider).reasoning_models
 
 
 def check_key(judge: Judge) -> None:
-    """UsageError where the key that a resolved judge's calls will need is absent, empty or malformed."""
+    """Raise UsageError if the key that a resolved judge's calls need is absent, empty or malformed."""
     row = provider(judge.model)
     if row.key_variable:
         row.api_key(judge)
 
 
 def note(judge: Judge) -> str | None:
-    """What must be said beside the numbers of this judge; None for language models."""
-    said = _row(judge.provider).note if judge.provider in PROVIDERS else None
-    return said(judge) if said else None
+    """Return the remark to print with every number of this judge; None for language models."""
+    describe = _row(judge.provider).note if judge.provider in PROVIDERS else None
+    return describe(judge) if describe else None
 
 
 def describe_device(judge: Judge) -> str | None:
-    """Where a judge computes that is a model on this machine, and in which precision; None for others.
+    """Describe where a judge on this machine computes, and in which precision; None for others.
 
-    UsageError where it cannot compute there.
+    Raises UsageError if it cannot compute there.
     """
-    said = provider(judge.model).describe_device
-    return said(judge) if said else None
+    describe = provider(judge.model).describe_device
+    return describe(judge) if describe else None

@@ -1,7 +1,6 @@
-"""Batches at providers: one file of requests goes up, one or two files of results come down, some time within a day.
+"""Batches at providers: one file of requests is uploaded, one or two files of results come back within a day.
 
-What a provider calls things is said in its own file beside its backend (`openai_batch`, `mistral_batch`); here are the
-words that all share.
+The providers' names for statuses and fields are in their files; here are the words that all share.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from claimeval.providers import provider, rows
-from claimeval.providers.keys import scrub
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import CallError, Judge, Request
+from claimeval.types.requests import Judge, Request
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -33,14 +31,14 @@ Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
 
 
 class FileLimits(NamedTuple):
-    """What one file of requests may hold."""
+    """The size limits of one file of requests."""
 
     requests: int
     bytes: int
 
 
 class BatchStatus(NamedTuple):
-    """Where a batch stands, as its provider says."""
+    """Status of a batch, as reported by its provider."""
 
     id: str
     name: str | None
@@ -61,38 +59,38 @@ class BatchStatus(NamedTuple):
 
 
 class BatchBackend(Protocol):
-    """Carries files of requests to one provider; CallError for what fails. It neither retries nor waits."""
+    """Sends files of requests to one provider; CallError for what fails. It neither retries nor waits."""
 
     key: SecretStr
 
     async def upload(self, file: Path, name: str) -> str:
-        """Brings a file of request lines up and gives the id it has there."""
+        """Upload a file of request lines and return its id at the provider."""
         ...
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
-        """Begins a batch. An error that is `possibly_paid` leaves open whether it has begun."""
+        """Start a batch. After an error that is `possibly_paid`, it may have started all the same."""
         ...
 
     async def find(self, name: str, since: float) -> list[BatchStatus]:
-        """The batches that bear this name of ours, of those begun after `since` (seconds since 1970)."""
+        """List the batches with this name, of those started after `since` (seconds since 1970)."""
         ...
 
-    async def look(self, batch_id: str) -> BatchStatus:
-        """Where a batch stands now."""
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Return the status of a batch."""
         ...
 
     async def fetch(self, file_id: str, into: Path) -> None:
-        """Brings a file of results down; the place holds the whole file or nothing."""
+        """Download a file of results; `into` holds the whole file or nothing."""
         ...
 
     async def cancel(self, batch_id: str) -> None:
-        """Asks the provider to run no more of a batch; what ran is delivered and charged."""
+        """Ask the provider to stop a batch; what ran is delivered and charged."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batches:
-    """How one provider is asked in batches."""
+    """The batch interface of one provider."""
 
     open: Callable[[Judge], AbstractAsyncContextManager[BatchBackend]]
     """Opens the batches of a resolved judge's model."""
@@ -101,23 +99,23 @@ class Batches:
     limits: FileLimits
 
 
-def offered(model: str) -> bool:
-    """Whether the provider of a model given as `provider:name` has batches."""
+def supports_batches(model: str) -> bool:
+    """Return whether the provider of a model given as `provider:name` has batches."""
     return provider(model).batches is not None
 
 
 def open_batches(judge: Judge) -> AbstractAsyncContextManager[BatchBackend]:
-    """The batches of a resolved judge's model, to be entered inside the run that uses them."""
+    """Open the batches of a resolved judge's model, to be entered inside the run that uses them."""
     return _batches(judge).open(judge)
 
 
 def line(request: Request) -> bytes:
-    """The line of a request file, in the form of its provider: the very body that goes out online."""
+    """Write the line of a request file, in the form of its provider: the very body that is sent online."""
     return _batches(request.judge).line(request)
 
 
 def file_limits(judge: Judge) -> FileLimits:
-    """What one file of requests to this judge's provider may hold."""
+    """Return the size limits of a request file for this judge's provider."""
     return _batches(judge).limits
 
 
@@ -126,15 +124,4 @@ def _batches(judge: Judge) -> Batches:
     if batches is None:
         able = ", ".join(row.name for row in rows() if row.batches)
         raise UsageError(f"{judge.model} cannot be asked in batches; providers that can: {able}")
-    return batches()
-
-
-def unreached(error: BaseException, key: SecretStr) -> CallError:
-    """The error of a request to which no response came."""
-    import httpx2
-
-    sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-    if isinstance(error, httpx2.TimeoutException):
-        return CallError("timeout", "the server did not answer in time", possibly_paid=sent)
-    said = scrub(str(error) or type(error).__name__, key)
-    return CallError("provider_error", f"no connection: {said}", possibly_paid=sent)
+    return batches

@@ -1,49 +1,212 @@
-"""The HTTP client that SDK backends share: whole bodies, no redirects, no limit of its own, proxies only for https.
+"""HTTP for providers' SDKs: the client they share, the recorder of responses, and the errors of every provider.
 
-One call over HTTP: the reply is taken in the step that read its last byte, whatever an SDK then makes of it.
-
-SDKs tidy up connections, validate and hop through threads between reading a body and handing it over, and they lose
-parts of it or raise. A process that dies there has lost a paid reply, so replies are taken underneath them.
+The client reads bodies whole, follows no redirects, has no limit of its own, and uses proxies only for https. SDKs tidy
+up connections, validate and hop through threads between reading a body and handing it over, and they lose parts of it
+or raise. A process that dies there has lost a paid reply, so replies are recorded underneath them.
 """
 
 from __future__ import annotations
 
+import email.utils
 import ipaddress
+import json
 import os
+import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from pydantic import SecretStr
+
 from claimeval.providers import Keep
-from claimeval.providers.http_errors import error_for, rate_limits
 from claimeval.providers.keys import scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import CallError, Completion
+from claimeval.types.requests import CallError, Completion, RateLimitStatus
 
 if TYPE_CHECKING:
     import httpx2
     from pydantic import SecretStr
+
+MAX_RETRY_AFTER = 86_400.0
+
+_FATAL_CODES = {
+    "insufficient_quota": "the account has no quota left: check plan and billing",
+    "billing_not_active": "billing is not active for this account",
+    "enforced_spend_limit_reached": "the account's spend limit is reached",
+    "invalid_api_key": "the key is not accepted: check the environment variable that holds it",
+    "invalid_model": "the server does not know this model: check its name",
+    "model_not_found": "the server does not know this model: check its name",
+    "unsupported_parameter": "the model does not take a parameter that is set: change the judge's settings",
+    "unsupported_value": "the model does not take this value of a parameter: change the judge's settings",
+}
+_FATAL_STATUS = {
+    401: "the key is not accepted: check the environment variable that holds it",
+    402: "payment is required: check plan and billing",
+    403: "the key may not use this: check its permissions",
+    404: "the server does not know this model or address: check the model's name and the endpoint",
+    405: "this is not a chat-completions address: check the endpoint",
+}
+_RETRYABLE_STATUS = {408, 409, 425, 429}
+_GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
+"""Said by something between us and the model, which may have answered, and charged, all the same."""
+_UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument")
+"""How Mistral (422) and OpenAI (400) say that they do not know a field of the body; neither gives it a code."""
+_RATE_LIMITS = (
+    ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute"),
+    ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute"),
+    ("x-ratelimit-limit-tokens", "x-ratelimit-limit-tokens-minute"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens-minute"),
+)
+"""The headers of each field of `RateLimitStatus`, OpenAI's and Mistral's."""
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr) -> CallError:
+    """Translate a response whose status is not 200. The provider's own words are kept, without keys.
+
+    What an error means is read from `code` and `type` in the body first, since one status can mean several things: a
+    429 is "slow down" or "no money left".
+
+    Args:
+        status: The HTTP status.
+        headers: The headers of the response, with names in lower case.
+        body: The body as text.
+        key: The key to remove from the message.
+    """
+    code, kind, words = _details(body)
+    reason = scrub(words, key)[:500]
+    message = f"status {status}: {reason}"
+    if 300 <= status < 400:
+        return CallError(
+            "judge_stopped",
+            f"the endpoint answers with a redirect (status {status}); it is not followed, since that would send the "
+            "key elsewhere. Give the final address",
+            status=status,
+            fatal=True,
+        )
+    if code == "content_filter" or kind == "content_filter":
+        return CallError("filtered", message, status=status, retryable=False)
+    if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
+        return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
+    if status in (400, 422) and _UNKNOWN_FIELD.search(reason):
+        advice = _FATAL_CODES["unsupported_parameter"]
+        return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
+    limits = rate_limits(headers)
+    if status == 429 and limits and limits.requests == 0:
+        return CallError(
+            "judge_stopped", f"{message.rstrip('.')}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True
+        )
+    if code == "context_length_exceeded" or status == 413 or reason.lower().startswith("request too large"):
+        return CallError("provider_error", f"{message} (the prompt is too long)", status=status, retryable=False)
+    if status in _RETRYABLE_STATUS or status >= 500:
+        capacity = "capacity" in reason.lower()
+        return CallError(
+            "provider_error",
+            message,
+            status=status,
+            retry_after=retry_after(headers),
+            rate_limited=status == 429 and not capacity,
+            possibly_paid=status in _GATEWAY_STATUS,
+            rate_limits=limits,
+        )
+    return CallError("provider_error", message, status=status, retryable=False)
+
+
+def _details(body: str) -> tuple[str, str, str]:
+    """Return code, type and message of an error body; several providers' forms, or the text itself."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return "", "", " ".join(body.split())[:500]
+    error = content.get("error", content) if isinstance(content, dict) else content
+    if not isinstance(error, dict):
+        return "", "", str(error)
+    message = error.get("message") or error.get("detail") or body
+    return str(error.get("code") or ""), str(error.get("type") or ""), str(message)
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Return the seconds to wait: `retry-after-ms`, `retry-after` (seconds or date), or the reset of the limit hit.
+
+    None for absent, negative or meaningless values; 0 means at once. Header names are in lower case.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return min(milliseconds / 1000, MAX_RETRY_AFTER)
+    text = headers.get("retry-after")
+    if text:
+        seconds = _number(text)
+        if seconds is None:
+            seconds = _until(text, time.time() if now is None else now)
+        if seconds is not None:
+            return min(seconds, MAX_RETRY_AFTER)
+    resets = [
+        duration(headers.get(f"x-ratelimit-reset-{kind}", ""))
+        for kind in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{kind}", "0") == "0"
+    ]
+    return max((r for r in resets if r is not None), default=None)
+
+
+def rate_limits(headers: Mapping[str, str]) -> RateLimitStatus | None:
+    """Return the rate limits in OpenAI's or Mistral's headers; None if there are none."""
+    values = [_first(headers, names) for names in _RATE_LIMITS]
+    return None if values == [None] * len(values) else RateLimitStatus(*values)
+
+
+def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:
+    values = (_number(headers.get(name)) for name in names)
+    return next((int(value) for value in values if value is not None), None)
+
+
+def duration(text: str) -> float | None:
+    """Return the seconds in a text such as `1.2s`, `6m0s`, `500ms`; None for anything else."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(n + unit for n, unit in parts) != text:
+        return None
+    return sum(float(n) * _SECONDS[unit] for n, unit in parts)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def _until(text: str, now: float) -> float | None:
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - now
+    return seconds if seconds >= 0 else None
+
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 600.0
 """Seconds between two bytes. The deadline for a whole attempt is the executor's, by the wall clock."""
 
 
-def check_endpoint(url: str, given: str) -> str:
-    """The base URL without a trailing slash; UsageError unless it is plain http(s) without credentials or query.
+def check_endpoint(url: str, judge: str) -> str:
+    """Return the base URL without a trailing slash.
 
-    An http:// endpoint that a proxy setting would route through a proxy is refused: the proxy would see the key.
+    Raises UsageError unless it is plain http(s) without credentials or query. An http:// endpoint that a proxy setting
+    would route through a proxy is refused: the proxy would see the key.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"endpoint {url!r} of judge {given!r} is not an http:// or https:// address")
+        raise UsageError(f"endpoint {url!r} of judge {judge!r} is not an http:// or https:// address")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise UsageError(f"the endpoint of judge {given!r} carries credentials or a query; put keys in the environment")
-    if parts.scheme == "http" and not _bypasses_proxy(parts.hostname):
+        raise UsageError(f"the endpoint of judge {judge!r} carries credentials or a query; put keys in the environment")
+    if parts.scheme == "http" and not _skips_proxy(parts.hostname):
         for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             if os.environ.get(variable):
                 raise UsageError(
@@ -53,7 +216,7 @@ def check_endpoint(url: str, given: str) -> str:
     return url.rstrip("/")
 
 
-def _bypasses_proxy(host: str) -> bool:
+def _skips_proxy(host: str) -> bool:
     if host == "localhost":
         return True
     try:
@@ -68,7 +231,7 @@ def _bypasses_proxy(host: str) -> bool:
 
 @asynccontextmanager
 async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client for one run, whose connections live as long as the block and whose logs do not show the key.
+    """Open a client for one run, whose connections live as long as the block and whose logs do not show the key.
 
     Every response is read whole and handed to `record_response` before the connection is tidied up, which may wait.
     """
@@ -77,7 +240,10 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     secure = endpoint.startswith("https://")
 
     class WholeResponses(httpx2.AsyncClient):
+        """A client that reads and records every response before the SDK sees it."""
+
         async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+            """Send a request; the response is read whole unless it is streamed."""
             response = await super().send(request, stream=True, **options)
             if stream:
                 return response
@@ -97,22 +263,33 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
         verify=secure,  # loading the trusted certificates takes 30 ms
     )
     with scrubbed_logs(key):
-        async with whole_responses as opened:
-            yield opened
+        async with whole_responses as http_client:
+            yield http_client
 
 
-_current: ContextVar[ResponseRecorder | None] = ContextVar("exchange", default=None)
-"""The exchange that the current task's call belongs to."""
+_current: ContextVar[ResponseRecorder | None] = ContextVar("recorder", default=None)
+"""The recorder that the current task's call belongs to."""
 
 
 def record_response(response: httpx2.Response) -> None:
-    """Hands a response that was read whole to the call that asked for it."""
-    if exchange := _current.get():
-        exchange.receive(response)
+    """Hand a response that was read whole to the recorder of the current call."""
+    if recorder := _current.get():
+        recorder.receive(response)
+
+
+def connection_error(error: BaseException, key: SecretStr) -> CallError:
+    """Translate an error of the HTTP client: no response was received."""
+    import httpx2
+
+    sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+    if isinstance(error, httpx2.TimeoutException):
+        return CallError("timeout", "the server did not answer in time", possibly_paid=sent)
+    reason = scrub(str(error) or type(error).__name__, key)
+    return CallError("provider_error", f"no connection: {reason}", possibly_paid=sent)
 
 
 class ResponseRecorder:
-    """Collects what one call brings in."""
+    """Records the response to one call."""
 
     def __init__(self, key: SecretStr, keep: Keep) -> None:
         self._key = key
@@ -123,7 +300,7 @@ class ResponseRecorder:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """The block in which the call is made."""
+        """Record the responses of calls made within the block."""
         token = _current.set(self)
         try:
             yield
@@ -131,7 +308,7 @@ class ResponseRecorder:
             _current.reset(token)
 
     def receive(self, response: httpx2.Response) -> None:
-        """Keeps the reply, or what the server said instead of one."""
+        """Keep the reply, or the server's error instead of one."""
         headers = response.headers
         if response.status_code != 200:
             self._error = error_for(response.status_code, headers, response.text, self._key)
@@ -145,21 +322,13 @@ class ResponseRecorder:
         else:
             self._keep(self._completion)
 
-    def break_off(self, error: BaseException) -> None:
-        """Takes note of an error of the HTTP client; it counts for nothing once a response was received."""
-        import httpx2
-
-        if self._completion or self._error:
-            return
-        sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout))
-        if isinstance(error, httpx2.TimeoutException):
-            self._error = CallError("timeout", "the server did not answer in time", possibly_paid=sent)
-        else:
-            said = scrub(str(error) or type(error).__name__, self._key)
-            self._error = CallError("provider_error", f"no connection: {said}", possibly_paid=sent)
+    def abort(self, error: BaseException) -> None:
+        """Record an error of the HTTP client; it is ignored once a response was received."""
+        if not (self._completion or self._error):
+            self._error = connection_error(error, self._key)
 
     def completion(self) -> Completion:
-        """The reply; CallError when what came is none, or when nothing came."""
+        """Return the reply; CallError if there is none, or nothing was received."""
         if self._completion:
             return self._completion
         raise self._error or CallError("provider_error", "the server did not answer", possibly_paid=True)

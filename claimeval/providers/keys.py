@@ -31,10 +31,10 @@ _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
 def read_key(variable: str, environment: Mapping[str, str] | None = None) -> SecretStr:
-    """The key in an environment variable; UsageError where it is absent, empty, or holds what no key holds.
+    """Read the key in an environment variable; UsageError if it is absent, empty, or holds what no key holds.
 
-    That is a space or a line break too, as a key read from a file may have at its end: the HTTP client would refuse it
-    with an error that shows the key.
+    That includes a space or a line break, as a key read from a file may have at its end: the HTTP client would refuse
+    it with an error that shows the key.
     """
     value = (os.environ if environment is None else environment).get(variable)
     if value is None:
@@ -48,57 +48,67 @@ def read_key(variable: str, environment: Mapping[str, str] | None = None) -> Sec
 
 
 def is_this_machine(url: str) -> bool:
-    """Whether the host of a URL is a loopback address."""
+    """Return whether the host of a URL is a loopback address."""
     host = urlsplit(url).hostname or ""
     return host == "localhost" or host == "::1" or re.fullmatch(r"127(?:\.\d{1,3}){3}", host) is not None
 
 
-def key_for(endpoint: str, *, own: bool, variable: str, named: str | None) -> SecretStr:
-    """The key for an endpoint.
+def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judge_env: str | None) -> SecretStr:
+    """Return the key for an endpoint.
 
-    `own`: the endpoint is the provider's (or the one set in its environment variable), so `variable` must hold the
-    key. Any other server gets the key in `named`, or in CLAIMEVAL_ENDPOINT_KEY; a server on this machine also that in
-    `variable`; and else the word "none", since local servers ask for a key but do not look at it.
+    A server that is not the provider's gets the key in `judge_env`, or in CLAIMEVAL_ENDPOINT_KEY; a server on this
+    machine also that in `default_env`; and else the word "none", since local servers ask for a key but do not check it.
+
+    Args:
+        endpoint: The base URL of the calls.
+        is_provider_endpoint: Whether it is the provider's server, or the one in its environment variable; then
+            `default_env` must hold the key.
+        default_env: The provider's environment variable for keys.
+        judge_env: The variable that the judge's settings name, which takes precedence.
+
+    Raises:
+        UsageError: If the variable that must hold the key is absent, empty or malformed.
     """
-    if named:
-        return read_key(named)
-    if own:
-        return read_key(variable)
-    for candidate in (ENDPOINT_KEY, variable if is_this_machine(endpoint) else ENDPOINT_KEY):
+    if judge_env:
+        return read_key(judge_env)
+    if is_provider_endpoint:
+        return read_key(default_env)
+    for candidate in (ENDPOINT_KEY, default_env if is_this_machine(endpoint) else ENDPOINT_KEY):
         if candidate in os.environ:
             return read_key(candidate)
     return SecretStr("none")
 
 
 def scrub(text: str, key: SecretStr) -> str:
-    """The text without the key, in whatever form servers echo it, and without anything that looks like one."""
+    """Remove the key, in every form in which servers echo it, and everything that looks like one."""
     for form in _forms(key):
         text = text.replace(form, "[key]")
     return _LOOKS_SECRET.sub("[key]", text)
 
 
 def scrub_body(body: bytes, key: SecretStr) -> bytes:
-    """A reply's body without the key; the same object where it does not hold it."""
+    """Remove the key from a reply's body; returns the same object if it is not in it."""
     for form in _forms(key):
         body = body.replace(form.encode(), b"[key]")
     return body
 
 
 class _Scrubbing(logging.Filter):
-    """Lets every record through, without the key."""
+    """Removes the key from every log record."""
 
     def __init__(self, key: SecretStr) -> None:
         super().__init__()
         self._key = key
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Let the record through, without the key."""
         record.msg, record.args = scrub(record.getMessage(), self._key), ()
         return True
 
 
 @contextmanager
 def scrubbed_logs(key: SecretStr) -> Iterator[None]:
-    """A block in which the HTTP libraries' logs do not hold the key, whatever servers echo."""
+    """Keep the key out of the HTTP libraries' logs within the block, whatever servers echo."""
     scrubbing = _Scrubbing(key)
     loggers = [logging.getLogger(name) for name in _WIRE_LOGS]
     for logger in loggers:
@@ -111,7 +121,7 @@ def scrubbed_logs(key: SecretStr) -> Iterator[None]:
 
 
 def _forms(key: SecretStr) -> list[str]:
-    """The key as it is, in URL encoding and in base64; nothing for the placeholder of local servers."""
+    """Return the key as it is, in URL encoding and in base64; nothing for the placeholder of local servers."""
     secret = key.get_secret_value()
     if len(secret) < SHORTEST:
         return []

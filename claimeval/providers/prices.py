@@ -1,6 +1,6 @@
-"""What a call costs: a dated table of prices in the package, and files of the user's own over it.
+"""The price of a call: a dated table in the package, and the user's price files, which take precedence.
 
-A price is stated by somebody or it is not known; nothing is guessed from a name that looks alike.
+A price is stated or it is unknown; nothing is guessed from a similar name.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class _PriceRow(Record):
 
 
 def price(model: str, endpoint: str | None, file: str | Path | None = None) -> Price | None:
-    """The price of `provider:name` at an endpoint; None where nobody stated one.
+    """Return the price of `provider:name` at an endpoint; None if none is stated.
 
     The first of these that names the model: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files
     are YAML, a row a model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
-    With `@URL` after the name a row holds at that endpoint alone; without, at every endpoint that has no row of its own
-    in the same file. The package's rows hold at the providers' own endpoints, which is also where `endpoint` None is.
-    Local engines cost nothing. UsageError for a file that cannot be read. Files are read once in a process.
+    With `@URL` after the name a row holds at that endpoint alone; without, at every endpoint without a row in the same
+    file. The package's rows hold at the providers' own endpoints, which is also what `endpoint=None` means. Local
+    engines cost nothing. Files are read once in a process; UsageError if one cannot be read.
     """
     if row := _row(model, endpoint, file):
         return Price(row.input, row.output, row.cached_input, row.as_of)
@@ -72,11 +72,11 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None) -> P
 
 
 def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Price | None:
-    """The price of `provider:name` in a batch; None where nobody stated one.
+    """Return the price of `provider:name` in a batch; None if none is stated.
 
-    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else what is stated in
-    `BATCH_SHARE`; elsewhere tokens cost in a batch what they cost outside. A discount for prompt tokens that the
-    provider has in its own cache is not counted on.
+    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else the value in
+    `BATCH_SHARE`; elsewhere tokens cost the same in a batch. A discount for prompt tokens that the provider has in its
+    own cache is not assumed.
     """
     row = _row(model, endpoint, file)
     if row is None:
@@ -86,10 +86,10 @@ def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Pr
 
 
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:
-    place = _place(endpoint) if endpoint else None
+    location = _place(endpoint) if endpoint else None
     for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
-        row = rows.get((model, place)) or rows.get((model, None))
-        if row is None and place is None:
+        row = rows.get((model, location)) or rows.get((model, None))
+        if row is None and location is None:
             row = next((row for (name, _), row in rows.items() if name == model), None)
         if row is not None:
             return row
@@ -97,14 +97,14 @@ def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow
 
 
 def prompt_bytes(request: Request) -> int:
-    """The UTF-8 length of all that the model is given to read: the messages, and the schema where one is sent."""
+    """Return the UTF-8 length of all that the model reads: the messages, and the schema if one is sent."""
     schema = request.response_schema if request.judge.structured else None
     texts = [message.content for message in request.messages] + ([schema] if schema else [])
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
-def worst_case(request: Request, price: Price) -> float:
-    """The most that one call can cost in US dollars: each byte of its prompt a token, and a reply up to its limit.
+def cost_bound(request: Request, price: Price) -> float:
+    """Return the most that one call can cost in US dollars: a token for each byte of its prompt, and the longest reply.
 
     Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
     """

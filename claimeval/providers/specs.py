@@ -1,6 +1,4 @@
-"""Judges as users write them: `provider:model`, `provider:model@URL`, or a YAML file with more settings.
-
-Line-ups as users write them: judges one by one, or a panel file that says how they are asked and counted too.
+"""Judges as users write them: `provider:model`, `provider:model@URL`, a YAML file with settings, or a panel file.
 
 A panel file is YAML with `judges` (specs, judge files beside it, or settings of a judge), optionally `extractor`, and
 the settings of `Panel`.
@@ -31,10 +29,10 @@ NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 
 
 def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTINGS) -> Judge:
-    """The judge with everything settled that can change its answers; no call is made.
+    """Return the judge with everything filled in that can change its answers; no call is made.
 
-    `settings` come on top of those in a judge file. UsageError for an unknown provider, an unreadable file or a bad
-    setting. Keys are checked when a run begins that needs them.
+    `settings` take precedence over those in a judge file. Raises UsageError for an unknown provider, an unreadable file
+    or a wrong setting. Keys are checked when a run that needs them starts.
     """
     if isinstance(spec, str):
         spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
@@ -56,7 +54,7 @@ def _from_file(path: Path) -> Judge:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The settings in a judge or panel file, unchecked; UsageError where it is not YAML with either in it."""
+    """Read the settings in a judge or panel file, unchecked; UsageError if it is not YAML with either in it."""
     try:
         fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -70,29 +68,29 @@ def read_file(path: Path) -> dict[str, Any]:
     return fields
 
 
-def from_fields(fields: Mapping[str, Any], place: str, name: str) -> Judge:
-    """The judge with these settings, called `name` unless they say otherwise; `place` says where they stand."""
+def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
+    """Return the judge with these settings; `name` is its default name, `location` their source in messages."""
     if not isinstance(fields.get("model"), str):
-        raise UsageError(f"{place} names no model: give `model: provider:name`")
+        raise UsageError(f"{location} names no model: give `model: provider:name`")
     from_text = _from_text(fields["model"])
     settings = {"name": name, **fields, "model": from_text.model}
     if from_text.endpoint:
         settings["endpoint"] = from_text.endpoint
-    return _valid(settings, place)
+    return _valid(settings, location)
 
 
-def _valid(settings: Mapping[str, Any], place: str) -> Judge:
+def _valid(settings: Mapping[str, Any], location: str) -> Judge:
     if extra := set(settings) - set(Judge.model_fields):
-        raise unknown_name(f"setting in {place}:", str(min(extra, key=str)), Judge.model_fields)
+        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), Judge.model_fields)
     try:
         return Judge.model_validate(settings)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise UsageError(f"{place}, {first['loc'][0]}: {first['msg']}") from error
+        raise UsageError(f"{location}, {first['loc'][0]}: {first['msg']}") from error
 
 
 def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS) -> tuple[Judge, ...]:
-    """Several judges with names of their own; `settings` come on top of those of each."""
+    """Parse several judges, whose names must differ; `settings` take precedence over those of each."""
     if not specs:
         raise UsageError(
             f"no judge named; claimeval never chooses a paid service by itself. Examples: {providers.examples()}"
@@ -100,21 +98,21 @@ def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue]
     judges = tuple(parse_judge(spec, settings) for spec in specs)
     names = [j.name for j in judges]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"judge {twice!r} is named twice; give one of them another `name` in a YAML file")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"judge {repeated!r} is named twice; give one of them another `name` in a YAML file")
     return judges
 
 
 def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
-    """What must stand beside the numbers: of all judges, or of those it names; and of claims taken by rule."""
-    said = {judge.name: _note(judge) for judge in judges}
-    if len(set(said.values())) == 1:
-        found = [note for note in set(said.values()) if note]
+    """Return the remarks to print with the numbers: of all judges, or of some by name; and of claims taken by rule."""
+    note_by_judge = {judge.name: _note(judge) for judge in judges}
+    if len(set(note_by_judge.values())) == 1:
+        remarks = [note for note in set(note_by_judge.values()) if note]
     else:
-        found = [f"{name} gives a {note}" for name, note in said.items() if note]
-    if not found and _note(extractor):
-        found = [f"claims taken by {extractor.name}, by rule and not by a language model"]
-    return tuple(found)
+        remarks = [f"{name} gives a {note}" for name, note in note_by_judge.items() if note]
+    if not remarks and _note(extractor):
+        remarks = [f"claims taken by {extractor.name}, by rule and not by a language model"]
+    return tuple(remarks)
 
 
 def _note(judge: Judge) -> str | None:
@@ -144,7 +142,7 @@ _YAML = (".yaml", ".yml")
 
 
 class PanelSpec(NamedTuple):
-    """The judges that were named, and what a panel file says besides."""
+    """The judges that were named, and the other contents of a panel file."""
 
     judges: tuple[Judge, ...]
     extractor: str | Judge | None
@@ -153,7 +151,7 @@ class PanelSpec(NamedTuple):
 
 
 def parse_panel(specs: Sequence[str | Judge]) -> PanelSpec:
-    """The judges of these specs, of which one may be a panel file; its judges come first. A single text is one spec."""
+    """Parse specs, of which one may be a panel file; its judges come first. A single text is one spec."""
     specs = [specs] if isinstance(specs, str) else specs
     files = [spec for spec in specs if isinstance(spec, str) and spec.endswith(_YAML)]
     panels = {spec: fields for spec in files if "judges" in (fields := read_file(Path(spec)))}
@@ -162,76 +160,76 @@ def parse_panel(specs: Sequence[str | Judge]) -> PanelSpec:
     if not panels:
         return PanelSpec(parse_judges(specs), None, {})
     (path, fields), *_ = panels.items()
-    place = f"the panel file {path!r}"
+    location = f"the panel file {path!r}"
     if extra := set(fields) - SETTINGS - {"judges", "extractor"}:
-        raise unknown_name(f"setting in {place}:", str(min(extra, key=str)), SETTINGS | {"judges", "extractor"})
-    members = fields["judges"]
-    if not isinstance(members, list) or not members:
-        raise UsageError(f"{place}: `judges` is a list of judges")
-    inside = [_member(member, Path(path), f"judge {number}") for number, member in enumerate(members, 1)]
-    taker = fields.get("extractor")
+        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), SETTINGS | {"judges", "extractor"})
+    entries = fields["judges"]
+    if not isinstance(entries, list) or not entries:
+        raise UsageError(f"{location}: `judges` is a list of judges")
+    panel_judges = [_member(member, Path(path), f"judge {number}") for number, member in enumerate(entries, 1)]
+    extractor = fields.get("extractor")
     return PanelSpec(
-        parse_judges([*inside, *(spec for spec in specs if spec != path)]),
-        None if taker is None else _member(taker, Path(path), "extractor"),
+        parse_judges([*panel_judges, *(spec for spec in specs if spec != path)]),
+        None if extractor is None else _member(extractor, Path(path), "extractor"),
         {name: value for name, value in fields.items() if name in SETTINGS},
     )
 
 
-def _member(member: object, path: Path, role: str) -> str | Judge:
+def _member(entry: object, path: Path, role: str) -> str | Judge:
     """One entry of a panel file: a spec, a judge file beside the panel file, or the settings of a judge."""
-    if isinstance(member, str):
-        return str(path.parent / member) if member.endswith(_YAML) else member
-    if isinstance(member, dict):
-        place = f"the panel file {str(path)!r}, {role}"
-        return from_fields(member, place, str(member.get("model", "")))
-    raise UsageError(f"the panel file {str(path)!r}, {role}: {member!r} is neither a judge nor its settings")
+    if isinstance(entry, str):
+        return str(path.parent / entry) if entry.endswith(_YAML) else entry
+    if isinstance(entry, dict):
+        location = f"the panel file {str(path)!r}, {role}"
+        return from_fields(entry, location, str(entry.get("model", "")))
+    raise UsageError(f"the panel file {str(path)!r}, {role}: {entry!r} is neither a judge nor its settings")
 
 
 def panel_settings(
-    line_up: PanelSpec,
-    said: Mapping[str, Any],
+    panel_spec: PanelSpec,
+    settings: Mapping[str, Any],
     scale: Scale,
     *,
     usual: Vote = "majority",
     with_labels: bool = False,
     about_claims: bool = True,
 ) -> Panel:
-    """Return how the panel is asked and counted: what was `said` before what its file says before the defaults.
+    """Return the settings of a panel: `settings` take precedence over those in its file, and these over the defaults.
 
     Args:
-        line_up: The judges, with the settings of their panel file.
-        said: Settings that were given.
+        panel_spec: The judges, with the settings of their panel file.
+        settings: Settings from the call.
         scale: The scale of the question.
         usual: The vote if none is named.
-        with_labels: Whether human labels are at hand, from which weights can be learned.
+        with_labels: Whether human labels are available, from which weights can be learned.
         about_claims: Whether claims are judged. Documents and answers are voted on one by one, so a vote that learns
             from the whole run has nothing to learn from.
 
     Raises:
-        UsageError: A setting is wrong, or does not fit the judges or what is judged.
+        UsageError: If a setting is wrong, or does not fit the judges or the subject.
     """
-    found = valid_settings({"vote": usual, **line_up.settings, **said}, scale.labels)
-    found = found.model_copy(update={"grades": scale.grades})
-    panel.check(found, [judge.name for judge in line_up.judges], with_labels=with_labels)
-    if not about_claims and found.needs_whole_run:
-        others = ", ".join(vote for vote in get_args(Vote) if vote != found.vote)
-        raise UsageError(f"the vote {found.vote!r} learns from a whole run of claims; take one of {others}")
-    if not about_claims and found.own_claims:
+    chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale.labels)
+    chosen = chosen.model_copy(update={"grades": scale.grades})
+    panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
+    if not about_claims and chosen.needs_whole_run:
+        others = ", ".join(vote for vote in get_args(Vote) if vote != chosen.vote)
+        raise UsageError(f"the vote {chosen.vote!r} learns from a whole run of claims; take one of {others}")
+    if not about_claims and chosen.own_claims:
         raise UsageError("own_claims is for claims; every judge rates the same answers and documents")
-    return found
+    return chosen
 
 
-def language_models(judges: tuple[Judge, ...], what: str) -> tuple[Judge, ...]:
+def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge, ...]:
     """Return the judges; UsageError if one is not a language model."""
     if local := next((judge for judge in judges if not providers.reads_prompts(judge)), None):
-        raise UsageError(f"judge {local.name!r} assesses claims only; {what} by a language model")
+        raise UsageError(f"judge {local.name!r} assesses claims only; {task} by a language model")
     return judges
 
 
-def valid_settings(given: Mapping[str, Any], labels: set[Label]) -> Panel:
-    """Settings of a panel whose judges could give these labels, unchecked against the judges."""
+def valid_settings(settings: Mapping[str, Any], labels: set[Label]) -> Panel:
+    """Validate settings of a panel whose judges could give these labels; the judges are not checked."""
     try:
-        return Panel.model_validate({**given, "labels": [label for label in UNFAVOURABLE_FIRST if label in labels]})
+        return Panel.model_validate({**settings, "labels": [label for label in UNFAVOURABLE_FIRST if label in labels]})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

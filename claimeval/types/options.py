@@ -23,6 +23,7 @@ OnSameFamily = Literal["warn", "skip", "no-vote", "error"]
 asked without a vote, or refused before the run begins."""
 
 BatchRetries = Literal["batch", "online"]
+LongTexts = Literal["truncate", "window"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +136,7 @@ class LocalOptions:
     """Branch, tag or commit on the hub."""
     context_tokens: int | None = None
     """Tokens that the model reads at once; None for its limit."""
-    long_texts: Literal["truncate", "window"] = "truncate"
+    long_texts: LongTexts = "truncate"
     """A text over that limit: cut its end off, or read it in windows and take the best."""
     prompt: str | Path | None = None
     """A .j2 file in the place of the shipped prompt of `query_likelihood`."""

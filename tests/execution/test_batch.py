@@ -24,7 +24,7 @@ from claimeval.execution.batch import polling, rounds
 from claimeval.execution.batch.request_file import RequestFile
 from claimeval.execution.batch.state import BatchState
 from claimeval.metrics.derived import select_metrics
-from claimeval.providers import mistral_batch, openai_batch
+from claimeval.providers import mistral, openai
 from claimeval.providers.batches import FileLimits
 from claimeval.runs.directory import to_line
 from claimeval.store.locks import LOCK_FILE, KeyLocks
@@ -152,14 +152,15 @@ def test_a_request_is_given_up_after_three_rides_and_asked_anew_by_the_next_run(
 
 
 def _limit(monkeypatch: pytest.MonkeyPatch, module: ModuleType, limits: FileLimits) -> None:
-    monkeypatch.setattr(module, "BATCHES", dataclasses.replace(module.BATCHES, limits=limits))
+    batches = dataclasses.replace(module.PROVIDER.batches, limits=limits)
+    monkeypatch.setitem(vars(module.PROVIDER), "batches", batches)
 
 
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three requests a file at OpenAI; 5,000 bytes at Mistral, where a request here has more than 1,667."""
-    _limit(monkeypatch, openai_batch, FileLimits(3, 10**9))
-    _limit(monkeypatch, mistral_batch, FileLimits(10**9, 5_000))
+    _limit(monkeypatch, openai, FileLimits(3, 10**9))
+    _limit(monkeypatch, mistral, FileLimits(10**9, 5_000))
 
 
 @pytest.mark.usefixtures("small_files")

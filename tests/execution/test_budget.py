@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claimeval.execution.budget import Budget, Ledger, Spending, check_prices, cost
-from claimeval.providers.prices import Price, worst_case
+from claimeval.providers.prices import Price, cost_bound
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request, Usage
 
@@ -57,7 +57,7 @@ def test_without_a_price_of_its_own_the_providers_cache_is_no_cheaper() -> None:
 
 
 def test_the_worst_case_is_worked_out_by_hand() -> None:
-    assert worst_case(REQUEST, PRICE) == pytest.approx(WORST)
+    assert cost_bound(REQUEST, PRICE) == pytest.approx(WORST)
 
 
 def test_a_cap_on_money_needs_to_know_prices() -> None:

@@ -8,18 +8,18 @@ import re
 
 import pytest
 
-from claimeval.lexical.support.features import FEATURES
-from claimeval.lexical.support.score import (
+from claimeval.lexical.support import (
     ENGINE,
     NOTICE,
-    Support,
+    SupportScore,
     Weights,
     coefficients_digest,
     label,
     prepare,
+    score_claim,
     shipped_weights,
-    support,
 )
+from claimeval.lexical.support.features import FEATURES
 from claimeval.lexical.support.words import model, names, read, tokens
 from tests.shared_data import shared_data
 
@@ -31,8 +31,8 @@ TOWER = (
 RAIN = "Rainfall in the upper valley feeds two lakes. Farmers there grow barley and keep goats on the slopes."
 
 
-def judged(claim: str, *documents: str) -> Support:
-    return support(claim, prepare(documents or (TOWER,)))
+def judged(claim: str, *documents: str) -> SupportScore:
+    return score_claim(claim, prepare(documents or (TOWER,)))
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_a_number_in_any_document_is_somewhere() -> None:
 
 @pytest.mark.parametrize("documents", [[], [""], ["  \n", "..."]])
 def test_without_evidence_nothing_is_found(documents: list[str]) -> None:
-    result = support("Prices increased.", prepare(documents))
-    assert result == Support(0.0, (), (), None, None, (0.0,) * len(documents))
+    result = score_claim("Prices increased.", prepare(documents))
+    assert result == SupportScore(0.0, (), (), None, None, (0.0,) * len(documents))
 
 
 @pytest.mark.parametrize("claim", ["", "  ", "...", "It was, and so did they."])
 @pytest.mark.parametrize("documents", [[], [TOWER]])
 def test_a_claim_without_content_is_unsure_and_says_so(claim: str, documents: list[str]) -> None:
-    result = support(claim, prepare(documents))
+    result = score_claim(claim, prepare(documents))
     assert label(result.score) == "unsure"
     assert result.flags == ("nothing_to_find",)
     assert result.best_document is None
@@ -243,13 +243,13 @@ def test_finding_more_never_lowers_the_score() -> None:
 
 def test_the_score_is_the_logistic_function_of_the_features() -> None:
     weights = Weights(-1.0, (2.0, *(0.0,) * (len(FEATURES) - 1)))
-    result = support("Farmers grow wheat.", prepare([RAIN]), weights=weights)
+    result = score_claim("Farmers grow wheat.", prepare([RAIN]), weights=weights)
     assert result.score == pytest.approx(1 / (1 + math.exp(-(2 * 2 / 3 - 1))))  # farmers, grow; not wheat
 
 
 def test_other_weights_do_not_lift_the_caps() -> None:
     generous = Weights(9.0, (0.0,) * len(FEATURES))
-    assert support("Prices decreased sharply in 1925.", prepare([TOWER]), weights=generous).score == 0.2
+    assert score_claim("Prices decreased sharply in 1925.", prepare([TOWER]), weights=generous).score == 0.2
 
 
 def test_names_are_capitalised_words_that_need_no_capital() -> None:
@@ -293,8 +293,8 @@ def test_the_engine_names_itself() -> None:
 )
 def test_long_odd_texts_are_read_and_judged(text: str) -> None:
     evidence = prepare([text])
-    assert 0 <= support(text, evidence).score <= 1
-    assert 0 <= support("Prices rose by 12.5 million in 1925.", evidence).score <= 1
+    assert 0 <= score_claim(text, evidence).score <= 1
+    assert 0 <= score_claim("Prices rose by 12.5 million in 1925.", evidence).score <= 1
 
 
 BRANDI = "Brandi was an Italian art historian and restorer who developed a theory of restoration."
@@ -334,7 +334,7 @@ def test_experts_claims_have_the_same_score_with_and_without_marks_in_every_form
     for claim in marked:
         evidence = prepare([re.sub(r"^\[\d+\]\s*\S*\s*", "", passage) for passage in claim["evidence"]])
         text = claim["claim_string"]
-        plain = support(re.sub(r"\s?\[\d+\]", "", text), evidence)
+        plain = score_claim(re.sub(r"\s?\[\d+\]", "", text), evidence)
         for form in (r"[\1]", r"【\1†source】", r"[^\1^]", r"[doc_\1]", r" (Document \1)", r"[source: \1]"):
-            cited = support(re.sub(r"\[(\d+)\]", form, text), evidence)
+            cited = score_claim(re.sub(r"\[(\d+)\]", form, text), evidence)
             assert (cited.score, cited.flags) == (plain.score, plain.flags), text

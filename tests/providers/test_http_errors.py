@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from pydantic import SecretStr
 
-from claimeval.providers.http_errors import duration, error_for, rate_limits, retry_after
+from claimeval.providers.http import duration, error_for, rate_limits, retry_after
 from claimeval.types.requests import CallError, RateLimitStatus
 
 KEY = SecretStr("sk-CANARY-key")

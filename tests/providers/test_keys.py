@@ -74,7 +74,10 @@ def test_a_providers_key_goes_to_the_provider_and_to_this_machine_alone(
 ) -> None:
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
-    assert key_for(endpoint, own=own, variable="OPENAI_API_KEY", named=named).get_secret_value() == key
+    assert (
+        key_for(endpoint, is_provider_endpoint=own, default_env="OPENAI_API_KEY", judge_env=named).get_secret_value()
+        == key
+    )
 
 
 @pytest.mark.parametrize(

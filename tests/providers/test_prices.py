@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from claimeval.providers import mistral, openai, specs
-from claimeval.providers.prices import FREE, TABLE, Price, batch_price, price, prompt_bytes, worst_case
+from claimeval.providers.prices import FREE, TABLE, Price, batch_price, cost_bound, price, prompt_bytes
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge, Message, Request
 
@@ -149,8 +149,8 @@ def test_the_bytes_of_a_prompt_are_those_of_its_messages_and_of_the_schema_that_
 
 def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -> None:
     # 4 + 2 bytes and 3 x 16 tokens for two messages and the whole: 54 tokens at 2 $, 100 at 10 $ a million.
-    assert worst_case(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx((54 * 2 + 100 * 10) / 1e6)
-    assert worst_case(request("ab"), Price(0.0, 0.0, None, None)) == 0
+    assert cost_bound(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx((54 * 2 + 100 * 10) / 1e6)
+    assert cost_bound(request("ab"), Price(0.0, 0.0, None, None)) == 0
 
 
 def test_batches_cost_half_at_the_providers_own_endpoints() -> None:

@@ -79,4 +79,4 @@ def test_the_provider_of_the_page_is_one_file_and_one_row(
     done = run(["acme:judge-1"], tmp_path / "cache")
     assert done.values == [RIGHT]
     assert {exchange.status for exchange in server.exchanges()} == {200}
-    assert not batches.offered("acme:m")
+    assert not batches.supports_batches("acme:m")

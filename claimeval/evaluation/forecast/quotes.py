@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.evaluation.forecast.estimates import BYTES_PER_TOKEN, Range, thinking
-from claimeval.providers.prices import price, prompt_bytes, worst_case
+from claimeval.providers.prices import cost_bound, price, prompt_bytes
 from claimeval.store.store import Store
 from claimeval.types.records import Record
 from claimeval.types.requests import Request
@@ -75,7 +75,7 @@ class _TextTotals:
                 sums[0] += 1
                 sums[1] += size / (BYTES_PER_TOKEN.high if end == 0 else BYTES_PER_TOKEN.low)
                 sums[2] += min(output[end] + extra[end], request.max_tokens)
-        self._worst += worst_case(request, self._price) if self._price else 0.0
+        self._worst += cost_bound(request, self._price) if self._price else 0.0
 
     def quote(self, step: str, judge: str) -> StepForecast:
         low, high = self._ends

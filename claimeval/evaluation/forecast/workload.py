@@ -12,7 +12,7 @@ from claimeval.evaluation.forecast.estimates import Counted, Range
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import reads_prompts
-from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, prompt_bytes, worst_case
+from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, cost_bound, prompt_bytes
 from claimeval.types.records import Record
 from claimeval.types.requests import Completion, Judge, Request
 
@@ -125,7 +125,7 @@ class StepWorkload:
             had.calls + 1,
             had.bytes + prompt_bytes(request),
             Range(had.output.low + tokens.low, had.output.high + tokens.high),
-            had.worst + (worst_case(request, self.price) if self.price else 0.0),
+            had.worst + (cost_bound(request, self.price) if self.price else 0.0),
         )
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:

@@ -22,8 +22,8 @@ from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.rounds import request_in_progress, suspend
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, Budget, Ledger
-from claimeval.providers.batches import line, offered
-from claimeval.providers.prices import batch_price, worst_case
+from claimeval.providers.batches import line, supports_batches
+from claimeval.providers.prices import batch_price, cost_bound
 from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
@@ -42,7 +42,7 @@ def batch_judges(judges: Sequence[Judge], options: RunOptions) -> dict[str, Judg
     for name in options.online:
         if name not in names:
             raise unknown_name("judge in --online:", name, names)
-    batched = {j.name: j for j in judges if offered(j.model) and j.name not in options.online}
+    batched = {j.name: j for j in judges if supports_batches(j.model) and j.name not in options.online}
     if not batched:
         raise UsageError(f"None of the judges supports batches: {', '.join(sorted(names))}. Remove --batch.")
     return batched
@@ -52,7 +52,7 @@ def options_for(judges: Sequence[Judge], options: RunOptions) -> RunOptions:
     """Return the options for some of the judges. Batches are off if none of these judges supports them."""
     names = {judge.name for judge in judges}
     batch_options = replace(options, online=tuple(name for name in options.online if name in names))
-    if any(offered(j.model) and j.name not in batch_options.online for j in judges):
+    if any(supports_batches(j.model) and j.name not in batch_options.online for j in judges):
         return batch_options
     return replace(options, batch=False, batch_retries="batch", detach=False, online=())
 
@@ -178,7 +178,7 @@ class BatchExecutor:
         """Add a request to a file, unless the budget is exhausted or another process was faster."""
         text = line(request)
         price = self._prices[request.judge.name]
-        reserved = round(worst_case(request, price) * NANO) if price else 0
+        reserved = round(cost_bound(request, price) * NANO) if price else 0
         ledger = self._budget.ledger
         if ledger and not ledger.reserve(reserved / NANO):
             self._over_budget = True

@@ -194,7 +194,7 @@ class BatchLifecycle:
 
     async def _check(self, batch: Batch) -> BatchProgress:
         assert batch.id, "a submitted batch has an id"
-        status = await self._with_timeout((await self._backend(batch)).look(batch.id))
+        status = await self._with_timeout((await self._backend(batch)).status(batch.id))
         self._state.update_status(batch.name, status)
         if status.phase == "under_way":
             return BatchProgress(self._state[batch.name])

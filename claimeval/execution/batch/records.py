@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import SecretStr
 
-from claimeval.providers.http_errors import error_for
+from claimeval.providers.http import error_for
 from claimeval.providers.keys import scrub_body
 from claimeval.types.chat_format import read_chat
 from claimeval.types.records import Reason

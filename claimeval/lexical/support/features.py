@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from claimeval.lexical.sentences import Span, sentences
 from claimeval.lexical.support import words
-from claimeval.lexical.support.numbers import joined, rounded, significant
-from claimeval.lexical.support.words import Word
+from claimeval.lexical.support.words import Word, joined, rounded, significant
 
 FEATURES = (
     "in_one_sentence",
@@ -152,7 +151,7 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
     yield Span(start, end)
 
 
-class Found(NamedTuple):
+class WordMatch(NamedTuple):
     """Which content words of a claim a document has."""
 
     alike: int
@@ -167,7 +166,7 @@ class Found(NamedTuple):
     """The index of the best sentence, the first where several have as many."""
 
 
-def find(claim: ClaimFeatures, document: SentenceIndex) -> Found | None:
+def find(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | None:
     """Where the content words of the claim are; None if the document has none of them."""
     by_sentence: defaultdict[int, int] = defaultdict(int)
     alike = 0
@@ -187,10 +186,10 @@ def find(claim: ClaimFeatures, document: SentenceIndex) -> Found | None:
     for _ in range(2):
         three = max((three | mask for mask in masks), key=int.bit_count)
     best = min(number for number, mask in by_sentence.items() if mask == sentence)
-    return Found(alike, sentence, neighbours, three, best)
+    return WordMatch(alike, sentence, neighbours, three, best)
 
 
-def features(claim: ClaimFeatures, document: SentenceIndex, found: Found) -> tuple[float, ...]:
+def features(claim: ClaimFeatures, document: SentenceIndex, found: WordMatch) -> tuple[float, ...]:
     """The values of `FEATURES`."""
     count = len(claim.keys)
     in_neighbours = found.neighbours.bit_count() / count

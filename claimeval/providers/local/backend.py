@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.judging.prompts import quoted
+from claimeval.lexical import support as lexical_support
 from claimeval.lexical.claims import split_claims
-from claimeval.lexical.support import score
 from claimeval.providers import Backend, Keep, Provider
 from claimeval.providers.local import entailment
 from claimeval.types.chat_format import read_chat, write_chat
@@ -28,39 +28,40 @@ ENGINES = ("lexical", "nli=MODEL")
 
 
 def resolve(judge: Judge) -> Judge:
-    """The judge with the version of its engine as endpoint: code, coefficients or model files, precision, prompt.
+    """Return the judge with the version of its engine as endpoint.
 
-    The files of a model are looked for, and fetched where the network may be used; its weights are not loaded.
+    The version names code, coefficients or model files, precision and prompt. The files of a model are located, and
+    fetched if the network may be used; its weights are not loaded.
     """
     engine, model = _engine(judge)
-    version = entailment.settle(model, judge.extra).version if engine == "nli" else _lexical_version()
+    version = entailment.load_settings(model, judge.extra).version if engine == "nli" else _lexical_version()
     if judge.endpoint not in (None, version):
         raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
     return judge.model_copy(update={"endpoint": version})
 
 
 def note(judge: Judge) -> str:
-    """What the numbers of this judge are."""
+    """Return the remark to print with the numbers of this judge."""
     engine, model = _engine(judge)
     if engine == "nli":
         return f"probability of entailment by the local model {model}, not an LLM judgement"
-    return score.NOTICE
+    return lexical_support.NOTICE
 
 
 def describe_device(judge: Judge) -> str | None:
-    """Device and precision of an entailment model."""
+    """Describe device and precision of an entailment model; None for other engines."""
     engine, model = _engine(judge)
-    return entailment.settle(model, judge.extra).place() if engine == "nli" else None
+    return entailment.load_settings(model, judge.extra).describe_device() if engine == "nli" else None
 
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
-    """The engine, which lives as long as the block."""
+    """Open the engine, which lives as long as the block."""
     engine, model = _engine(judge)
     if engine == "lexical":
         yield LexicalBackend()
         return
-    with entailment.EntailmentJudge(entailment.settle(model, judge.extra)) as assessor:
+    with entailment.EntailmentJudge(entailment.load_settings(model, judge.extra)) as assessor:
         yield EntailmentBackend(assessor)
 
 
@@ -74,14 +75,14 @@ def _engine(judge: Judge) -> tuple[str, str]:
 
 
 def _lexical_version() -> str:
-    return f"{score.ENGINE}/{score.coefficients_digest()[:16]}"
+    return f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
 
 
 class LexicalBackend:
     """Splits texts by rule and scores claims by the words they share with the evidence."""
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """The engine's answer in the words of a judge."""
+        """Return the engine's answer in the reply format of a judge."""
         started = time.perf_counter()
         task = request.task
         assert task is not None, "every step gives its request a task"
@@ -100,7 +101,7 @@ class EntailmentBackend:
         self._judge = judge
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """The engine's answer in the words of a judge; requests that wait at the same time are computed together."""
+        """Return the engine's answer in the reply format of a judge; concurrent requests are computed together."""
         started = time.perf_counter()
         task = request.task
         assert task is not None, "every step gives its request a task"
@@ -108,22 +109,27 @@ class EntailmentBackend:
             return completed(write_claims(task, request), request, started, keep)
         try:
             sets = [[document] for document in task.documents] if task.alternatives else [task.documents]
-            found = [await self._judge.assess(task.claims, documents) for documents in sets]
+            results = [await self._judge.assess(task.claims, documents) for documents in sets]
         except RuntimeError as error:  # how torch says that memory ran out or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
         answers = _best(
             [
-                [EngineAnswer(scale_word(task.scale, f.label), f.probability, f.documents, f.reason) for f in one]
-                for one in found
+                [
+                    EngineAnswer(
+                        scale_word(task.scale, result.label), result.probability, result.documents, result.reason
+                    )
+                    for result in alternative
+                ]
+                for alternative in results
             ]
         )
         return completed(
-            write_verdicts(task, request, answers), request, started, keep, where=f" on {self._judge.device}"
+            write_verdicts(task, request, answers), request, started, keep, device=f" on {self._judge.device}"
         )
 
 
 class EngineAnswer(NamedTuple):
-    """What an engine says of one claim."""
+    """The result of an engine for one claim."""
 
     word: str
     probability: float | None
@@ -132,28 +138,36 @@ class EngineAnswer(NamedTuple):
     reason: str
 
 
-def completed(text: str, request: Request, started: float, keep: Keep, where: str = "") -> Completion:
-    """A completion with this text, kept."""
-    served = f"{request.judge.endpoint}{where}"
+def completed(text: str, request: Request, started: float, keep: Keep, device: str = "") -> Completion:
+    """Make a completion of a text and keep it.
+
+    Args:
+        text: The reply.
+        request: The request that it answers.
+        started: `time.perf_counter()` when the work began.
+        keep: Makes the reply durable.
+        device: Where it was computed, added to the served model's name.
+    """
+    served = f"{request.judge.endpoint}{device}"
     reply = read_chat(write_chat(text, served), latency=time.perf_counter() - started)
     keep(reply)
     return reply
 
 
 def write_claims(task: ExtractTask, request: Request) -> str:
-    """The claims of a text, taken by rule, in the format that the prompt asked for."""
+    """Write the claims of a text, split by rule, in the format that the prompt asks for."""
     claims = split_claims(task.text)
     if request.reply_format == "bullets":
         return "\n".join(f"- {claim.text}" for claim in claims) or "NONE"
-    found = [
+    rows = [
         {"claim": claim.text, "sentences": [claim.sentence_id + 1], "quote": task.text[claim.start : claim.end]}
         for claim in claims
     ]
-    return json.dumps({"claims": found}, ensure_ascii=False)
+    return json.dumps({"claims": rows}, ensure_ascii=False)
 
 
 def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineAnswer]) -> str:
-    """The answers in the format that the prompt asked for."""
+    """Write the answers in the format that the prompt asks for."""
     if request.reply_format == "tags":
         lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
         return "\n".join(f"- {line} SUPPORTED={answer.word}" for line, answer in zip(lines, answers, strict=True))
@@ -171,52 +185,53 @@ def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineA
 
 
 def scale_word(scale: Scale, label: str | None) -> str:
-    """The scale's word for a label; a two-way scale has none for "contradicted" and says "not found" for it."""
+    """Return the scale's word for a label; a two-way scale has none for "contradicted", which becomes "not found"."""
     words = {scale.label(word): word for word in scale.words}
     if label == "contradicted" and "contradicted" not in words:
         label = "not_found"
     return next((word for name, word in words.items() if name == label), ABSTAIN)
 
 
-def _best(found: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
+def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
     """Of each claim the answer by that one of several alternatives which is most likely to support it."""
-    if len(found) == 1:
-        return list(found[0])
+    if len(alternatives) == 1:
+        return list(alternatives[0])
     ranked = (
-        max(enumerate(column), key=lambda said: said[1].probability or 0.0) for column in zip(*found, strict=True)
+        max(enumerate(column), key=lambda numbered: numbered[1].probability or 0.0)
+        for column in zip(*alternatives, strict=True)
     )
-    return [answer._replace(documents=tuple(place for _ in answer.documents)) for place, answer in ranked]
+    return [answer._replace(documents=tuple(index for _ in answer.documents)) for index, answer in ranked]
 
 
 def _by_words(task: AssessTask) -> list[EngineAnswer]:
     if task.alternatives:
-        each = (task.model_copy(update={"documents": (d,), "alternatives": False}) for d in task.documents)
-        return _best([_by_words(one) for one in each])
+        alternatives = (task.model_copy(update={"documents": (d,), "alternatives": False}) for d in task.documents)
+        return _best([_by_words(alternative) for alternative in alternatives])
     evidence = _evidence(tuple(document.text for document in task.documents))
-    found = [score.support(claim.text, evidence) for claim in task.claims]
+    scores = [lexical_support.score_claim(claim.text, evidence) for claim in task.claims]
     return [
         EngineAnswer(
-            scale_word(task.scale, score.label(support.score)),
+            scale_word(task.scale, lexical_support.label(support.score)),
             support.score,
             () if support.best_document is None else (support.best_document,),
             _reason(support),
         )
-        for support in found
+        for support in scores
     ]
 
 
 @lru_cache(maxsize=64)
-def _evidence(texts: tuple[str, ...]) -> score.Evidence:
-    return score.prepare(texts)
+def _evidence(texts: tuple[str, ...]) -> lexical_support.PreparedDocuments:
+    return lexical_support.prepare(texts)
 
 
-def _reason(support: score.Support) -> str:
-    said = f"lexical support {support.score:.2f}"
+def _reason(support: lexical_support.SupportScore) -> str:
+    reason = f"lexical support {support.score:.2f}"
     if support.possible_conflict:
-        said += f"; possible conflict: {', '.join(support.possible_conflict)}"
+        reason += f"; possible conflict: {', '.join(support.possible_conflict)}"
     if support.flags:
-        said += f"; look at: {', '.join(support.flags)}"
-    return said
+        reason += f"; look at: {', '.join(support.flags)}"
+    return reason
 
 
 PROVIDER = Provider(

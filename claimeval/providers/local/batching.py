@@ -1,7 +1,4 @@
-"""Texts into batches by length, so that little is computed on padding.
-
-Small questions of many tasks, answered together by one thread that owns the model.
-"""
+"""Batches of items for a model: texts of like length together, and small requests of many tasks together."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 
-def buckets(lengths: Sequence[int], tokens: int, *, pad: bool = True) -> Iterator[list[int]]:
-    """Indices of sequences in batches of at most `tokens` tokens, padding included, the shortest sequences first.
+def length_buckets(lengths: Sequence[int], tokens: int, *, pad: bool = True) -> Iterator[list[int]]:
+    """Yield indices of sequences in batches of at most `tokens` tokens, padding included, the shortest sequences first.
 
-    A sequence that is longer than `tokens` is a batch of its own. Without `pad`, a batch has one length.
+    A sequence that is longer than `tokens` is a batch by itself. Without `pad`, a batch has one length.
 
-    >>> list(buckets([9, 2, 3, 4], 8))
+    >>> list(length_buckets([9, 2, 3, 4], 8))
     [[1, 2], [3], [0]]
-    >>> list(buckets([2, 3, 2], 8, pad=False))
+    >>> list(length_buckets([2, 3, 2], 8, pad=False))
     [[0, 2], [1]]
     """
     batch: list[int] = []
@@ -40,14 +37,15 @@ T = TypeVar("T")
 
 
 class MicroBatcher(Generic[Item, Answer]):
-    """Collects items while the model is busy and computes them in batches, first come, first served.
+    """Collects items while the model is busy and computes them in batches, first come, first served, in one thread.
 
-    An item that is asked for again while it waits is computed once. `most` items go into one call of `compute`.
+    An item that is requested again while it waits is computed once. Up to `max_items` items go into one call of
+    `compute`.
     """
 
-    def __init__(self, compute: Callable[[Sequence[Item]], Sequence[Answer]], most: int) -> None:
+    def __init__(self, compute: Callable[[Sequence[Item]], Sequence[Answer]], max_items: int) -> None:
         self._compute = compute
-        self._most = most
+        self._max_items = max_items
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="claimeval-model")
         self._waiting: deque[Item] = deque()
         self._answers: dict[Item, asyncio.Future[Answer]] = {}
@@ -64,7 +62,7 @@ class MicroBatcher(Generic[Item, Answer]):
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     async def ask(self, items: Sequence[Item]) -> list[Answer]:
-        """The answers to these items; raises what `compute` raised for any of them."""
+        """Return the answers to these items; raises what `compute` raised for any of them."""
         futures = [self._answer(item) for item in items]
         if futures and self._worker is None:
             self._worker = asyncio.create_task(self._work())
@@ -74,7 +72,7 @@ class MicroBatcher(Generic[Item, Answer]):
         return [future.result() for future in futures]
 
     async def run(self, function: Callable[[], T]) -> T:
-        """The result of a function that uses the model's parts, called in its thread."""
+        """Run a function that uses the model in the model's thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
     def _answer(self, item: Item) -> asyncio.Future[Answer]:
@@ -86,7 +84,7 @@ class MicroBatcher(Generic[Item, Answer]):
     async def _work(self) -> None:
         while self._waiting:
             await asyncio.sleep(0)  # lets tasks that are ready add their items
-            batch = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(self._max_items, len(self._waiting)))]
             answers = await self.run(lambda batch=batch: self._compute(batch))  # type: ignore[misc]
             for item, answer in zip(batch, answers, strict=True):
                 self._answers.pop(item).set_result(answer)

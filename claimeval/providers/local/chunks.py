@@ -1,4 +1,4 @@
-"""Evidence in pieces that fit a model's window: whole sentences while they fit, and the best ones for a joint look."""
+"""Texts cut to fit a model's window: evidence in pieces of whole sentences, and the sources of query likelihood."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.lexical.sentences import Span, sentences
-from claimeval.providers.local.tokenizing import Tokenizing
+from claimeval.providers.local.prompts import SourcePrompt
+from claimeval.providers.local.tokenizing import Ids, Tokenizing
+from claimeval.types.errors import UsageError
+from claimeval.types.options import LongTexts
 from claimeval.types.records import Document
 
 SLACK = 4
@@ -35,7 +38,7 @@ class _TokenizedDocument(NamedTuple):
     sentences: list[Span]
 
     def tokens(self, start: int, end: int) -> int:
-        """How many tokens the stretch has."""
+        """Return how many tokens the stretch has."""
         return bisect_left(self.starts, end) - bisect_left(self.starts, start)
 
 
@@ -47,14 +50,14 @@ class _DocumentSpan(NamedTuple):
 
 
 class EvidenceChunks:
-    """Cuts documents for one model. What was read is kept for the claims that follow."""
+    """Cuts documents for one model. Documents are tokenized once for all claims."""
 
     def __init__(self, tokens: Tokenizing) -> None:
         self._tokens = tokens
         self._read = lru_cache(maxsize=256)(self._read_once)
 
     def chunks(self, documents: Sequence[Document], room: int) -> list[Chunk]:
-        """All documents in pieces of at most `room` tokens, in order; a document without a word gives none."""
+        """Cut all documents into pieces of at most `room` tokens, in order; a document without a word gives none."""
         texts = self._texts(documents)
         return [
             Chunk(self._tokens.fit(texts[index].text[span.start : span.end], room), (index,))
@@ -62,26 +65,26 @@ class EvidenceChunks:
         ]
 
     def joined(self, claim: str, documents: Sequence[Document], room: int) -> Chunk | None:
-        """The sentences of all documents that have most of the claim's words, in order, as far as there is room.
+        """Join the sentences of all documents that have most of the claim's words, in order, as far as there is room.
 
-        Rare words count more. None where all of them stand in one piece, which was looked at anyway.
+        Rare words count more. None if all of them are in one piece, which was assessed anyway.
         """
         texts = self._texts(documents)
-        found = [_DocumentSpan(index, span) for index, text in enumerate(texts) for span in text.sentences]
-        words = [_words(texts[place.document].text[place.span.start : place.span.end]) for place in found]
-        spread = Counter(word for own in words for word in own)
-        worth = [sum(1 / spread[word] for word in own & _words(claim)) for own in words]
+        spans = [_DocumentSpan(index, span) for index, text in enumerate(texts) for span in text.sentences]
+        words = [_words(texts[stretch.document].text[slice(*stretch.span)]) for stretch in spans]
+        frequency = Counter(word for sentence_words in words for word in sentence_words)
+        weights = [sum(1 / frequency[word] for word in sentence_words & _words(claim)) for sentence_words in words]
         chosen: list[_DocumentSpan] = []
-        left = room
-        for number in sorted(range(len(found)), key=lambda n: (-worth[n], n)):
-            size = texts[found[number].document].tokens(*found[number].span) + 1
-            if worth[number] > 0 and size <= left:
-                chosen.append(found[number])
-                left -= size
-        if any(all(_inside(place, piece) for place in chosen) for piece in _pieces(texts, room)):
+        free = room
+        for number in sorted(range(len(spans)), key=lambda n: (-weights[n], n)):
+            size = texts[spans[number].document].tokens(*spans[number].span) + 1
+            if weights[number] > 0 and size <= free:
+                chosen.append(spans[number])
+                free -= size
+        if any(all(_inside(stretch, piece) for stretch in chosen) for piece in _pieces(texts, room)):
             return None
         text = " ".join(texts[index].text[span.start : span.end] for index, span in sorted(chosen))
-        return Chunk(self._tokens.fit(text, room), tuple(sorted({place.document for place in chosen})))
+        return Chunk(self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen})))
 
     def _texts(self, documents: Sequence[Document]) -> list[_TokenizedDocument]:
         """The documents as other judges see them, with their titles."""
@@ -116,11 +119,69 @@ def _runs(text: _TokenizedDocument, room: int) -> Iterator[Span]:
         yield Span(start, end)
 
 
-def _inside(place: _DocumentSpan, piece: _DocumentSpan) -> bool:
+def _inside(stretch: _DocumentSpan, piece: _DocumentSpan) -> bool:
     return (
-        place.document == piece.document and piece.span.start <= place.span.start and place.span.end <= piece.span.end
+        stretch.document == piece.document
+        and piece.span.start <= stretch.span.start
+        and stretch.span.end <= piece.span.end
     )
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
+
+
+class ReadText(NamedTuple):
+    """A text in the model's tokens, with the prompt around it."""
+
+    sources: list[Ids]
+    cut: int
+    """Tokens of the text that are in none of them."""
+
+
+class SourceWindows:
+    """Cuts texts to a window of so many tokens, prompt and end token included."""
+
+    def __init__(self, tokens: Tokenizing, prompt: SourcePrompt, window: int, long_texts: LongTexts) -> None:
+        self._tokens = tokens
+        self._prompt = prompt
+        self._window = window
+        self._slides = long_texts == "window"
+        self._room = window - len(self._source(""))
+        if self._room < 1:
+            raise UsageError(f"a window of {window} tokens has no room beside the prompt; give at least {window + 8}")
+
+    def read(self, text: str) -> ReadText:
+        """Return the sources of a text: one, or windows that overlap by half if it is too long."""
+        data = self._tokens.data(text)
+        whole = self._source(data)
+        if len(whole) <= self._window:
+            return ReadText([whole], 0)
+        starts = [*self._tokens.starts(data), len(data)]
+        last = len(starts) - 1
+        if not self._slides:
+            source, end = self._longest(data, starts, 0)
+            return ReadText([source], last - end)
+        return ReadText(list(self._windows(data, starts)), 0)
+
+    def _windows(self, data: str, starts: list[int]) -> Iterator[Ids]:
+        first, last = 0, len(starts) - 1
+        while True:
+            source, end = self._longest(data, starts, first)
+            yield source
+            if end == last:
+                return
+            first += max((end - first) // 2, 1)
+
+    def _longest(self, data: str, starts: list[int], first: int) -> tuple[Ids, int]:
+        """The source from the token `first` on, as far as the window goes, and the token that it ends before."""
+        end = min(first + self._room, len(starts) - 1)
+        source = self._source(data[starts[first] : starts[end]])
+        while len(source) > self._window and end > first + 1:
+            end = max(end - (len(source) - self._window), first + 1)
+            source = self._source(data[starts[first] : starts[end]])
+        return source, end
+
+    def _source(self, data: str) -> Ids:
+        (ids,) = self._tokens.ids([self._prompt.render({"text": data})])
+        return ids

@@ -1,38 +1,179 @@
-"""`local:nli=MODEL`: judges claims by a model on this machine that says whether a text entails a claim.
+"""`local:nli=MODEL`: judges claims by a model on this machine that computes whether a text entails a claim.
 
-Each claim is held against every piece of the evidence (`evidence_chunks`); its support is the highest probability.
-A claim that no single piece supports is held against the best sentences of all pieces together. More than one half
-means supported; of the rest, a probability of contradiction over one half means contradicted.
+Models are NLI classifiers or sequence-to-sequence fact checkers. Each claim is compared with every piece of the
+evidence (`chunks`); its support is the highest probability. A claim that no single piece supports is compared with the
+best sentences of all pieces together. A probability above one half means supported; otherwise, a probability of
+contradiction above one half means contradicted.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
 from claimeval.providers.local import prompts
 from claimeval.providers.local.batching import MicroBatcher
 from claimeval.providers.local.chunks import Chunk, EvidenceChunks
-from claimeval.providers.local.devices import DTYPES, DeviceSettings, batch_tokens, choose, describe
-from claimeval.providers.local.entailment_models import (
-    Entailment,
-    EntailmentModel,
-    FactChecker,
-    NliClassifier,
-    Premise,
-    label_indices,
+from claimeval.providers.local.loading import (
+    DTYPES,
+    DeviceSettings,
+    Loaded,
+    ModelFiles,
+    batch_tokens,
+    choose,
+    config_of,
+    describe,
+    kind_of,
+    load,
+    locate,
+    reduce,
 )
-from claimeval.providers.local.loading import config_of, kind_of, load, reduce
-from claimeval.providers.local.model_files import ModelFiles, locate
+from claimeval.providers.local.networks import Classifier, Seq2Seq
+from claimeval.providers.local.prompts import SourcePrompt
+from claimeval.providers.local.tokenizing import Tokenizing
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document
 
+SUPPORTED = frozenset({"entailment", "entailed", "entails", "supported", "supports", "support", "consistent"})
+CONTRADICTED = frozenset({"contradiction", "contradicted", "contradicts", "refuted", "refutes"})
+"""Label names, letters only, by which models call their classes."""
+
+
+class Entailment(NamedTuple):
+    """What a text says of a claim."""
+
+    supported: float
+    """The probability that the claim follows from the text."""
+    contradicted: float = 0.0
+    """The probability that it cannot be true beside the text; 0 where the model does not tell."""
+
+
+class Premise(NamedTuple):
+    """A claim and the text that may support it."""
+
+    text: str
+    claim: str
+
+
+class EntailmentModel(Protocol):
+    """A model in memory. It is asked by one thread."""
+
+    tokens: Tokenizing
+    window: int
+
+    def overhead(self, claim: str) -> int:
+        """Tokens of an input beside those of the text."""
+        ...
+
+    def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
+        """One entailment for each premise."""
+        ...
+
+
+class NliClassifier:
+    """A sequence classifier whose labels say which class is which; a single output is the probability of support."""
+
+    def __init__(self, loaded: Loaded, window: int | None, batch: int, labels: Mapping[str, str]) -> None:
+        self.tokens = loaded.tokens
+        self.window = window or loaded.window
+        names: dict[int, str] = loaded.config.id2label
+        self._supported, self._contradicted = label_indices(names, labels, loaded.files.name)
+        self._single = len(names) == 1
+        self._model = Classifier(loaded, batch)
+
+    def overhead(self, claim: str) -> int:
+        """Count the tokens of the claim and the control tokens of a pair."""
+        return self.tokens.lengths([self.tokens.data(claim)])[0] + self.tokens.around_a_pair()
+
+    def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
+        """Return the softmax over the labels, or the sigmoid of a single output."""
+        inputs = self.tokens.pairs([p.text for p in premises], [self.tokens.data(p.claim) for p in premises])
+        logits = dict(self._model.logits(inputs))
+        return [self._read(logits[index]) for index in range(len(premises))]
+
+    def _read(self, logits: Sequence[float]) -> Entailment:
+        if self._single:
+            return Entailment(softmax([0.0, logits[0]])[1])
+        shares = softmax(logits)
+        contradicted = 0.0 if self._contradicted is None else shares[self._contradicted]
+        return Entailment(shares[self._supported], contradicted)
+
+
+class FactChecker:
+    """A sequence-to-sequence model that answers with one of two words; their first tokens are compared."""
+
+    def __init__(self, loaded: Loaded, window: int | None, batch: int, prompt: SourcePrompt) -> None:
+        self.tokens = loaded.tokens
+        self.window = window or loaded.window
+        self._prompt = prompt
+        self._words = answer_tokens(loaded.tokens, prompt, loaded.files.name)
+        self._model = Seq2Seq(loaded, batch)
+
+    def overhead(self, claim: str) -> int:
+        """Count the tokens of the claim and the prompt."""
+        return len(self.tokens.ids([self._source("", claim)])[0])
+
+    def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
+        """Return P(yes) / (P(yes) + P(no)), as in MiniCheck."""
+        sources = self.tokens.ids([self._source(premise.text, premise.claim) for premise in premises])
+        return [Entailment(softmax(logits)[0]) for logits in self._model.next_token_logits(sources, self._words)]
+
+    def _source(self, text: str, claim: str) -> str:
+        values = {"document": text, "claim": self.tokens.data(claim), "separator": self.tokens.end}
+        return self._prompt.render(values)
+
+
+def label_indices(names: Mapping[int, str], settings: Mapping[str, str], model: str) -> tuple[int, int | None]:
+    """Return the labels that mean supported and, if any, contradicted: by `settings`, else by the labels' names.
+
+    `settings` may hold `entailment_label` and `contradiction_label`. Raises UsageError if the names do not tell.
+    """
+    supported = _index(names, settings.get("entailment_label"), SUPPORTED, model)
+    contradicted = _index(names, settings.get("contradiction_label"), CONTRADICTED, model)
+    if supported is None:
+        raise UsageError(
+            f"the labels of model {model!r} do not say which one means that a claim is supported: "
+            f"{', '.join(names.values())}; say it in a judge file, under extra: `entailment_label: {names[max(names)]}`"
+        )
+    return supported, contradicted
+
+
+def _index(names: Mapping[int, str], chosen: str | None, usual_names: frozenset[str], model: str) -> int | None:
+    if chosen is not None:
+        matches = [index for index, name in names.items() if name == chosen]
+        if not matches:
+            raise UsageError(f"model {model!r} has no label {chosen!r}. Its labels: {', '.join(names.values())}")
+    else:
+        matches = [index for index, name in names.items() if re.sub("[^a-z]", "", name.lower()) in usual_names]
+    return matches[0] if len(matches) == 1 else None
+
+
+def answer_tokens(tokens: Tokenizing, prompt: SourcePrompt, model: str) -> tuple[int, int]:
+    """Return the first tokens of the words for yes and no that the prompt names."""
+    words = [prompt.header.get(name) for name in ("supported", "not_supported")]
+    if None in words:
+        raise UsageError("the prompt of a fact checker names its answers in the header: `supported`, `not_supported`")
+    yes, no = (ids[0] for ids in tokens.targets([word for word in words if word]))
+    if yes == no:
+        raise UsageError(f"model {model!r} writes both answers of its prompt with the same first token")
+    return yes, no
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """Return shares that add up to 1, in proportion to the exponentials of the logits."""
+    top = max(logits)
+    weights = [math.exp(logit - top) for logit in logits]
+    return [weight / math.fsum(weights) for weight in weights]
+
+
 ENGINE = "nli-v1"
 THRESHOLD = 0.5
-"""Probabilities above it decide, as in MiniCheck."""
+"""Probabilities above it combine_chunks, as in MiniCheck."""
 CLAIM_SHARE = 4
 """One part in so many of the window is kept for the claim, so that evidence is cut alike for all but long claims."""
 LEAST_ROOM = 32
@@ -43,7 +184,7 @@ SETTINGS = ("batch", "contradiction_label", "device", "dtype", "entailment_label
 
 
 class EntailmentSettings(NamedTuple):
-    """What decides the answers of one judge, and where it computes them."""
+    """The settings of one judge and the files of its model."""
 
     files: ModelFiles
     device: str
@@ -56,17 +197,17 @@ class EntailmentSettings(NamedTuple):
 
     @property
     def version(self) -> str:
-        """Changes when answers can change: engine, model files, precision, prompt."""
+        """Return a name that changes when answers can change: engine, model files, precision, prompt."""
         prompt = f"/{self.prompt.digest[:16]}" if self.prompt else ""
         return f"{ENGINE}/{self.files.revision}/{self.dtype}{prompt}"
 
-    def place(self) -> str:
-        """Device and precision, for a person."""
+    def describe_device(self) -> str:
+        """Describe device and precision."""
         return describe(choose(self.device, self.dtype))
 
 
 class EntailmentResult(NamedTuple):
-    """What the evidence says of a claim."""
+    """The label of a claim and what it is based on."""
 
     label: Literal["supported", "contradicted", "not_found"] | None
     """None where the claim does not fit the model."""
@@ -77,10 +218,10 @@ class EntailmentResult(NamedTuple):
     reason: str
 
 
-def settle(model: str, extra: Mapping[str, str | int | float | bool]) -> EntailmentSettings:
-    """The settings of a judge; finds the model's files, and reads its configuration but not its weights.
+def load_settings(model: str, extra: Mapping[str, str | int | float | bool]) -> EntailmentSettings:
+    """Return the settings of a judge; locates the model's files, and reads its configuration but not its weights.
 
-    UsageError for an unknown setting, a model that is not there, or one whose labels do not say what they mean.
+    Raises UsageError for an unknown setting, a model that is not there, or one whose labels do not name their meaning.
     """
     for name in extra:
         if name not in SETTINGS:
@@ -129,11 +270,11 @@ class EntailmentJudge:
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """Return the device it computes on."""
         return self._setting.device
 
     async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[EntailmentResult]:
-        """What the documents say of each claim."""
+        """Assess each claim against the documents."""
         texts = [claim.text for claim in claims]
         rooms = await self._batches.run(lambda: [self._room(text) for text in texts])
         chunks = await self._batches.run(lambda: [self._chunks(room, documents) for room in rooms])
@@ -145,9 +286,11 @@ class EntailmentJudge:
 
     async def _ask(self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]) -> list[list[ChunkFinding]]:
         """What each piece of evidence says of its claim."""
-        asked = [Premise(chunk.text, claim) for claim, own in zip(claims, chunks, strict=True) for chunk in own]
-        said = iter(await self._batches.ask(asked))
-        return [[ChunkFinding(chunk, next(said)) for chunk in own] for own in chunks]
+        premises = [
+            Premise(chunk.text, claim) for claim, pieces in zip(claims, chunks, strict=True) for chunk in pieces
+        ]
+        results = iter(await self._batches.ask(premises))
+        return [[ChunkFinding(chunk, next(results)) for chunk in pieces] for pieces in chunks]
 
     def _room(self, claim: str) -> int:
         return self._model.window - max(self._model.overhead(claim), self._model.window // CLAIM_SHARE)
@@ -159,7 +302,7 @@ class EntailmentJudge:
         self, claim: str, room: int, single: Sequence[ChunkFinding], documents: Sequence[Document]
     ) -> Sequence[Chunk]:
         """The best sentences together, where there are several pieces and none of them supports the claim."""
-        if len(single) < 2 or max(piece.said.supported for piece in single) > THRESHOLD:
+        if len(single) < 2 or max(piece.result.supported for piece in single) > THRESHOLD:
             return ()
         chunk = self._evidence.joined(claim, documents, room)
         return (chunk,) if chunk else ()
@@ -187,10 +330,10 @@ def _load(settings: EntailmentSettings, setting: DeviceSettings) -> EntailmentMo
 
 
 class ChunkFinding(NamedTuple):
-    """A piece of evidence and what it says of a claim."""
+    """A piece of evidence and the probabilities of a claim given it."""
 
     chunk: Chunk
-    said: Entailment
+    result: Entailment
 
 
 def _finding(room: int, single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding]) -> EntailmentResult:
@@ -198,27 +341,27 @@ def _finding(room: int, single: Sequence[ChunkFinding], joined: Sequence[ChunkFi
         return EntailmentResult(None, None, (), "the claim is too long for the model's window")
     if not single:
         return EntailmentResult("not_found", 0.0, (), "the documents have no words")
-    return decide(single, joined)
+    return combine_chunks(single, joined)
 
 
-def decide(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()) -> EntailmentResult:
-    """The finding from every piece alone, at least one, and from the joined pieces where no single one supports.
+def combine_chunks(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()) -> EntailmentResult:
+    """Combine the findings of single pieces, at least one, and of joined pieces if no single one supports the claim.
 
-    Support goes before contradiction, as in RefChecker; where pieces disagree the reason says so. The first piece wins
-    among equals.
+    Support takes precedence over contradiction, as in RefChecker; if pieces disagree the reason says so. The first
+    piece wins among equals.
     """
-    best = max((*single, *joined), key=lambda a: a.said.supported)
-    against = max(single, key=lambda a: a.said.contradicted)
-    contradicted = against.said.contradicted > THRESHOLD
-    reason = f"entailment {best.said.supported:.2f}"
+    best = max((*single, *joined), key=lambda a: a.result.supported)
+    against = max(single, key=lambda a: a.result.contradicted)
+    contradicted = against.result.contradicted > THRESHOLD
+    reason = f"entailment {best.result.supported:.2f}"
     if best in joined:
-        alone = max(a.said.supported for a in single)
+        alone = max(a.result.supported for a in single)
         reason += f" by several pieces of evidence together, {alone:.2f} by the best alone"
     if contradicted:
-        reason += f"; contradiction {against.said.contradicted:.2f}"
-    if best.said.supported > THRESHOLD:
+        reason += f"; contradiction {against.result.contradicted:.2f}"
+    if best.result.supported > THRESHOLD:
         conflict = "; the evidence is in conflict" if contradicted else ""
-        return EntailmentResult("supported", best.said.supported, best.chunk.documents, reason + conflict)
+        return EntailmentResult("supported", best.result.supported, best.chunk.documents, reason + conflict)
     if contradicted:
-        return EntailmentResult("contradicted", best.said.supported, against.chunk.documents, reason)
-    return EntailmentResult("not_found", best.said.supported, best.chunk.documents, reason)
+        return EntailmentResult("contradicted", best.result.supported, against.chunk.documents, reason)
+    return EntailmentResult("not_found", best.result.supported, best.chunk.documents, reason)

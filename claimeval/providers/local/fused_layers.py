@@ -15,9 +15,9 @@ _ROWS = 512
 
 
 def exchange(model: nn.Module, *, pack: bool) -> None:
-    """Exchanges layers of the model in place; `pack` lays float32 weights out for the matrix unit of the processor.
+    """Replace layers of the model in place; `pack` lays float32 weights out for the matrix unit of the processor.
 
-    On processors where MKL is slow with the layout of torch, packing gains up to a factor of two; where it is not, it
+    On processors for which MKL is slow with the layout of torch, packing gains up to a factor of two; on others, it
     gains on the large output layer. Weights are copied once and the original is dropped.
     """
     for name, layer in list(model.named_children()):
@@ -47,7 +47,7 @@ def _faster(layer: Any, *, pack: bool) -> nn.Module | None:
 
 @functools.cache
 def can_pack() -> bool:
-    """Whether this torch was built with oneDNN and its operators for packed weights."""
+    """Return whether this torch was built with oneDNN and its operators for packed weights."""
     import torch
 
     backend: Any = torch.backends.mkldnn
@@ -76,6 +76,7 @@ def _packed() -> _Packed:
             self.weight = layer.weight.new_empty(0)  # models look at its dtype
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
+            """Apply the layer."""
             y: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
             return y
 
@@ -87,6 +88,7 @@ def _packed() -> _Packed:
             self.gate, self.up, self.down = Linear(layer.wi_0), Linear(layer.wi_1), Linear(layer.wo)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
+            """Apply the layers."""
             linear = torch.ops.mkldnn._linear_pointwise
             gate = linear(x, self.gate.packed, self.gate.bias, "gelu", [], "tanh")
             y: torch.Tensor = self.down(linear(x, gate, self.up.packed, self.up.bias, "mul"))

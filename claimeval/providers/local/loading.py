@@ -1,16 +1,202 @@
-"""Models and their tokenizers from the disk into memory, ready to be asked."""
+"""A local model from its name into memory: its files, device and precision, and the loaded weights."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import importlib
+import os
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from claimeval.providers.local.devices import DeviceSettings, require
 from claimeval.providers.local.fused_layers import exchange
-from claimeval.providers.local.model_files import ModelFiles
 from claimeval.providers.local.tokenizing import Tokenizing
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = ("float32", "bfloat16")
+"""float16 is left out: the sums of T5 models overflow in it."""
+
+
+class DeviceSettings(NamedTuple):
+    """A device and a precision."""
+
+    device: str
+    """`cpu`, `cuda`, `cuda:1`, `mps`."""
+    dtype: str
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """Return the precision as torch names it."""
+        import torch
+
+        return torch.bfloat16 if self.dtype == "bfloat16" else torch.float32
+
+
+def require(package: str) -> ModuleType:
+    """Import a package; UsageError with the command that installs it if it is absent."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise UsageError(f"models on this machine need {package}: pip install 'claimeval[local]'") from error
+
+
+def choose(device: str = "auto", dtype: str = "float32") -> DeviceSettings:
+    """Choose the device and precision. `auto` is $CLAIMEVAL_DEVICE, else cuda, else mps, else cpu.
+
+    Reduced precision is never the default: it changes scores. Raises UsageError for a device that is not available.
+    """
+    require("torch")
+    import torch
+
+    if dtype not in DTYPES:
+        raise unknown_name("precision", dtype, DTYPES)
+    devices = ["cpu"]
+    if torch.cuda.is_available():
+        devices += ["cuda", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    if device == "auto":
+        device = os.environ.get("CLAIMEVAL_DEVICE") or next(d for d in ("cuda", "mps", "cpu") if d in devices)
+    if device not in devices:
+        raise UsageError(f"no device {device!r} here. Found: {', '.join(devices)}")
+    return DeviceSettings(device, dtype)
+
+
+def describe(setting: DeviceSettings) -> str:
+    """Describe device and precision: `cpu (2 threads), float32; bfloat16 is faster here, and less exact`."""
+    import torch
+
+    where = setting.device
+    if where == "cpu":
+        where += f" ({torch.get_num_threads()} threads)"
+    elif where.startswith("cuda"):
+        where += f" ({torch.cuda.get_device_name(where)})"
+    hint = "; bfloat16 is faster here, and less exact" if setting.dtype == "float32" and _has_bfloat16(setting) else ""
+    return f"{where}, {setting.dtype}{hint}"
+
+
+def batch_tokens(setting: DeviceSettings) -> int:
+    """Return the tokens in one batch, padding included: enough to keep the device busy, and what a small one holds."""
+    import torch
+
+    if setting.device == "cpu":
+        return 768 * torch.get_num_threads()
+    return 32_768 if setting.device.startswith("cuda") else 8_192
+
+
+def _has_bfloat16(setting: DeviceSettings) -> bool:
+    import torch
+
+    if setting.device.startswith("cuda"):
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return setting.device == "cpu" and bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+
+
+_TEXTS = ("*.json", "*.txt", "*.model")
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+"""In the order of preference; the second form is read without unpickling objects."""
+
+
+class ModelFiles(NamedTuple):
+    """A model on the disk."""
+
+    name: str
+    """As the user wrote it."""
+    folder: Path
+    revision: str
+    """What the files are: `NAME@COMMIT` from the hub, `sha256:...` of the contents for a folder."""
+
+
+def locate(name: str, revision: str | None = None) -> ModelFiles:
+    """Locate the model's files; fetch them if they are on the hub, not in its cache, and the network may be used.
+
+    A folder of that name comes first. HF_HOME, HF_HUB_CACHE and HF_HUB_OFFLINE are respected. Raises UsageError with
+    the places that were searched and how to fetch the model.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if revision:
+            raise UsageError(f"{name!r} is a folder; a revision ({revision!r}) goes with a name on the hub")
+        if not (folder / "config.json").is_file() or not _has_weights(folder):
+            raise UsageError(f"the folder {name!r} holds no model: config.json and model.safetensors must be in it")
+        return ModelFiles(name, folder, f"sha256:{_digest(folder, _states(folder))}")
+    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
+        raise UsageError(
+            f"no folder {name!r}; give the folder of a model, or its name on the hub (`google/flan-t5-small`)"
+        )
+    snapshot = _on_hub(name, revision)
+    return ModelFiles(name, snapshot, f"{name}@{snapshot.name}")
+
+
+def _on_hub(name: str, revision: str | None) -> Path:
+    require("huggingface_hub")
+    from huggingface_hub import constants
+
+    for fetch in (False,) if constants.HF_HUB_OFFLINE else (False, True):
+        try:
+            folder = _snapshot(name, revision, fetch=fetch)
+        except (OSError, ValueError) as error:
+            problem = str(error).strip().splitlines()[0] if fetch else "offline mode is on (HF_HUB_OFFLINE)"
+        else:
+            if _has_weights(folder):
+                return folder
+            problem = "its weights are not there"
+    raise UsageError(
+        f"model {name!r} is neither a folder nor in {constants.HF_HUB_CACHE}, and cannot be fetched: {problem}. "
+        f"Where there is a network: `hf download {name}`, then set HF_HOME to that cache, or give the folder"
+    )
+
+
+def _snapshot(name: str, revision: str | None, *, fetch: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    for weights in _WEIGHTS:
+        folder = Path(
+            snapshot_download(
+                name,
+                revision=revision,
+                allow_patterns=[*_TEXTS, weights],
+                ignore_patterns=["*/*"],
+                local_files_only=not fetch,
+            )
+        )
+        if _has_weights(folder):
+            break
+    return folder
+
+
+def _has_weights(folder: Path) -> bool:
+    return any(next(folder.glob(pattern), None) for pattern in _WEIGHTS)
+
+
+class _State(NamedTuple):
+    """State of a file; if it has not changed, neither has the content."""
+
+    name: str
+    size: int
+    changed: int
+
+
+def _states(folder: Path) -> tuple[_State, ...]:
+    files = {path for pattern in (*_TEXTS, *_WEIGHTS) for path in folder.glob(pattern)}
+    return tuple(_State(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(files))
+
+
+@lru_cache(maxsize=16)
+def _digest(folder: Path, states: tuple[_State, ...]) -> str:
+    """SHA-256 over the names and contents of all files that can change what the model says."""
+    total = hashlib.sha256()
+    for state in states:
+        with (folder / state.name).open("rb") as file:
+            total.update(f"{state.name}\n{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()
+
 
 Kind = Literal["seq2seq", "classifier"]
 _OWN: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -34,7 +220,7 @@ class Loaded(NamedTuple):
 
 
 def config_of(files: ModelFiles) -> Any:
-    """The model's configuration; no weights are read."""
+    """Read the model's configuration, without its weights."""
     transformers = require("transformers")
     try:
         return transformers.AutoConfig.from_pretrained(files.folder, **_OWN)
@@ -43,7 +229,7 @@ def config_of(files: ModelFiles) -> Any:
 
 
 def kind_of(config: Any) -> Kind:
-    """What a model was saved as. BART and T5 can be either; the name of the architecture tells."""
+    """Return what a model was saved as. BART and T5 can be either; the name of the architecture tells."""
     if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
         return "classifier"
     return "seq2seq" if config.is_encoder_decoder else "classifier"
@@ -59,17 +245,17 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
     config = config_of(files)
     _check_tokenizer(files)
     if kind != kind_of(config):
-        wanted = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
-        raise UsageError(f"model {files.name!r} ({config.model_type}) is not {wanted}, which is needed here")
+        needed_kind = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
+        raise UsageError(f"model {files.name!r} ({config.model_type}) is not {needed_kind}, which is needed here")
     maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification
     unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights that are no mere numbers
     with _quietly():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_OWN)
-            model, found = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_OWN)
+            model, info = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_OWN)
         except (OSError, ValueError, ImportError, RuntimeError, unsafe) as error:
             raise UsageError(f"model {files.name!r} cannot be loaded: {_first_line(error)}") from error
-    if missing := sorted(found["missing_keys"]):
+    if missing := sorted(info["missing_keys"]):
         raise UsageError(
             f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained as a {kind}; "
             "its scores would be random"

@@ -1,4 +1,4 @@
-"""Query likelihood: how likely a model finds the question when it has read a retrieved text.
+"""Query likelihood: how likely a model makes the question after reading a retrieved text.
 
 score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before it)): the geometric
 mean of the token probabilities under teacher forcing, in (0, 1], higher is better. Sources: query likelihood, Ponte and
@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from claimeval.providers.local import prompts
+from claimeval.providers.local.chunks import ReadText, SourceWindows
 from claimeval.providers.local.loading import Loaded
-from claimeval.providers.local.prompts import ReadText, SourcePrompt, SourceWindows
-from claimeval.providers.local.results import Scored, key_of, scored
-from claimeval.providers.local.scorer import Answers, ModelResult, Scorer
-from claimeval.providers.local.seq2seq import Seq2Seq
+from claimeval.providers.local.networks import Seq2Seq
+from claimeval.providers.local.prompts import SourcePrompt
+from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer, key_of, score_items
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
+from claimeval.types.options import LocalOptions, LongTexts
 from claimeval.types.records import Record, Sample
 
 MODEL = "google/flan-t5-small"
@@ -32,10 +33,6 @@ METRICS = (
 BLOCK = 4096
 """Texts that are brought into batches of like length together."""
 
-Long = Literal["cut", "window"]
-"""What to do with a text that is longer than the model's window: cut its end off, or read it in overlapping windows and
-keep the one that makes the question most likely. The question is never cut."""
-
 
 class QuestionTextPair(NamedTuple):
     """A text, and the question it was retrieved for."""
@@ -45,7 +42,7 @@ class QuestionTextPair(NamedTuple):
 
 
 class Likelihood(ModelResult):
-    """What the model said of one pair."""
+    """The likelihood of one question given one text."""
 
     log_probability: float
     """Mean over the tokens of the question."""
@@ -58,12 +55,12 @@ class Likelihood(ModelResult):
 
     @property
     def score(self) -> float:
-        """The geometric mean of the token probabilities."""
+        """Return the geometric mean of the token probabilities."""
         return math.exp(self.log_probability)
 
     @property
     def finite(self) -> bool:
-        """Whether the mean is a number."""
+        """Return whether the mean is a number."""
         return math.isfinite(self.log_probability)
 
 
@@ -87,9 +84,9 @@ class ContextRelevance(Record):
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The maximum over all texts, the mean of the first k retrieved, and that of the k with the highest scores.
+        """Return the maximum over all texts, the mean of the first k retrieved, and that of the k best.
 
-        Of all texts, where there are fewer than k. The best one alone is the maximum.
+        Of all texts, if there are fewer than k. The best one alone is the maximum.
         """
         values = [text.score for text in self.texts]
         if not values:
@@ -100,18 +97,20 @@ class ContextRelevance(Record):
 
 
 class QuestionModel:
-    """A model in memory that says how likely questions are."""
+    """A model in memory that computes how likely questions are."""
 
-    def __init__(self, loaded: Loaded, prompt: SourcePrompt, window: int | None, long: Long, batch: int) -> None:
+    def __init__(
+        self, loaded: Loaded, prompt: SourcePrompt, window: int | None, long_texts: LongTexts, batch: int
+    ) -> None:
         self._tokens = loaded.tokens
-        self._windows = SourceWindows(loaded.tokens, prompt, window or loaded.window, long)
+        self._windows = SourceWindows(loaded.tokens, prompt, window or loaded.window, long_texts)
         self._model = Seq2Seq(loaded, batch)
 
     def score(self, pairs: Sequence[QuestionTextPair]) -> Iterator[tuple[int, Likelihood]]:
-        """The index of each pair and its likelihood, in the order of computing; each text is read once."""
-        own: dict[str, list[int]] = {}
+        """Yield the index of each pair and its likelihood, in the order of computing; each text is read once."""
+        indices_by_text: dict[str, list[int]] = {}
         for index, pair in enumerate(pairs):
-            own.setdefault(pair.text, []).append(index)
+            indices_by_text.setdefault(pair.text, []).append(index)
         questions = list(dict.fromkeys(pair.question for pair in pairs))
         tokens = self._tokens.targets([self._tokens.data(question) for question in questions])
         targets = dict(zip(questions, tokens, strict=True))
@@ -120,19 +119,19 @@ class QuestionModel:
             raise UsageError(
                 f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut"
             )
-        texts = [_TextProgress(self._windows.read(text), indices) for text, indices in own.items()]
+        texts = [_TextProgress(self._windows.read(text), indices) for text, indices in indices_by_text.items()]
         sources = [(text, source) for text in texts for source in text.read.sources]
-        asked = [[targets[pairs[index].question] for index in text.indices] for text, _ in sources]
-        for number, found in self._model.mean_log_probabilities([source for _, source in sources], asked):
+        source_targets = [[targets[pairs[index].question] for index in text.indices] for text, _ in sources]
+        for number, means in self._model.mean_log_probabilities([source for _, source in sources], source_targets):
             text = sources[number][0]
-            text.found.append(found)
-            if len(text.found) == len(text.read.sources):
-                best = map(max, zip(*text.found, strict=True))
+            text.means.append(means)
+            if len(text.means) == len(text.read.sources):
+                best = map(max, zip(*text.means, strict=True))
                 for index, value in zip(text.indices, best, strict=True):
                     length = len(targets[pairs[index].question])
                     yield (
                         index,
-                        Likelihood(log_probability=value, tokens=length, cut=text.read.cut, windows=len(text.found)),
+                        Likelihood(log_probability=value, tokens=length, cut=text.read.cut, windows=len(text.means)),
                     )
 
 
@@ -142,61 +141,56 @@ class _TextProgress:
     def __init__(self, read: ReadText, indices: list[int]) -> None:
         self.read = read
         self.indices = indices
-        self.found: list[list[float]] = []
+        self.means: list[list[float]] = []
 
 
 class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
-    """A sequence-to-sequence model with its settings; loads the weights when it is first asked to score."""
+    """A sequence-to-sequence model with its options; loads the weights when it first scores."""
 
     what = "perplexity"
     kind = "seq2seq"
+    default_model = MODEL
     result = Likelihood
 
-    def __init__(
-        self,
-        model: str = MODEL,
-        *,
-        revision: str | None = None,
-        device: str = "auto",
-        dtype: str = "float32",
-        prompt: str | None = None,
-        window: int | None = None,
-        long: Long = "cut",
-        batch: int | None = None,
-    ) -> None:
-        """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
-        super().__init__(model, revision=revision, device=device, dtype=dtype, window=window, batch=batch)
-        self._prompt = prompts.load("question_given_text", prompt)
+    def __init__(self, options: LocalOptions = LocalOptions()) -> None:
+        super().__init__(options)
+        self._prompt = prompts.load("question_given_text", options.prompt)
         self.prompt = self._prompt.digest
-        self._long: Long = long
+        self._long_texts: LongTexts = options.long_texts
 
     @property
     def settings(self) -> dict[str, str]:
-        """What decides the scores beside the model, for a person."""
-        return {**super().settings, "prompt": self.prompt[:16], "long": self._long}
+        """Return what decides the scores beside the model, as text."""
+        return {**super().settings, "prompt": self.prompt[:16], "long_texts": self._long_texts}
 
     def key(self, item: QuestionTextPair) -> str:
-        """Names the pair, the model and all settings that can change the score."""
-        settings = (self.setting.dtype, self.prompt, self._window, self._long)
+        """Return a key of the pair, the model and all settings that can change the score."""
+        settings = (self.setting.dtype, self.prompt, self._window, self._long_texts)
         return key_of("perplexity", self.revision, *settings, item.text, item.question)
 
     def _ask(self, loaded: Loaded) -> Answers[QuestionTextPair, Likelihood]:
-        return QuestionModel(loaded, self._prompt, self._window, self._long, self._batch).score
+        return QuestionModel(loaded, self._prompt, self._window, self._long_texts, self._batch).score
 
 
 def measure(
     samples: Iterable[Sample], scorer: QuestionScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
 ) -> Iterator[ContextRelevance]:
-    """The relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
+    """Yield the relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
 
-    A sample without contexts, or with a blank question, has no scores. Memory does not grow with the samples.
+    A sample without contexts, or with a blank question, has no scores.
+
+    Args:
+        samples: The samples; memory does not grow with their number.
+        scorer: The model.
+        store: Where results are kept; None to keep none.
+        on_scored: Called with the number of texts just scored, or read from the store.
     """
     for block in _blocks(samples):
         pairs = [
             QuestionTextPair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts or ()
         ]
-        found = scored(pairs, scorer, store, on_scored)
-        yield from (_relevance(sample, found) for sample in block)
+        likelihoods = score_items(pairs, scorer, store, on_scored)
+        yield from (_relevance(sample, likelihoods) for sample in block)
 
 
 def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
@@ -212,13 +206,13 @@ def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
         yield block
 
 
-def _relevance(sample: Sample, found: dict[QuestionTextPair, Likelihood]) -> ContextRelevance:
+def _relevance(sample: Sample, likelihoods: dict[QuestionTextPair, Likelihood]) -> ContextRelevance:
     if not sample.question.strip():
         return ContextRelevance(id=sample.id, undefined_because="no question")
     if not sample.contexts:
         return ContextRelevance(id=sample.id, undefined_because="no contexts")
-    said = [found[QuestionTextPair(text.text, sample.question)] for text in sample.contexts]
-    scores = [likelihood.score for likelihood in said]
+    of_sample = [likelihoods[QuestionTextPair(text.text, sample.question)] for text in sample.contexts]
+    scores = [likelihood.score for likelihood in of_sample]
     texts = (
         TextRelevance(
             id=text.id,
@@ -227,6 +221,6 @@ def _relevance(sample: Sample, found: dict[QuestionTextPair, Likelihood]) -> Con
             cut=likelihood.cut,
             windows=likelihood.windows,
         )
-        for text, likelihood, score in zip(sample.contexts, said, scores, strict=True)
+        for text, likelihood, score in zip(sample.contexts, of_sample, scores, strict=True)
     )
     return ContextRelevance(id=sample.id, texts=tuple(texts))

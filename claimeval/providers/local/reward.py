@@ -1,4 +1,4 @@
-"""Answer reward: what a model that was trained on people's preferences thinks of an answer to its question.
+"""Answer reward: the rating of an answer by a model that was trained on human preferences.
 
 score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better. The sigmoid is applied
 here: whether the pipelines of transformers apply one depends on the model's configuration. Such models are trained to
@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from claimeval.providers.local.classifier import Classifier
 from claimeval.providers.local.loading import Loaded
-from claimeval.providers.local.results import Scored, key_of, scored
-from claimeval.providers.local.scorer import Answers, ModelResult, Scorer
+from claimeval.providers.local.networks import Classifier
+from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer, key_of, score_items
 from claimeval.providers.local.tokenizing import Encoded
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
@@ -38,7 +37,7 @@ class QuestionAnswerPair(NamedTuple):
 
 
 class Reward(ModelResult):
-    """What the model said of one answer."""
+    """The model's logit for one answer."""
 
     logit: float | None
     """None where the question alone fills the model's window."""
@@ -47,19 +46,19 @@ class Reward(ModelResult):
 
     @property
     def score(self) -> float | None:
-        """The sigmoid of the logit."""
+        """Return the sigmoid of the logit."""
         if self.logit is None:
             return None
         return 1 / (1 + math.exp(-self.logit)) if self.logit > -700 else 0.0
 
     @property
     def finite(self) -> bool:
-        """Whether the logit, where there is one, is a number."""
+        """Return whether the logit, if there is one, is a number."""
         return self.logit is None or math.isfinite(self.logit)
 
 
 class AnswerReward(Record):
-    """The answer of one sample."""
+    """The reward of one sample's answer."""
 
     id: str
     score: float | None
@@ -82,7 +81,7 @@ class RewardModel:
         self._model = Classifier(loaded, batch)
 
     def rate(self, exchanges: Sequence[QuestionAnswerPair]) -> Iterator[tuple[int, Reward]]:
-        """The index of each exchange and its reward, in the order of computing."""
+        """Yield the index of each pair and its reward, in the order of computing."""
         inputs: list[Encoded] = []
         which: list[int] = []
         cuts: list[int] = []
@@ -104,35 +103,23 @@ class RewardModel:
         if len(encoded.ids) <= self._window:
             return encoded, 0
         starts = self._tokens.starts(answer)
-        kept = len(starts)
-        while len(encoded.ids) > self._window and kept > 1:
-            kept = max(kept - (len(encoded.ids) - self._window), 1)
-            (encoded,) = self._tokens.pairs([question], [answer[: starts[kept]]])
-        return (encoded, len(starts) - kept) if len(encoded.ids) <= self._window else None
+        count = len(starts)
+        while len(encoded.ids) > self._window and count > 1:
+            count = max(count - (len(encoded.ids) - self._window), 1)
+            (encoded,) = self._tokens.pairs([question], [answer[: starts[count]]])
+        return (encoded, len(starts) - count) if len(encoded.ids) <= self._window else None
 
 
 class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
-    """A sequence classifier with a single output and its settings; loads the weights when it is first asked."""
+    """A sequence classifier with a single output; loads the weights when it first scores."""
 
     what = "reward"
     kind = "classifier"
+    default_model = MODEL
     result = Reward
 
-    def __init__(
-        self,
-        model: str = MODEL,
-        *,
-        revision: str | None = None,
-        device: str = "auto",
-        dtype: str = "float32",
-        window: int | None = None,
-        batch: int | None = None,
-    ) -> None:
-        """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
-        super().__init__(model, revision=revision, device=device, dtype=dtype, window=window, batch=batch)
-
     def key(self, item: QuestionAnswerPair) -> str:
-        """Names the exchange, the model and all settings that can change the score."""
+        """Return a key of the pair, the model and all settings that can change the score."""
         return key_of("reward", self.revision, self.setting.dtype, self._window, item.question, item.answer)
 
     def _ask(self, loaded: Loaded) -> Answers[QuestionAnswerPair, Reward]:
@@ -142,16 +129,23 @@ class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
 def measure(
     samples: Iterable[Sample], scorer: RewardScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
 ) -> Iterator[AnswerReward]:
-    """The reward of each sample's answer, in order. A blank question or answer has none."""
-    waiting = iter(samples)
-    while block := list(islice(waiting, BLOCK)):
-        asked = [QuestionAnswerPair(s.question, s.answer or "") for s in block if _missing(s) is None]
-        found = scored(asked, scorer, store, on_scored)
+    """Yield the reward of each sample's answer, in order. A blank question or answer has none.
+
+    Args:
+        samples: The samples; memory does not grow with their number.
+        scorer: The model.
+        store: Where results are kept; None to keep none.
+        on_scored: Called with the number of answers just scored, or read from the store.
+    """
+    remaining = iter(samples)
+    while block := list(islice(remaining, BLOCK)):
+        pairs = [QuestionAnswerPair(s.question, s.answer or "") for s in block if _missing(s) is None]
+        rewards = score_items(pairs, scorer, store, on_scored)
         for sample in block:
             if missing := _missing(sample):
                 yield AnswerReward(id=sample.id, score=None, undefined_because=missing)
                 continue
-            reward = found[QuestionAnswerPair(sample.question, sample.answer or "")]
+            reward = rewards[QuestionAnswerPair(sample.question, sample.answer or "")]
             missing = "question too long" if reward.logit is None else None
             yield AnswerReward(id=sample.id, score=reward.score, cut=reward.cut, undefined_because=missing)
 

@@ -1,15 +1,19 @@
-"""What the scores of local models share: settled settings, and weights that are loaded when they are first needed."""
+"""The base of local scorers: settings, weights that are loaded on first use, and results stored with the replies."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from claimeval.providers.local.devices import batch_tokens, choose
-from claimeval.providers.local.loading import Kind, Loaded, load, reduce
-from claimeval.providers.local.model_files import locate
+from claimeval.providers.local.loading import Kind, Loaded, batch_tokens, choose, load, locate, reduce
+from claimeval.store.store import Store
+from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.errors import UsageError
+from claimeval.types.options import LocalOptions
 from claimeval.types.records import Record
 
 CHECKED = 64
@@ -17,17 +21,17 @@ CHECKED = 64
 
 
 class ModelResult(Record):
-    """What a model says of one item."""
+    """The result of a model for one item."""
 
     @property
     @abstractmethod
     def score(self) -> float | None:
-        """In [0, 1]; None where the model could not be asked."""
+        """Return the score in [0, 1]; None if the model could not be asked."""
 
     @property
     @abstractmethod
     def finite(self) -> bool:
-        """Whether what the model gave is a number; sums can overflow in reduced precision."""
+        """Return whether the model gave a number; sums can overflow in reduced precision."""
 
 
 Item = TypeVar("Item")
@@ -37,64 +41,56 @@ Answers = Callable[[Sequence[Item]], Iterator[tuple[int, Result]]]
 
 
 class Scorer(ABC, Generic[Item, Result]):
-    """A local model with all its settings. It loads its weights when it is first asked to score."""
+    """A local model with its options. The weights are loaded when it first scores."""
 
     what: ClassVar[str]
     """The kind of score, as in `local:perplexity=MODEL`."""
     kind: ClassVar[Kind]
+    default_model: ClassVar[str]
     result: type[Result]
     """What it gives for one item."""
     prompt = ""
     """Digest of the prompt, empty where there is none."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        revision: str | None = None,
-        device: str = "auto",
-        dtype: str = "float32",
-        window: int | None = None,
-        batch: int | None = None,
-    ) -> None:
-        """`window` in tokens, the model's own unless given; `batch` in tokens, fit for the device unless given."""
-        self.setting = choose(device, dtype)
-        self._files = locate(model, revision)
+    def __init__(self, options: LocalOptions = LocalOptions()) -> None:
+        self.setting = choose(options.device, options.dtype)
+        model = options.model or self.default_model
+        self._files = locate(model, options.revision)
         self.name = f"local:{self.what}={model}"
         self.revision = self._files.revision
         """What the model's files are."""
-        self._window = window
-        self._batch = batch or batch_tokens(self.setting)
+        self._window = options.context_tokens
+        self._batch = batch_tokens(self.setting) if options.batch_size == "auto" else options.batch_size
         self._answers: Answers[Item, Result] | None = None
         self.deviation: float | None = None
         """The largest difference of a score from that in float32, over some items; None in float32, or unmeasured."""
 
     @property
     def settings(self) -> dict[str, str]:
-        """What decides the scores beside the model, for a person."""
+        """Return what decides the scores beside the model, as text."""
         return {"precision": self.setting.dtype, "window": str(self._window or "the model's")}
 
     @abstractmethod
     def key(self, item: Item) -> str:
-        """Names the item and all that can change its result."""
+        """Return a key of the item and of all that can change its result."""
 
     @abstractmethod
     def _ask(self, loaded: Loaded) -> Answers[Item, Result]:
-        """How the model in memory is asked."""
+        """Return the function that asks the model in memory."""
 
     def score(self, items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
-        """The index of each item and its result, in the order of computing.
+        """Yield the index of each item and its result, in the order of computing.
 
-        UsageError where the model fails, as for want of memory, or gives no number.
+        Raises UsageError if the model fails, for example for lack of memory, or gives no number.
         """
         if not items:
             return
         try:
             self._answers = self._answers or self._start(items[:CHECKED])
-            for index, said in self._answers(items):
-                if not said.finite:
+            for index, result in self._answers(items):
+                if not result.finite:
                     raise UsageError(f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32")
-                yield index, said
+                yield index, result
         except RuntimeError as error:  # how torch says that memory ran out or a device failed
             problem = str(error).strip().partition("\n")[0]
             raise UsageError(
@@ -109,6 +105,61 @@ class Scorer(ABC, Generic[Item, Result]):
             exact = dict(answers(sample))
             reduce(loaded)
             self.deviation = max(
-                abs((said.score or 0.0) - (exact[index].score or 0.0)) for index, said in answers(sample)
+                abs((result.score or 0.0) - (exact[index].score or 0.0)) for index, result in answers(sample)
             )
         return answers
+
+
+KEY_VERSION = 1
+"""Part of every key; raised when the meaning of a stored result changes."""
+
+Scored = Callable[[int], None]
+"""Is told how many items were just scored, or found in the store."""
+
+
+def key_of(*parts: object) -> str:
+    """Return the SHA-256 over the parts, as hex."""
+    text = json.dumps([KEY_VERSION, *parts], ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def score_items(
+    items: Iterable[Item], scorer: Scorer[Item, Result], store: Store | None, on_scored: Scored
+) -> dict[Item, Result]:
+    """Return the result of every item. What is not in the store is computed, and stored at once, batch by batch.
+
+    Args:
+        items: The items; equal ones are computed once.
+        scorer: The model.
+        store: Where results are kept; None to keep none.
+        on_scored: Called with the number of items just scored, or read from the store.
+    """
+    results: dict[Item, Result] = {}
+    missing: dict[str, Item] = {}
+    for item in dict.fromkeys(items):
+        key = scorer.key(item)
+        value = None if store is None else store.get(key)
+        if value is None:
+            missing[key] = item
+        else:
+            results[item] = _read(value, scorer.result)
+    on_scored(len(results))
+    keys, items_to_score = list(missing), list(missing.values())
+    for index, result in scorer.score(items_to_score):
+        results[items_to_score[index]] = result
+        if store is not None:
+            store.put(keys[index], _pack(scorer.name, scorer.revision, scorer.prompt, result))
+        on_scored(1)
+    return results
+
+
+def _pack(model: str, revision: str, prompt: str, result: Record) -> bytes:
+    """The result as the store keeps replies: a line of origin, then the body of a chat completion."""
+    origin = {"model": model, "endpoint": revision, "prompt": prompt, "at": time.time(), "latency": None}
+    return json.dumps(origin, separators=(",", ":")).encode() + b"\n" + write_chat(result.model_dump_json(), revision)
+
+
+def _read(value: bytes, kind: type[Result]) -> Result:
+    text = read_chat(value.partition(b"\n")[2]).text
+    assert text is not None, "results are stored as text"
+    return kind.model_validate_json(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.judging import extract, prompts
-from claimeval.providers.prices import worst_case
+from claimeval.providers.prices import cost_bound
 from claimeval.store.replies import pack
 from claimeval.store.store import Store
 from claimeval.types.chat_format import read_chat, write_chat
@@ -178,7 +178,7 @@ def test_the_cost_is_tokens_times_price_and_the_worst_case_is_what_a_cap_reserve
         def reply(self, request: Request) -> Completion:
             price = line(found, "assess").price
             assert price is not None
-            reserved.append(worst_case(request, price))
+            reserved.append(cost_bound(request, price))
             return super().reply(request)
 
     pay(SAMPLES, asked, store, Reserving(store))

@@ -13,6 +13,7 @@ from claimeval.cli import progress_line
 from claimeval.providers.local import perplexity
 from claimeval.runs import scores
 from claimeval.types.errors import UsageError
+from claimeval.types.options import LocalOptions
 from tests.command_line import call
 
 SAMPLES: tuple[dict[str, object], ...] = (
@@ -136,10 +137,10 @@ def test_mistakes_are_said_before_anything_is_computed(
 
 def test_the_device_can_be_named_once_for_all(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAIMEVAL_DEVICE", "cpu")
-    assert perplexity.QuestionScorer(str(t5)).setting.device == "cpu"
+    assert perplexity.QuestionScorer(LocalOptions(model=str(t5))).setting.device == "cpu"
     monkeypatch.setenv("CLAIMEVAL_DEVICE", "abacus")
     with pytest.raises(UsageError, match="no device 'abacus'"):
-        perplexity.QuestionScorer(str(t5))
+        perplexity.QuestionScorer(LocalOptions(model=str(t5)))
 
 
 def test_without_torch_the_message_says_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

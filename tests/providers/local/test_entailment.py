@@ -13,19 +13,21 @@ import pytest
 
 from claimeval.providers.local import entailment, prompts
 from claimeval.providers.local.chunks import Chunk, EvidenceChunks
-from claimeval.providers.local.devices import DeviceSettings
-from claimeval.providers.local.entailment import ChunkFinding, EntailmentJudge, EntailmentResult, decide, settle
-from claimeval.providers.local.entailment_models import (
+from claimeval.providers.local.entailment import (
+    ChunkFinding,
     Entailment,
+    EntailmentJudge,
     EntailmentModel,
+    EntailmentResult,
     FactChecker,
     NliClassifier,
     Premise,
+    combine_chunks,
     label_indices,
+    load_settings,
     softmax,
 )
-from claimeval.providers.local.loading import load
-from claimeval.providers.local.model_files import locate
+from claimeval.providers.local.loading import DeviceSettings, load, locate
 from claimeval.providers.local.tokenizing import Tokenizing
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document
@@ -108,8 +110,8 @@ def test_probabilities_do_not_depend_on_the_batch_or_the_order(
 
 
 def test_a_bart_that_classifies_is_asked_for_its_labels_and_not_for_words(nli_bart: Path, bart: Path) -> None:
-    assert settle(str(nli_bart), {}).prompt is None
-    assert settle(str(bart), {}).prompt is not None
+    assert load_settings(str(nli_bart), {}).prompt is None
+    assert load_settings(str(bart), {}).prompt is not None
     with pytest.raises(UsageError, match=r"\(bart\) is not a sequence-to-sequence model"):
         load(locate(str(nli_bart)), "seq2seq", CPU)
 
@@ -235,19 +237,21 @@ def assessed(supported: float, contradicted: float = 0.0, document: int = 0) -> 
 
 def test_the_best_piece_decides_and_support_goes_before_contradiction() -> None:
     low, high = assessed(0.2), assessed(0.9, document=1)
-    assert decide([low, high]) == EntailmentResult("supported", 0.9, (1,), "entailment 0.90")
-    assert decide([low]) == EntailmentResult("not_found", 0.2, (0,), "entailment 0.20")
-    assert decide([assessed(0.5)]).label == "not_found"
+    assert combine_chunks([low, high]) == EntailmentResult("supported", 0.9, (1,), "entailment 0.90")
+    assert combine_chunks([low]) == EntailmentResult("not_found", 0.2, (0,), "entailment 0.20")
+    assert combine_chunks([assessed(0.5)]).label == "not_found"
     against = assessed(0.1, 0.8, document=2)
-    assert decide([low, against]) == EntailmentResult("contradicted", 0.2, (2,), "entailment 0.20; contradiction 0.80")
-    both = decide([high, against])
+    assert combine_chunks([low, against]) == EntailmentResult(
+        "contradicted", 0.2, (2,), "entailment 0.20; contradiction 0.80"
+    )
+    both = combine_chunks([high, against])
     assert (both.label, both.probability, both.documents) == ("supported", 0.9, (1,))
     assert both.reason == "entailment 0.90; contradiction 0.80; the evidence is in conflict"
 
 
 def test_joined_pieces_support_what_no_single_one_does_and_the_reason_says_so() -> None:
     together = ChunkFinding(Chunk("text", (0, 2)), Entailment(0.8))
-    found = decide([assessed(0.2), assessed(0.3)], [together])
+    found = combine_chunks([assessed(0.2), assessed(0.3)], [together])
     assert (found.label, found.probability, found.documents) == ("supported", 0.8, (0, 2))
     assert found.reason == "entailment 0.80 by several pieces of evidence together, 0.30 by the best alone"
 
@@ -282,7 +286,7 @@ def known() -> Known:
 @pytest.fixture
 def judge(nli: Path, known: Known, monkeypatch: pytest.MonkeyPatch) -> EntailmentJudge:
     monkeypatch.setattr(entailment, "_load", lambda *_: known)
-    return EntailmentJudge(settle(str(nli), {}))
+    return EntailmentJudge(load_settings(str(nli), {}))
 
 
 def findings(judge: EntailmentJudge, claims: Sequence[str], *texts: str) -> list[EntailmentResult]:
@@ -334,17 +338,17 @@ def test_documents_without_words_support_nothing(judge: EntailmentJudge) -> None
 )
 def test_wrong_settings_are_refused(nli: Path, extra: dict[str, str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        settle(str(nli), extra).place()
+        load_settings(str(nli), extra).describe_device()
 
 
 def test_the_version_names_model_precision_and_prompt(nli: Path, t5: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "own.j2"
     prompt.write_text("{#\npurpose: x\nsupported: yes\nnot_supported: no\n#}\npremise: {{ document }} {{ claim }}")
     versions = {
-        settle(str(nli), {}).version,
-        settle(str(nli), {"dtype": "bfloat16"}).version,
-        settle(str(t5), {}).version,
-        settle(str(t5), {"prompt": str(prompt)}).version,
+        load_settings(str(nli), {}).version,
+        load_settings(str(nli), {"dtype": "bfloat16"}).version,
+        load_settings(str(t5), {}).version,
+        load_settings(str(t5), {"prompt": str(prompt)}).version,
     }
     assert len(versions) == 4
     assert all(version.startswith("nli-v1/sha256:") for version in versions)

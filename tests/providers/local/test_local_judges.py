@@ -111,7 +111,7 @@ def test_a_model_that_fails_leaves_claims_unassessed(nli: Path, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("claimeval.providers.local.entailment_models.NliClassifier.probabilities", fail)
+    monkeypatch.setattr("claimeval.providers.local.entailment.NliClassifier.probabilities", fail)
     report = ce.score(SAMPLES[1:], judges=[f"local:nli={nli}"], metrics=["faithfulness"])
     assert report.summary["faithfulness"].unassessed == {"provider_error": 1}
     (call,) = [call for call in report.results[0].calls if call.step == "assess"]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.providers.local.model_files import locate
+from claimeval.providers.local.loading import locate
 from claimeval.types.errors import UsageError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-LOCATE = "import sys; from claimeval.providers.local.model_files import locate; print(locate(*sys.argv[1:]))"
+LOCATE = "import sys; from claimeval.providers.local.loading import locate; print(locate(*sys.argv[1:]))"
 
 
 def test_a_folder_is_known_by_the_contents_of_its_files(t5: Path, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from claimeval.providers.local import perplexity, prompts
-from claimeval.providers.local.devices import DeviceSettings
-from claimeval.providers.local.loading import load
-from claimeval.providers.local.model_files import locate
+from claimeval.providers.local.chunks import SourceWindows
+from claimeval.providers.local.loading import DeviceSettings, load, locate
+from claimeval.providers.local.networks import Seq2Seq
 from claimeval.providers.local.perplexity import (
     ContextRelevance,
     Likelihood,
@@ -22,13 +22,12 @@ from claimeval.providers.local.perplexity import (
     QuestionTextPair,
     TextRelevance,
 )
-from claimeval.providers.local.prompts import SourceWindows
-from claimeval.providers.local.seq2seq import Seq2Seq
 from claimeval.store.replies import unpack
 from claimeval.store.stats import collect_stats
 from claimeval.store.store import Store
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
+from claimeval.types.options import LocalOptions
 from claimeval.types.records import Document, Sample
 from tests.providers.local import tiny_models
 
@@ -70,8 +69,12 @@ def token_by_token(folder: Path, pair: QuestionTextPair) -> float:
     return total / len(target)
 
 
+def scorer_on_cpu(folder: Path, **settings: Any) -> QuestionScorer:
+    return QuestionScorer(LocalOptions(model=str(folder), device="cpu", **settings))
+
+
 def scores(folder: Path, pairs: list[QuestionTextPair], **settings: Any) -> list[Likelihood]:
-    found = dict(QuestionScorer(str(folder), device="cpu", **settings).score(pairs))
+    found = dict(scorer_on_cpu(folder, **settings).score(pairs))
     assert sorted(found) == list(range(len(pairs)))
     return [found[index] for index in range(len(pairs))]
 
@@ -94,8 +97,8 @@ def test_the_score_does_not_depend_on_the_batch_or_the_order(
     folder = request.getfixturevalue(model)
     pairs = drawn(12)
     alone = [scores(folder, [pair])[0].log_probability for pair in pairs[:6]]
-    together = [said.log_probability for said in scores(folder, pairs, batch=batch)]
-    backwards = [said.log_probability for said in scores(folder, pairs[::-1], batch=batch)][::-1]
+    together = [said.log_probability for said in scores(folder, pairs, batch_size=batch)]
+    backwards = [said.log_probability for said in scores(folder, pairs[::-1], batch_size=batch)][::-1]
     assert together[:6] == pytest.approx(alone, abs=TOLERANCE)
     assert backwards == pytest.approx(together, abs=TOLERANCE)
 
@@ -120,7 +123,7 @@ LONG = " ".join(WORDS[:60])
 def test_a_long_text_is_cut_and_the_question_never(t5: Path) -> None:
     tokenizer, _ = plain(t5)
     question = " ".join(WORDS[:40])
-    (said,) = scores(t5, [QuestionTextPair(LONG, question)], window=64)
+    (said,) = scores(t5, [QuestionTextPair(LONG, question)], context_tokens=64)
     assert said.tokens == len(tokenizer(question).input_ids) > 64
     assert said.windows == 1
     offsets = tokenizer(LONG, add_special_tokens=False, return_offsets_mapping=True).offset_mapping
@@ -132,7 +135,7 @@ def test_a_long_text_is_cut_and_the_question_never(t5: Path) -> None:
 
 def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Path) -> None:
     pair = QuestionTextPair(LONG, "who are we?")
-    (said,) = scores(t5, [pair], window=64, long="window")
+    (said,) = scores(t5, [pair], context_tokens=64, long_texts="window")
     loaded = load(locate(str(t5)), "seq2seq", DeviceSettings("cpu", "float32"))
     read = SourceWindows(loaded.tokens, prompts.load("question_given_text"), 64, "window").read(LONG)
     assert said.cut == read.cut == 0
@@ -181,17 +184,17 @@ def test_a_device_that_runs_out_of_memory_is_said_in_one_line(
     monkeypatch.setattr(Seq2Seq, "_read", fail)
     message = r"t5\d* failed on cpu: CUDA out of memory\.\. If memory ran out: batches had 77 tokens"
     with pytest.raises(UsageError, match=message):
-        scores(t5, [QuestionTextPair("a", "b")], batch=77)
+        scores(t5, [QuestionTextPair("a", "b")], batch_size=77)
 
 
 def test_a_text_that_fits_is_read_once(t5: Path) -> None:
     pair = QuestionTextPair("Rome", "who are we?")
-    assert scores(t5, [pair], window=64, long="window") == scores(t5, [pair])
+    assert scores(t5, [pair], context_tokens=64, long_texts="window") == scores(t5, [pair])
 
 
 def test_a_window_without_room_for_text_is_refused(t5: Path) -> None:
     with pytest.raises(UsageError, match="no room beside the prompt"):
-        scores(t5, [QuestionTextPair("a", "b")], window=16)
+        scores(t5, [QuestionTextPair("a", "b")], context_tokens=16)
 
 
 def test_text_that_reads_like_a_control_token_is_text(t5: Path) -> None:
@@ -204,14 +207,14 @@ def test_text_that_reads_like_a_control_token_is_text(t5: Path) -> None:
 
 def test_reduced_precision_says_how_far_it_is_from_float32(t5: Path) -> None:
     pairs = drawn(6)
-    scorer = QuestionScorer(str(t5), device="cpu", dtype="bfloat16")
+    scorer = scorer_on_cpu(t5, dtype="bfloat16")
     found = dict(scorer.score(pairs))
     exact = scores(t5, pairs)
     furthest = max(abs(found[index].score - said.score) for index, said in enumerate(exact))
     assert scorer.deviation is not None
     assert scorer.deviation == pytest.approx(furthest, abs=1e-6)
     assert 0 < scorer.deviation < 0.05
-    assert QuestionScorer(str(t5), device="cpu").deviation is None
+    assert scorer_on_cpu(t5).deviation is None
 
 
 def sample(name: str, *texts: str, question: str = "who are we?") -> Sample:
@@ -255,7 +258,7 @@ def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) ->
         sample("c", "Madrid", question=" "),
         sample("d", "Madrid"),
     ]
-    found = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu")))
+    found = list(perplexity.measure(samples, scorer_on_cpu(t5)))
     assert [relevance.id for relevance in found] == ["a", "b", "c", "d"]
     assert [relevance.undefined_because for relevance in found] == [None, "no contexts", "no question", None]
     rome, london, again = found[0].texts
@@ -268,10 +271,10 @@ def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) ->
 def test_a_second_run_computes_nothing(t5: Path, tmp_path: Path, forwards: list[str]) -> None:
     samples = [sample("a", "Rome", "London"), sample("b", "Rome")]
     with Store(tmp_path / "store") as store:
-        first = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store))
+        first = list(perplexity.measure(samples, scorer_on_cpu(t5), store))
         assert forwards
         forwards.clear()
-        again = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store))
+        again = list(perplexity.measure(samples, scorer_on_cpu(t5), store))
     assert again == first
     assert forwards == []
 
@@ -311,15 +314,15 @@ def test_what_was_computed_before_a_kill_is_not_computed_again(t5: Path, tmp_pat
 
     with Store(tmp_path / "store") as store:
         with pytest.raises(KeyboardInterrupt):
-            list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store, on_scored=stop))
+            list(perplexity.measure(samples, scorer_on_cpu(t5), store, on_scored=stop))
         counts: list[int] = []
-        found = list(perplexity.measure(samples, QuestionScorer(str(t5), device="cpu"), store, on_scored=counts.append))
+        found = list(perplexity.measure(samples, scorer_on_cpu(t5), store, on_scored=counts.append))
     assert counts[0] == 5
     assert sum(counts) == len(samples) == len(found)
 
 
 def test_stored_results_are_replies_that_the_store_can_account_for(t5: Path, tmp_path: Path) -> None:
-    scorer = QuestionScorer(str(t5), device="cpu")
+    scorer = scorer_on_cpu(t5)
     with Store(tmp_path / "store") as store:
         list(perplexity.measure([sample("a", "Rome")], scorer, store))
         stock = collect_stats(store)
@@ -339,20 +342,20 @@ def test_the_key_names_all_that_can_change_the_score(t5: Path, bart: Path, tmp_p
     prompt.write_text("{# purpose: another #}\nAsk about this: {{ text }}\n")
     pair = QuestionTextPair("Rome", "who?")
     keys = [
-        QuestionScorer(str(folder), device="cpu", **settings).key(asked)
+        scorer_on_cpu(folder, **settings).key(asked)
         for folder, settings, asked in (
             (t5, {}, pair),
             (t5, {"dtype": "bfloat16"}, pair),
             (t5, {"prompt": str(prompt)}, pair),
-            (t5, {"window": 40}, pair),
-            (t5, {"long": "window"}, pair),
+            (t5, {"context_tokens": 40}, pair),
+            (t5, {"long_texts": "window"}, pair),
             (bart, {}, pair),
             (t5, {}, QuestionTextPair("Rome", "when?")),
             (t5, {}, QuestionTextPair("London", "who?")),
         )
     ]
     assert len(set(keys)) == len(keys)
-    assert QuestionScorer(str(t5), device="cpu", batch=7).key(pair) == keys[0]
+    assert scorer_on_cpu(t5, batch_size=7).key(pair) == keys[0]
 
 
 def test_an_own_prompt_is_read_as_it_is_written(t5: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claimeval.providers.local import perplexity
-from claimeval.providers.local.model_files import locate
+from claimeval.providers.local.loading import locate
 from claimeval.providers.local.perplexity import QuestionScorer, QuestionTextPair
 from claimeval.types.errors import UsageError
 

@@ -15,6 +15,7 @@ from claimeval.providers.local import reward
 from claimeval.providers.local.reward import QuestionAnswerPair, Reward, RewardScorer
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
+from claimeval.types.options import LocalOptions
 from claimeval.types.records import Sample
 from tests.providers.local import tiny_models
 
@@ -41,8 +42,12 @@ def plain_logit(folder: Path, exchange: QuestionAnswerPair) -> float:
         return float(model(**tokenizer(*exchange, return_tensors="pt")).logits[0, 0])
 
 
+def scorer_on_cpu(folder: Path, **settings: Any) -> RewardScorer:
+    return RewardScorer(LocalOptions(model=str(folder), device="cpu", **settings))
+
+
 def rated(folder: Path, exchanges: list[QuestionAnswerPair], **settings: Any) -> list[Reward]:
-    found = dict(RewardScorer(str(folder), device="cpu", **settings).score(exchanges))
+    found = dict(scorer_on_cpu(folder, **settings).score(exchanges))
     return [found[index] for index in range(len(exchanges))]
 
 
@@ -62,8 +67,8 @@ def test_the_score_does_not_depend_on_the_batch_or_the_order(reward_model: Path)
     exchanges = drawn(20)
     alone = [rated(reward_model, [exchange])[0].logit for exchange in exchanges[:6]]
     for batch in (1, 64, 4096):
-        together = [said.logit for said in rated(reward_model, exchanges, batch=batch)]
-        backwards = [said.logit for said in rated(reward_model, exchanges[::-1], batch=batch)][::-1]
+        together = [said.logit for said in rated(reward_model, exchanges, batch_size=batch)]
+        backwards = [said.logit for said in rated(reward_model, exchanges[::-1], batch_size=batch)][::-1]
         assert together[:6] == pytest.approx(alone, abs=TOLERANCE)
         assert backwards == pytest.approx(together, abs=TOLERANCE)
 
@@ -77,7 +82,7 @@ def test_a_sigmoid_of_a_huge_logit_is_a_number() -> None:
 def test_a_long_answer_is_cut_at_its_end_and_says_so(reward_model: Path) -> None:
     tokenizer = tiny_models.transformers().AutoTokenizer.from_pretrained(reward_model)
     question, answer = "who are we?", " ".join(WORDS[:50])
-    (said,) = rated(reward_model, [QuestionAnswerPair(question, answer)], window=48)
+    (said,) = rated(reward_model, [QuestionAnswerPair(question, answer)], context_tokens=48)
     offsets = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True).offset_mapping
     kept = len(offsets) - said.cut
     assert len(tokenizer(question, answer[: offsets[kept][0]]).input_ids) == 48
@@ -94,7 +99,7 @@ def test_samples_without_a_reward_say_why(reward_model: Path) -> None:
         Sample(id="d", question="", answer="We are."),
         Sample(id="e", question=" ".join(WORDS), answer="We are."),
     ]
-    found = list(reward.measure(samples, RewardScorer(str(reward_model), device="cpu", window=48)))
+    found = list(reward.measure(samples, scorer_on_cpu(reward_model, context_tokens=48)))
     assert [answer.undefined_because for answer in found] == [
         None,
         "no answer",
@@ -108,16 +113,16 @@ def test_samples_without_a_reward_say_why(reward_model: Path) -> None:
 def test_a_second_run_computes_nothing(reward_model: Path, tmp_path: Path, forwards: list[str]) -> None:
     samples = [Sample(id="a", question="who?", answer="We are.")]
     with Store(tmp_path / "store") as store:
-        first = list(reward.measure(samples, RewardScorer(str(reward_model), device="cpu"), store))
+        first = list(reward.measure(samples, scorer_on_cpu(reward_model), store))
         assert forwards
         forwards.clear()
-        assert list(reward.measure(samples, RewardScorer(str(reward_model), device="cpu"), store)) == first
+        assert list(reward.measure(samples, scorer_on_cpu(reward_model), store)) == first
         assert forwards == []
 
 
 def test_reduced_precision_says_how_far_it_is_from_float32(reward_model: Path) -> None:
     exchanges = drawn(8)
-    scorer = RewardScorer(str(reward_model), device="cpu", dtype="bfloat16")
+    scorer = scorer_on_cpu(reward_model, dtype="bfloat16")
     found = dict(scorer.score(exchanges))
     exact = rated(reward_model, exchanges)
     assert scorer.deviation == pytest.approx(

@@ -1,4 +1,4 @@
-"""A sequence-to-sequence model asked how likely given targets are: each source is read once, however many they are."""
+"""Loaded networks asked in batches of like length: a classifier of pairs of texts, and a sequence-to-sequence model."""
 
 from __future__ import annotations
 
@@ -6,14 +6,62 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claimeval.providers.local.batching import buckets
+from claimeval.providers.local.batching import length_buckets
 from claimeval.providers.local.loading import Loaded
-from claimeval.providers.local.tokenizing import Ids
+from claimeval.providers.local.tokenizing import Encoded, Ids
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
+
+_PROBE = ("a", "b")
+_TOLERANCE = 1e-4
+"""Of logits; models that read padding miss it by far."""
+
+
+class Classifier:
+    """A loaded classifier. Logits do not depend on what else is in a batch, beyond rounding (1e-5)."""
+
+    def __init__(self, loaded: Loaded, batch_tokens: int) -> None:
+        self._model = loaded.model
+        self._device = loaded.setting.device
+        self._pad = loaded.tokens.pad
+        self._batch_tokens = batch_tokens
+        self._pads = self._ignores_padding(loaded.tokens.pairs(*([text] for text in _PROBE))[0])
+
+    def logits(self, inputs: Sequence[Encoded]) -> Iterator[tuple[int, list[float]]]:
+        """Yield the index of each input and the logits of all labels, in the order of computing."""
+        for batch in length_buckets([len(encoded.ids) for encoded in inputs], self._batch_tokens, pad=self._pads):
+            yield from zip(batch, self._batch([inputs[index] for index in batch]), strict=True)
+
+    def _ignores_padding(self, probe: Encoded) -> bool:
+        """Whether padding changes nothing, as it should; XLNet and Nyströmformer read what stands at the end."""
+        width = len(probe.ids)
+        (alone,), (padded,) = self._batch([probe]), self._batch([probe], 2 * width)
+        return max(abs(a - b) for a, b in zip(alone, padded, strict=True)) < _TOLERANCE
+
+    def _batch(self, chosen: Sequence[Encoded], width: int = 0) -> list[list[float]]:
+        """The logits of each input, all of them padded to the longest, and to the width at least."""
+        import torch
+
+        width = max(width, *(len(encoded.ids) for encoded in chosen))
+        columns = {
+            "input_ids": self._padded([encoded.ids for encoded in chosen], width, self._pad),
+            "attention_mask": self._padded([[1] * len(encoded.ids) for encoded in chosen], width, 0),
+        }
+        types = [encoded.types for encoded in chosen if encoded.types is not None]
+        if types:
+            columns["token_type_ids"] = self._padded(types, width, 0)
+        with torch.inference_mode():
+            logits: list[list[float]] = self._model(**columns).logits.float().tolist()
+        return logits
+
+    def _padded(self, rows: Sequence[Sequence[int]], width: int, filler: int) -> torch.Tensor:
+        import torch
+
+        return torch.tensor([[*row, *[filler] * (width - len(row))] for row in rows], device=self._device)
+
 
 _RELATIVE = ("t5", "mt5")
 """Model types whose decoder knows positions by their distance alone, so that several targets can stand in one row."""
@@ -36,7 +84,10 @@ class _DecoderRow(NamedTuple):
 
 
 class Seq2Seq:
-    """A loaded model. Scores do not depend on what else is in a batch, beyond rounding (1e-5)."""
+    """A loaded sequence-to-sequence model. Each source is read once, however many targets it has.
+
+    Scores do not depend on what else is in a batch, beyond rounding (1e-5).
+    """
 
     def __init__(self, loaded: Loaded, batch_tokens: int) -> None:
         if loaded.config.model_type in _UNFIT:
@@ -52,38 +103,38 @@ class Seq2Seq:
         self._start = _start_token(loaded)
         self._folds = loaded.config.model_type in _RELATIVE
         self.longest_target = _longest_target(loaded.config)
-        self._wanted: torch.Tensor | None = None
-        self._model.get_output_embeddings().register_forward_pre_hook(self._only_wanted)
+        self._in_use: torch.Tensor | None = None
+        self._model.get_output_embeddings().register_forward_pre_hook(self._only_in_use)
 
     def mean_log_probabilities(
         self, sources: Sequence[Ids], targets: Sequence[Sequence[Ids]]
     ) -> Iterator[tuple[int, list[float]]]:
-        """For each source its index and, for each of its targets, the mean log-probability of the target's tokens.
+        """Yield the index of each source and the mean log-probability of the tokens of each of its targets.
 
         `targets[i]` belong to `sources[i]`; a target has at least one token. Sources come in the order of computing.
         """
         import torch
 
-        for batch in buckets([len(source) for source in sources], self._batch_tokens):
+        for batch in length_buckets([len(source) for source in sources], self._batch_tokens):
             with torch.inference_mode():
                 states, mask = self._read([sources[index] for index in batch])
-                found = self._decode(states, mask, [targets[index] for index in batch])
-            yield from zip(batch, found, strict=True)
+                means = self._decode(states, mask, [targets[index] for index in batch])
+            yield from zip(batch, means, strict=True)
 
     def next_token_logits(self, sources: Sequence[Ids], tokens: Sequence[int]) -> list[list[float]]:
-        """For each source the logits of these tokens as the first of the output."""
+        """Return, for each source, the logits of these tokens as the first of the output."""
         import torch
 
-        found: list[list[float]] = [[]] * len(sources)
-        for batch in buckets([len(source) for source in sources], self._batch_tokens):
+        results: list[list[float]] = [[]] * len(sources)
+        for batch in length_buckets([len(source) for source in sources], self._batch_tokens):
             with torch.inference_mode():
                 states, mask = self._read([sources[index] for index in batch])
                 start = torch.full((len(batch), 1), self._start, device=self._device)
                 logits = self._logits(states, mask, start, torch.ones_like(start, dtype=torch.bool), None)
                 chosen = logits[:, list(tokens)].tolist()
             for index, row in zip(batch, chosen, strict=True):
-                found[index] = row
-        return found
+                results[index] = row
+        return results
 
     def _read(self, sources: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor]:
         ids = self._padded(sources, step=_STEP if self._folds else 1)
@@ -92,10 +143,10 @@ class Seq2Seq:
         return self._model.get_encoder()(input_ids=ids, attention_mask=mask)[0], mask
 
     def _decode(self, states: torch.Tensor, mask: torch.Tensor, targets: Sequence[Sequence[Ids]]) -> list[list[float]]:
-        rows = [row for source, own in enumerate(targets) for row in self._rows(source, own)]
+        rows = [row for source, source_targets in enumerate(targets) for row in self._rows(source, source_targets)]
         sizes = [sum(len(targets[row.source][t]) for t in row.targets) for row in rows]
-        found = [[math.nan] * len(own) for own in targets]
-        for batch in buckets(sizes, self._decoder_tokens):
+        means = [[math.nan] * len(source_targets) for source_targets in targets]
+        for batch in length_buckets(sizes, self._decoder_tokens):
             chosen = [rows[index] for index in batch]
             segments = [[targets[row.source][t] for t in row.targets] for row in chosen]
             index = self._tensor([row.source for row in chosen])
@@ -103,8 +154,8 @@ class Seq2Seq:
             for row in chosen:
                 for target in row.targets:
                     length = len(targets[row.source][target])
-                    found[row.source][target] = math.fsum(next(log_probabilities) for _ in range(length)) / length
-        return found
+                    means[row.source][target] = math.fsum(next(log_probabilities) for _ in range(length)) / length
+        return means
 
     def _rows(self, source: int, targets: Sequence[Ids]) -> Iterator[_DecoderRow]:
         row: list[int] = []
@@ -126,37 +177,37 @@ class Seq2Seq:
         shifted = [[token for target in row for token in (self._start, *target[:-1])] for row in segments]
         owner = self._padded([[n for n, target in enumerate(row, 1) for _ in target] for row in segments], 0)
         among = None if all(len(row) == 1 for row in segments) else _block_mask(owner, states.dtype)
-        wanted = owner > 0
-        logits = self._logits(states, mask, self._padded(shifted), wanted, among)
-        chosen = logits.gather(1, labels[wanted][:, None])[:, 0] - logits.logsumexp(1)
-        found: list[float] = chosen.tolist()
-        return found
+        in_use = owner > 0
+        logits = self._logits(states, mask, self._padded(shifted), in_use, among)
+        chosen = logits.gather(1, labels[in_use][:, None])[:, 0] - logits.logsumexp(1)
+        values: list[float] = chosen.tolist()
+        return values
 
     def _logits(
         self,
         states: torch.Tensor,
         mask: torch.Tensor,
         inputs: torch.Tensor,
-        wanted: torch.Tensor,
+        in_use: torch.Tensor,
         among: torch.Tensor | None,
     ) -> torch.Tensor:
         """The logits at the wanted positions, in float32; without `among`, a position sees all that stand before it."""
         from transformers.modeling_outputs import BaseModelOutput
 
-        self._wanted = wanted
-        said = self._model(
+        self._in_use = in_use
+        output = self._model(
             encoder_outputs=BaseModelOutput(last_hidden_state=states),
             attention_mask=mask,
             decoder_input_ids=inputs,
             decoder_attention_mask=among,
             use_cache=False,
         )
-        logits: torch.Tensor = said.logits.float()
+        logits: torch.Tensor = output.logits.float()
         return logits
 
-    def _only_wanted(self, layer: nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+    def _only_in_use(self, layer: nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
         """Before the output layer: drops positions whose logits nobody wants."""
-        return (inputs[0][self._wanted],)
+        return (inputs[0][self._in_use],)
 
     def _padded(self, rows: Sequence[Sequence[int]], pad: int | None = None, step: int = 1) -> torch.Tensor:
         width = math.ceil(max(map(len, rows)) / step) * step
