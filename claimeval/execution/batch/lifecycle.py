@@ -104,7 +104,7 @@ class BatchLifecycle:
         batch = self._state[name]
         if batch.state == "submitted" and batch.id:
             backend = await self._backend(batch)
-            self._state.update_status(name, await self._with_timeout(backend.look(batch.id)))
+            self._state.update_status(name, await self._with_timeout(backend.status(batch.id)))
         return self._state[name]
 
     async def cancel(self, batch: Batch) -> None:
