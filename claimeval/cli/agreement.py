@@ -1,45 +1,165 @@
-"""`claimeval agreement`: how far the judges of a run agree with people and with each other."""
+"""`claimeval agreement`: judges against people, or against each other."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from claimeval.cli.command import Argument, command
+from claimeval.cli.printer import Output
 
-from claimeval.cli import options as o
+if TYPE_CHECKING:
+    from claimeval.runs.labels.agreement import AgreementReport, Number, RaterReport
+
+PAIRS = 15
+"""Pairs of raters that are printed; of more only the range is."""
+COLUMNS = 3
+"""Raters that are printed in columns; more are printed in rows."""
+TABLES = 4
+"""Raters whose confusions are printed."""
 
 
-def agreement(
-    run: Annotated[Path, typer.Argument(help="A run directory.")],
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="Human labels: .jsonl or .csv with `id` (of the sample), `claim_id` or `text` (the claim, or a "
-            "passage of the answer; neither for the whole sample), `label` (supported, contradicted, not_found, yes, "
-            "no, or a grade), and where they help `against` and `annotator`. The labels that were imported with the "
-            "run unless said; without any, the judges are held against each other.",
-            show_default=False,
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            help="The evidence that the labels are about, where they do not say and claims were assessed against "
-            "several: `contexts`, `reference`, ...",
-            show_default=False,
-        ),
-    ] = None,
-    cluster: o.Cluster = None,
-    json: o.Json = False,
-) -> None:
-    """Hold judges and panel to human labels, with intervals that resample whole questions. Makes no call.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementOptions:
+    """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
 
-    Accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC where a judge gives probabilities, and the labels
-    that are mistaken for each other; kappa between any two raters, Krippendorff's alpha and Gwet's AC1.
+    Accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the labels
+    that are confused; kappa between any two raters, Krippendorff's alpha and Gwet's AC1.
 
-    Example: `claimeval agreement runs/a --labels labels.csv --against contexts`
+    A file of labels has `id` (of the sample), `claim_id` or `text` (the claim, or a passage of the answer; neither for
+    the whole sample), `label` (supported, contradicted, not_found, yes, no, or a grade), and, if needed, `against` and
+    `annotator`.
+
+    Example: claimeval agreement runs/a --labels labels.csv --evidence contexts
     """
-    from claimeval.cli.agreement_table import measure_and_tell
 
-    measure_and_tell(run, labels, against, cluster, as_json=json)
+    run: Annotated[Path, Argument("RUN")]
+    """A run directory."""
+    labels: Path | None = None
+    """Human labels, .jsonl or .csv; by default those that the run was imported with, if any."""
+    evidence: str | None = None
+    """Evidence that the labels are about, if claims were assessed against several: contexts, reference, ..."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: as in the run]"""
+    output: Output = Output()
+
+
+def do(given: AgreementOptions) -> int:
+    """Measure the agreement, print it, and return the exit code."""
+    from claimeval.runs.directory import cluster_field, load_manifest
+    from claimeval.runs.labels.agreement import measure_run
+
+    report = measure_run(given.run, given.labels, given.evidence, given.cluster)
+    field, names = cluster_field(given.run, given.cluster), load_manifest(given.run).short_names
+    _print(given.output, given.run, report, names, field)
+    return given.output.result("agreement", report.model_dump(), path=given.run)
+
+
+agreement = command("agreement", AgreementOptions, do)
+
+
+def _print(output: Output, run: Path, report: AgreementReport, names: dict[str, str], field: str | None) -> None:
+    from claimeval.types.clusters import cluster_noun
+
+    what = "labeled items" if report.raters else "claims, no human labels"
+    output.line()
+    output.line(f": {report.items} {what} on {report.questions} {cluster_noun(field)}", bold=str(run))
+    if report.unmatched:
+        output.note(f"{report.unmatched} labels fit no claim or sample of this run", kind="Caution")
+    if words := report.labels.words():
+        output.line(f"Labels {words}")
+    if report.raters:
+        _print_numbers(output, report.raters, names)
+    for rater in report.raters[:TABLES]:
+        rows = [(label, *map(str, counts)) for label, counts in zip(rater.labels, rater.confusion, strict=True)]
+        output.table((f"people \\ {names.get(rater.rater, rater.rater)}", *rater.labels), rows)
+    if report.pairs:
+        _print_pairs(output, report, names)
+    if report.alpha and report.ac1:
+        later = " and ".join(names.get(name, name) for name in report.asked_later)
+        of = f" (without {later}, who saw disputed claims only)" if later else ""
+        numbers = f"Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}"
+        output.line(f" Judges{of}: {numbers}")
+    for reason, those in _without_interval(report, names).items():
+        output.line(f" No interval for {', '.join(those)}: {reason}.", style="dim")
+
+
+def _without_interval(report: AgreementReport, names: dict[str, str]) -> dict[str, list[str]]:
+    """By reason the printed values that have no interval; that pairs of many raters have none needs no reason."""
+    from claimeval.statistics.bootstrap import UNASKED
+
+    printed = [("alpha", report.alpha), ("AC1", report.ac1)]
+    if len(report.raters) <= COLUMNS:
+        for name, numbers in _rows(report.raters):
+            of = zip(report.raters, numbers, strict=True)
+            printed += [(f"{name} of {names.get(rater.rater, rater.rater)}", number) for rater, number in of]
+    for pair in report.pairs if len(report.pairs) <= PAIRS else ():
+        who = " / ".join(names.get(rater, rater) for rater in (pair.first, pair.second))
+        printed += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
+    found: dict[str, list[str]] = {}
+    for what, number in printed:
+        if number and number.value is not None and number.ci is None and number.because != UNASKED:
+            found.setdefault(str(number.because), []).append(what)
+    return found
+
+
+def _print_numbers(output: Output, raters: Sequence[RaterReport], names: dict[str, str]) -> None:
+    """Print a column a rater with intervals, or for many raters a row each with the main numbers."""
+    if len(raters) > COLUMNS:
+        graded = raters[0].weighted_kappa is not None
+        rows = []
+        for rater in raters:
+            shown = [rater.accuracy, rater.balanced_accuracy, rater.f1, rater.kappa]
+            shown += [rater.kappa_of_labels, rater.weighted_kappa or rater.kappa] if graded else []
+            rows.append((names.get(rater.rater, rater.rater), str(rater.compared), *map(_short, shown)))
+        more = ("grades", "kappa^2") if graded else ()
+        output.table(("rater", "compared", "accuracy", "balanced", "F1", "kappa", *more), rows)
+        return
+    counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
+    lines = [("compared (+ unassessed)", *counts)]
+    lines += [(name, *map(_of, numbers)) for name, numbers in _rows(raters) if any(numbers)]
+    output.table(("", *(names.get(rater.rater, rater.rater) for rater in raters)), lines)
+
+
+def _rows(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Number | None]]]:
+    graded = any(rater.weighted_kappa for rater in raters)
+    yield "accuracy", [rater.accuracy for rater in raters]
+    yield "balanced accuracy", [rater.balanced_accuracy for rater in raters]
+    yield "precision", [rater.precision for rater in raters]
+    yield "recall", [rater.recall for rater in raters]
+    yield "F1", [rater.f1 for rater in raters]
+    yield "kappa, yes or no", [rater.kappa for rater in raters]
+    yield "AUROC", [rater.auroc for rater in raters]
+    yield "same grade" if graded else "same label", [rater.same for rater in raters]
+    yield "kappa, all grades" if graded else "kappa, all labels", [rater.kappa_of_labels for rater in raters]
+    yield "kappa, squared", [rater.weighted_kappa for rater in raters]
+
+
+def _print_pairs(output: Output, report: AgreementReport, names: dict[str, str]) -> None:
+    from claimeval.statistics.formatting import decimal
+
+    if len(report.pairs) > PAIRS:
+        kappas = sorted(pair.kappa.value for pair in report.pairs if pair.kappa.value is not None)
+        output.line(f" Cohen's kappa of {len(report.pairs)} pairs: {decimal(kappas[0])} to {decimal(kappas[-1])}")
+        return
+    rows = []
+    for pair in report.pairs:
+        who = " / ".join(names.get(rater, rater) for rater in (pair.first, pair.second))
+        rows.append((who, str(pair.items), _of(pair.raw), _of(pair.kappa)))
+    output.table(("pair", "items", "equal", "kappa"), rows)
+
+
+def _of(number: Number | None) -> str:
+    from claimeval.statistics.formatting import decimal, interval
+
+    if number is None or number.value is None:
+        return "-"
+    return decimal(number.value) + (f" ({interval(number.ci)})" if number.ci else "")
+
+
+def _short(number: Number | None) -> str:
+    from claimeval.statistics.formatting import decimal
+
+    return decimal(number.value if number else None)

@@ -1,129 +1,296 @@
-"""`claimeval annotate`: label some claims of a run by hand, or mark what was retrieved as good or not."""
+"""`claimeval annotate`: claims or documents, labeled in the terminal."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import Out
+from claimeval.types.errors import UsageError
+from claimeval.types.options import require_at_least
 
-from claimeval.cli import options as o
+if TYPE_CHECKING:
+    from claimeval.evaluation.relevance import Candidates
+    from claimeval.runs.labels.documents import DocumentDraw, DocumentLabels, DocumentToLabel, Lgtm, Mark
+    from claimeval.runs.labels.draw import ClaimDraw, ClaimToLabel, LabelFile
+    from claimeval.types.records import Label
 
-DOCUMENTS = "Documents"
+LABELS: dict[str, Label | Literal["unsure"]] = {
+    "y": "supported",
+    "c": "contradicted",
+    "n": "not_found",
+    "?": "unsure",
+}
+LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   q stop"
+MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
+MARK_KEYS = "y good   n not good   ? unsure   b back   m all of the text   q stop"
+ROOM = 12
+"""Lines of the screen that are not the document's."""
+LEAST = 6
+"""Lines of a document that are shown on the smallest screen."""
 
 
-def annotate(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN|DATA",
-            help="A run directory, as `claimeval score --out` writes it. With --documents also samples (.jsonl, .json, "
-            ".csv, .parquet), or queries where there is a --corpus.",
-        ),
-    ],
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample",
-            "--n",
-            "-n",
-            min=1,
-            help="How many claims to draw, 100 unless said; with --documents how many questions, 50 unless said.",
-            show_default=False,
-        ),
-    ] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="Claims of which metric; the run's first unless said.", show_default=False)
-    ] = None,
-    design: Annotated[
-        Literal["uniform", "stratified", "uncertainty"],
-        typer.Option(
-            help="How to draw: all alike, enough of each of the judge's labels, or likelier where it is unsure."
-        ),
-    ] = "uniform",
-    seed: Annotated[int, typer.Option(help="Another seed draws other claims or questions.")] = 0,
-    annotator: Annotated[str | None, typer.Option(help="Your name, kept with each label.", show_default=False)] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the drawn claims to this CSV file for labelling elsewhere, and end.", show_default=False
-        ),
-    ] = None,
-    documents: Annotated[
-        bool,
-        typer.Option(
-            "--documents",
-            help="Mark what was retrieved instead: is each of the first documents good or not? Comes out: LGTM@10 and "
-            "qrels.",
-            rich_help_panel=DOCUMENTS,
-        ),
-    ] = False,
-    first: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="So many documents of each question, 10 unless said.",
-            rich_help_panel=DOCUMENTS,
-            show_default=False,
-        ),
-    ] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="The documents of a collection: .jsonl with id and text, or .tsv.",
-            rich_help_panel=DOCUMENTS,
-            show_default=False,
-        ),
-    ] = None,
-    trec_run: Annotated[
-        Path | None,
-        typer.Option("--run", help="The TREC run to be marked.", rich_help_panel=DOCUMENTS, show_default=False),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="The qrels to write. Default: `RUN/annotation/documents.qrels`, or `runs/DATA-documents.qrels`.",
-            rich_help_panel=DOCUMENTS,
-            show_default=False,
-        ),
-    ] = None,
-    figure: Annotated[
-        bool,
-        typer.Option(
-            "--figure", help="Only print LGTM@10 of the marks there are; ask nothing.", rich_help_panel=DOCUMENTS
-        ),
-    ] = False,
-    field: o.Field = None,
-    json: o.Json = False,
-) -> None:
-    """Draw claims of a run at random, label them in the terminal: y supported, c contradicted, n not found, ? unsure.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentOptions:
+    """Which documents are labeled."""
 
-    You see the question, the claim and the evidence, and nothing of what the judge said. Every answer is saved at
-    once; stop with q and go on later with the same command. `claimeval correct RUN` then says what labels change.
+    documents: bool = False
+    """Label retrieved documents as good or not; gives LGTM@DEPTH and qrels."""
+    depth: int | None = None
+    """Documents of each question; 10 by default."""
+    corpus: Path | None = None
+    """The documents of a collection: .jsonl with id and text, or .tsv."""
+    trec_run: Path | None = None
+    """The TREC run to label."""
+    out: Out = None
+    """Qrels to write; default RUN/annotation/documents.qrels, or runs/DATA-documents.qrels."""
+    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    """FIELD=COLUMN, as in answer=draft. Repeatable."""
 
-    With --documents you mark the first documents that were retrieved: y good, n not, ? unsure, b back, m all of a long
-    text. The share of good ones is LGTM@10, and the marks are qrels, which `claimeval rank` reads.
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "depth")
 
-    Example: `claimeval annotate answers.jsonl --documents --n 30 --out marks.qrels`
 
-    Example: `claimeval annotate queries.tsv --documents --corpus docs.jsonl --run bm25.run`
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotateOptions:
+    """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure.
+
+    You see the question, the claim and the evidence, and nothing of the judge's verdict. Every label is saved at once;
+    stop with q and resume with the same command. `claimeval correct RUN` then corrects the score.
+
+    With --documents you label the first documents that were retrieved: y good, n not, ? unsure, b back, m all of a long
+    text. The share of good ones is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
+
+    Example: claimeval annotate answers.jsonl --documents --n 30 --out labels.qrels
+
+    Example: claimeval annotate queries.tsv --documents --corpus docs.jsonl --trec-run bm25.run
     """
-    from claimeval.types.errors import UsageError
 
-    if documents:
-        from claimeval.cli.marking import Asked, mark_and_tell
+    run: Annotated[Path, Argument("RUN|DATA")]
+    """A run directory; with --documents also samples, or queries if there is a --corpus."""
+    n: Annotated[int | None, Names("-n", "--n")] = None
+    """Claims to draw, 100 by default; with --documents questions, 50 by default."""
+    metric: str | None = None
+    """Metric whose claims are drawn; the first of the run by default."""
+    design: Literal["uniform", "stratified", "uncertainty"] = "uniform"
+    """uniform, stratified (enough of each label of the judge), or uncertainty (likelier if it is unsure)."""
+    seed: int = 0
+    """Another seed draws other claims or questions."""
+    annotator: str | None = None
+    """Your name, kept with each label."""
+    export: Path | None = None
+    """Write the drawn claims to this CSV file to label elsewhere, and end."""
+    output: Output = Output()
+    about: Annotated[DocumentOptions, Heading("Documents")] = DocumentOptions()
 
-        if metric or design != "uniform" or annotator or export:
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n")
+
+
+def do(given: AnnotateOptions) -> int:
+    """Ask until everything is labeled or you stop, print the state, and return the exit code."""
+    if given.about.documents:
+        if given.metric or given.design != "uniform" or given.annotator or given.export:
             raise UsageError(
-                "--metric, --design, --annotator and --export are for claims; with --documents give every person a "
-                "file of their own with --out"
+                "--metric, --design, --annotator and --export are for claims; with --documents give each annotator a "
+                "file with --out"
             )
-        mark_and_tell(Asked(run, corpus, trec_run, first, sample, seed, out, tuple(field or ()), figure, json))
-        return
-    from claimeval.cli.labelling import label_and_tell
+        return _label_documents(given)
+    if given.about != DocumentOptions() or given.output.json:
+        raise UsageError("--depth, --corpus, --trec-run, --out, --field and --json go with --documents")
+    return _label_claims(given)
 
-    if first or corpus or trec_run or out or figure or field or json:
-        raise UsageError("--first, --corpus, --run, --out, --figure, --field and --json go with --documents")
-    label_and_tell(run, sample or 100, metric, design, seed, annotator, export)
+
+annotate = command("annotate", AnnotateOptions, do)
+
+
+def _label_claims(given: AnnotateOptions) -> int:
+    from claimeval.runs.labels.draw import LabelFile, draw, export
+
+    run, output = given.run, given.output
+    found = draw(run, given.metric, given.n or 100, given.design, given.seed)
+    if to := given.export:
+        count = export(run, found, to)
+        output.line(
+            f"{count} claims written to {to}; fill the column `label`, then: claimeval correct {run} --labels {to}"
+        )
+        return 0
+    labels = LabelFile(run, found.metric.name)
+    try:
+        _ask_about_claims(given, found, labels)
+    except (KeyboardInterrupt, EOFError):
+        output.line()
+    done = len(labels.answered)
+    output.line(f"{done} of {len(found.items)} claims labeled, in {labels.path}")
+    complete = done == len(found.items)
+    output.line(f"Next: claimeval correct {run}" if complete else "Run the same command to resume.")
+    return 0
+
+
+def _ask_about_claims(given: AnnotateOptions, found: ClaimDraw, labels: LabelFile) -> None:
+    from claimeval.cli.terminal import Keys
+    from claimeval.runs.labels.draw import questions
+
+    keys, output = Keys(), given.output
+    for question in questions(given.run, found, labels.answered):
+        _show_claim(output, question, found, len(labels.answered) + 1)
+        while (key := keys.next()) not in LABELS:
+            if key == "q":
+                return
+            output.line(LABEL_KEYS)
+        output.line(bold=LABELS[key])
+        labels.add(question, found.metric.against, LABELS[key], given.annotator)
+
+
+def _show_claim(output: Output, question: ClaimToLabel, found: ClaimDraw, number: int) -> None:
+    from claimeval.cli.terminal import strip_control
+
+    sample = question.result.sample
+    output.rule(f"{number} of {len(found.items)}")
+    for document in sample.documents(found.metric.against) or ():
+        output.pairs({strip_control(document.id): (strip_control(document.title or ""), "bold")})
+        output.line(strip_control(document.text), indent=2)
+        output.line()
+    output.pairs(
+        {
+            "question": (strip_control(sample.question), ""),
+            "claim": (strip_control(question.claim.text), "bold"),
+        }
+    )
+    output.line(f"Is the claim supported by the {found.metric.against} above?  {LABEL_KEYS}", style="dim")
+
+
+def _label_documents(given: AnnotateOptions) -> int:
+    from claimeval.runs.labels.documents import DocumentLabels, default_path, lgtm
+
+    about = given.about
+    labels = DocumentLabels(about.out or default_path(given.run))
+    output = given.output
+    found = lgtm(_draw_documents(given, labels), labels.answers)
+    _print_lgtm(output, found)
+    output.line(f"Labels: {labels.path}")
+    if found.unmarked:
+        output.line("Run the same command to resume.")
+    return output.result("annotate", {"labels": str(labels.path), **found.model_dump(mode="json")})
+
+
+def _draw_documents(given: AnnotateOptions, labels: DocumentLabels) -> DocumentDraw:
+    from claimeval.runs.labels.documents import COUNT, FIRST, draw
+
+    about, before = given.about, labels.drawn
+    depth = about.depth or (before.first if before else FIRST)
+    drawn, todo = draw(
+        _items(given, depth),
+        given.n or (before.count if before else COUNT),
+        first=depth,
+        seed=given.seed,
+        source=" ".join(path.name for path in (given.run, about.trec_run) if path),
+    )
+    labels.begin(drawn)
+    try:
+        _ask_about_documents(replace(given.output, quiet=False), labels, todo, len(drawn.queries))
+    except (KeyboardInterrupt, EOFError):
+        given.output.line()
+    return drawn
+
+
+def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
+    from claimeval import ir
+    from claimeval.data.corpora import read_corpus, read_queries
+    from claimeval.data.reading import parse_fields, read_samples
+    from claimeval.evaluation import relevance
+    from claimeval.runs.directory import RESULTS, read_results
+    from claimeval.runs.labels.documents import of_samples
+
+    about, data = given.about, given.run
+    if (about.corpus is None) != (about.trec_run is None):
+        raise UsageError("documents of a collection need both: --corpus with the texts and --trec-run with the ranking")
+    if about.corpus and about.trec_run:
+        pool = relevance.pool([ir.read_run(about.trec_run)], depth)
+        wanted = {name for names in pool.values() for name in names}
+        documents = {document.id: document for document in read_corpus(about.corpus) if document.id in wanted}
+        return relevance.of_pool(pool, read_queries(data), documents, depth)
+    if (data / RESULTS).exists():
+        return of_samples((result.sample for result in read_results(data)), depth)
+    return of_samples(read_samples(data, fields=parse_fields(list(about.fields))), depth)
+
+
+def _ask_about_documents(output: Output, labels: DocumentLabels, todo: list[DocumentToLabel], queries: int) -> None:
+    from claimeval.cli.terminal import Keys
+    from claimeval.runs.labels.documents import DocumentLabel
+
+    keys, at = Keys(), _next(labels, todo)
+    while at < len(todo):
+        item = todo[at]
+        _show_document(output, item, queries, labels.answers.get((item.query, item.document.id)))
+        while (key := keys.next()) not in MARKS and not (key == "b" and at):
+            if key == "q":
+                return
+            if key == "m":
+                output.line(_text(item), indent=2)
+                output.line()
+            output.line(MARK_KEYS if key != "b" else "This is the first one.")
+        if key == "b":
+            at -= 1
+            continue
+        output.line(bold=MARKS[key])
+        labels.add(DocumentLabel(query=item.query, document=item.document.id, mark=MARKS[key]))
+        at = _next(labels, todo)
+
+
+def _next(labels: DocumentLabels, todo: list[DocumentToLabel]) -> int:
+    """Return the index of the first document without a label."""
+    open_ = (i for i, item in enumerate(todo) if (item.query, item.document.id) not in labels.answers)
+    return next(open_, len(todo))
+
+
+def _show_document(output: Output, item: DocumentToLabel, queries: int, label: Mark | None) -> None:
+    from claimeval.cli.terminal import strip_control
+
+    height, width = output.size
+    room = max(LEAST, height - ROOM) if height else 40
+    width = max(20, width - 2)
+    text = _text(item)
+    lines = output.wrap(text[: 2 * room * width], width)
+    output.rule(f"question {item.number} of {queries}, document {item.place} of {item.of}")
+    for line in itertools.islice(lines, room):
+        output.line(line, indent=2)
+    if len(lines) > room or len(text) > 2 * room * width:
+        output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
+    output.line()
+    texts = {"document": (strip_control(item.document.id), ""), "question": (strip_control(item.question), "bold")}
+    output.pairs(texts | ({"so far": (label, "")} if label else {}))
+    output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim")
+
+
+def _text(item: DocumentToLabel) -> str:
+    from claimeval.cli.terminal import strip_control
+
+    title = f"{item.document.title}\n" if item.document.title else ""
+    return strip_control(title + item.document.text)
+
+
+def _print_lgtm(output: Output, found: Lgtm) -> None:
+    from claimeval.statistics.formatting import decimal, interval
+
+    if found.value is None:
+        output.line(f"  -  {found.undefined_because}", bold=f"LGTM@{found.first}")
+    else:
+        ends = f", 95 % interval {interval(found.ci)}" if found.ci else ""
+        questions = "question" if found.n == 1 else "questions"
+        output.line(f"{ends}, n {found.n} {questions}", bold=f"LGTM@{found.first}  {decimal(found.value)}")
+        if not found.ci:
+            output.line(f" no interval: {found.undefined_because}", style="dim")
+    counts = f"{found.good} good, {found.bad} not, {found.unsure} unsure, {found.unmarked} not yet labeled"
+    blank = f", {found.without_text} without a text" if found.without_text else ""
+    output.line(f" documents: {counts}{blank}", style="dim")
+    none = f"; nothing was retrieved for {found.without_results} others" if found.without_results else ""
+    output.line(f" questions: {found.begun} begun of {found.drawn} drawn{none}", style="dim")
+    if found.bounds:
+        ends = interval(found.bounds)
+        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim")

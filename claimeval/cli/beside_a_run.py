@@ -10,7 +10,8 @@ from pathlib import Path
 from pydantic import JsonValue
 from rich.console import Console
 
-from claimeval.cli.table import print_sides
+from claimeval.cli.printer import Output
+from claimeval.cli.run_table import print_sides
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.runs.directory import RESULTS, load_manifest, read_results
@@ -91,7 +92,7 @@ def tell(summary: ScoresSummary, folder: Path, remarks: Mapping[str, JsonValue],
         print(json.dumps({"run": str(folder), **summary.model_dump(), **remarks}, indent=1))
         return
     console = Console(highlight=False)
-    print_sides(console, [summary])
+    print_sides(Output(), [summary])
     for name, value in remarks.items():
         if value:
             console.print(f" {name.replace('_', ' ')}: {value}", style="dim", markup=False, soft_wrap=True)

@@ -1,80 +1,216 @@
-"""`claimeval cache`: look after the store of replies."""
+"""`claimeval cache`: inspect, verify, export and import cached replies."""
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import typer
+from claimeval.cli.command import Argument, command, group
+from claimeval.cli.printer import Output, say
 
-from claimeval.cli import options as o
+if TYPE_CHECKING:
+    from claimeval.store import transfer
+    from claimeval.store.stats import PromptUsage, StoreStats
+    from claimeval.store.store import Store
 
-cache = typer.Typer(
-    name="cache",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Look after the store of replies: what is in it, whether it is whole, and how it gets to another machine.",
-)
-
-
-@cache.command()
-def stats(cache: o.Cache = None, json: o.Json = False) -> None:
-    """Say what the store holds: replies and bytes by model and prompt, and from when.
-
-    Example: `claimeval cache stats`
-    """
-    from claimeval.cli.cache_tables import tell_stats
-
-    tell_stats(cache, as_json=json)
+DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
 
 
-@cache.command()
-def verify(
-    cache: o.Cache = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Drop the damaged rows; a run asks their questions again.")
-    ] = False,
-    json: o.Json = False,
-) -> None:
-    """Check the checksum of every reply. Exits with 1 when rows are damaged and were not dropped.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOptions:
+    """Show what the reply cache holds: replies and bytes by model and prompt, and from when."""
 
-    Example: `claimeval cache verify --repair`
-    """
-    from claimeval.cli.cache_tables import verify_and_tell
-
-    verify_and_tell(cache, repair=repair, as_json=json)
+    cache: Path | None = None
+    """Folder of the reply cache."""
+    output: Output = Output()
 
 
-@cache.command()
-def export(
-    file: Annotated[Path, typer.Argument(help="The file to write, `-` for standard output.")],
-    cache: o.Cache = None,
-    json: o.Json = False,
-) -> None:
+def stats(given: StatsOptions) -> int:
+    """Print what the cache holds, and return the exit code."""
+    from itertools import groupby
+
+    from claimeval.judging import prompts
+    from claimeval.statistics.formatting import byte_size
+    from claimeval.store.stats import collect_stats
+
+    with _open(given.cache) as store:
+        found = collect_stats(store)
+        folder = store.folder
+    output, on_disk = given.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
+    output.line()
+    output.line(f": {_summary(found)}, {byte_size(on_disk)} on disk", bold=str(folder))
+    names = {prompts.load(step, name).digest: name for step in prompts.VARIABLES for name in prompts.shipped(step)}
+    for (model, endpoint), groups in groupby(found.groups, key=lambda group: (group.model, group.endpoint)):
+        output.line()
+        output.line(model + (f" at {endpoint}" if endpoint else ""))
+        output.table(("  prompt", "replies", "size", "first", "last"), [_cells(one, names) for one in groups])
+    if found.damaged or found.unreadable:
+        output.line()
+        output.line(f"damaged rows: {found.damaged}, unreadable: {found.unreadable}; {DAMAGED}", style="red")
+    return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()})
+
+
+def _summary(found: StoreStats) -> str:
+    from claimeval.statistics.formatting import byte_size, day
+
+    if not found.groups:
+        return "no replies"
+    first, last = min(one.first for one in found.groups), max(one.last for one in found.groups)
+    return f"{found.replies:,} replies, {byte_size(found.bytes)}, {day(first)} to {day(last)}"
+
+
+def _cells(one: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
+    from claimeval.statistics.formatting import byte_size, day
+
+    name = names.get(one.prompt) or one.prompt[:12] or "unknown"
+    return f"  {name}", f"{one.replies:,}", byte_size(one.bytes), day(one.first), day(one.last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions:
+    """Check the checksum of every reply. Exits with 1 if rows are damaged and were not dropped."""
+
+    cache: Path | None = None
+    """Folder of the reply cache."""
+    drop_damaged: bool = False
+    """Drop the damaged rows; a run asks their questions again."""
+    output: Output = Output()
+
+
+def verify(given: VerifyOptions) -> int:
+    """Check every reply, print the counts, and return the exit code."""
+    from claimeval.store.stats import verify as verify_store
+
+    with _open(given.cache) as store:
+        found = verify_store(store, repair=given.drop_damaged)
+        folder = store.folder
+    output = given.output
+    output.line(f"{folder}: {found.replies:,} whole replies, damaged rows: {found.damaged}")
+    if found.unreadable:
+        output.line(f"whole rows in which this version finds no reply, kept: {found.unreadable}")
+    if given.drop_damaged and found.damaged:
+        output.line(f"damaged rows dropped: {found.dropped}; their questions will be asked again")
+    elif found.damaged:
+        output.line(DAMAGED)
+    code = 1 if found.damaged > found.dropped else 0
+    return output.result("cache verify", {"folder": str(folder), **found.model_dump()}, exit_code=code)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
     """Write all replies as JSON Lines: key, origin, checksum, and the body as it was received.
 
-    The file holds the judges' words in plain text, never a key. Exits with 1 when damaged rows had to be left out.
+    The file holds the judges' words in plain text, never a key. Exits with 1 if damaged rows had to be left out.
 
-    Example: `claimeval cache export replies.jsonl`, or `claimeval cache export - | gzip > replies.jsonl.gz`
+    Example: claimeval cache export replies.jsonl, or claimeval cache export - | gzip > replies.jsonl.gz
     """
-    from claimeval.cli.cache_tables import export_and_tell
 
-    export_and_tell(file, cache, as_json=json)
+    file: Annotated[Path, Argument("FILE")]
+    """File to write; `-` for standard output."""
+    cache: Path | None = None
+    """Folder of the reply cache."""
+    output: Output = Output()
 
 
-@cache.command("import")
-def import_(
-    file: Annotated[Path, typer.Argument(help="A file that `claimeval cache export` wrote, `-` for standard input.")],
-    cache: o.Cache = None,
-    json: o.Json = False,
-) -> None:
-    """Add the replies of an exported file to the store, each line checked. Importing it again changes nothing.
+def export(given: ExportOptions) -> int:
+    """Write the replies, and return the exit code."""
+    from claimeval.store import transfer
 
-    Where the store has another reply to the same question it keeps its own; the conflicts are counted and the exit
-    code is 1.
+    to_stdout = str(given.file) == "-"
+    with _open(given.cache) as store:
+        if to_stdout:
+            done = transfer.write(store, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        else:
+            done = _export(store, given.file)
+    if done.left_out:
+        say(f"damaged or unreadable rows left out: {done.left_out}")
+    code = 1 if done.left_out else 0
+    if to_stdout or not given.output.json:
+        say(f"replies exported: {done.replies}")
+        return code
+    return given.output.result("cache export", {"file": str(given.file), **done._asdict()}, exit_code=code)
 
-    Example: `claimeval cache import replies.jsonl --cache other/store`
+
+def _export(store: Store, file: Path) -> transfer.Exported:
+    """Write a file that is complete or missing, and readable by its owner alone."""
+    from claimeval.store import transfer
+    from claimeval.types.errors import UsageError
+
+    if file.exists():
+        raise UsageError(f"{file} exists already; give the name of a new file")
+    part = file.with_name(file.name + ".part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+            done = transfer.write(store, out)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """Add the replies of an exported file to the cache, each line checked. Importing it again changes nothing.
+
+    If the cache has another reply to the same question, it keeps that one; conflicts are counted and the exit code is
+    1.
+
+    Example: claimeval cache import replies.jsonl --cache other/cache
     """
-    from claimeval.cli.cache_tables import import_and_tell
 
-    import_and_tell(file, cache, as_json=json)
+    file: Annotated[Path, Argument("FILE")]
+    """A file that `claimeval cache export` wrote; `-` for standard input."""
+    cache: Path | None = None
+    """Folder of the reply cache."""
+    output: Output = Output()
+
+
+def import_(given: ImportOptions) -> int:
+    """Add the replies, and return the exit code."""
+    from claimeval.store import transfer
+    from claimeval.store.store import Store, cache_folder
+
+    with _reading(given.file) as lines, Store(cache_folder(given.cache)) as store:
+        done = transfer.read(lines, "standard input" if str(given.file) == "-" else str(given.file), store)
+    given.output.line(f"replies added: {done.added}, there already: {done.present}")
+    if done.conflicts:
+        keys = ", ".join(key[:12] for key in done.conflicting)
+        more = ", ..." if done.conflicts > len(done.conflicting) else ""
+        say(f"questions with another reply in the cache, which was kept: {done.conflicts} ({keys}{more})")
+    code = 1 if done.conflicts else 0
+    return given.output.result("cache import", {"file": str(given.file), **done._asdict()}, exit_code=code)
+
+
+def _reading(file: Path) -> BinaryIO | nullcontext[BinaryIO]:
+    from claimeval.types.errors import UsageError
+
+    if str(file) == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return file.open("rb")
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _open(folder: Path | None) -> Store:
+    """Open a cache that exists already."""
+    from claimeval.store.store import Store, existing_cache
+
+    return Store(existing_cache(folder))
+
+
+cache = group(
+    "cache",
+    "Inspect, verify, export and import cached replies.",
+    command("stats", StatsOptions, stats),
+    command("verify", VerifyOptions, verify),
+    command("export", ExportOptions, export),
+    command("import", ImportOptions, import_),
+)

@@ -1,47 +1,90 @@
-"""`claimeval correct`: a run's score corrected by human labels of some of its claims."""
+"""`claimeval correct`: a score, corrected by human labels."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from claimeval.cli.command import Argument, command
+from claimeval.cli.printer import Output
 
-from claimeval.cli import options as o
+if TYPE_CHECKING:
+    from claimeval.runs.labels.correct import Corrected, Number
 
 
-def correct(
-    run: Annotated[Path, typer.Argument(help="A run directory, as `claimeval score --out` writes it.")],
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="Human labels of claims or of whole samples (.csv, .jsonl, ...). Default: those given with `claimeval "
-            "annotate`, else those that the run was imported with.",
-            show_default=False,
-        ),
-    ] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="Which metric; the run's first unless said.", show_default=False)
-    ] = None,
-    method: Annotated[
-        Literal["auto", "ppi", "stratified", "active", "rogan-gladen"],
-        typer.Option(
-            help="`auto` fits how the claims were drawn (PPI++ for a random sample); `rogan-gladen` is for labels from "
-            "elsewhere."
-        ),
-    ] = "auto",
-    seed: Annotated[int, typer.Option(help="Seed of the resampled interval of the judge's own score.")] = 0,
-    cluster: o.Cluster = None,
-    json: o.Json = False,
-) -> None:
-    """Correct a score by a few human labels: the judge's number, the corrected one and the people's own, side by side.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectOptions:
+    """Correct a score with human labels: the judges' score, the corrected one, and that by people alone.
 
-    The judge is measured against people on the labelled claims, and its number on all claims is shifted by what it gets
-    wrong. What is corrected is the micro score: supported claims over judged claims, and intervals take all
-    samples of a question together.
+    The judges are compared with people on the labeled claims, and their score on all claims is shifted by their errors.
+    The micro score is corrected: supported claims over judged claims. Intervals draw all samples of a question
+    together.
 
-    Example: `claimeval annotate runs/a --sample 150`, then `claimeval correct runs/a`
+    Example: claimeval annotate runs/a --n 150, then claimeval correct runs/a
     """
-    from claimeval.cli.corrections import correct_and_tell
 
-    correct_and_tell(run, labels, metric, method, seed, cluster, as_json=json)
+    run: Annotated[Path, Argument("RUN")]
+    """A run directory."""
+    labels: Path | None = None
+    """Human labels of claims or samples; by default those of `claimeval annotate`, else of the import."""
+    metric: str | None = None
+    """Metric to correct; the first of the run by default."""
+    method: Literal["auto", "ppi", "stratified", "active", "rogan-gladen"] = "auto"
+    """auto fits how claims were drawn; or ppi, stratified, active, rogan-gladen (labels from elsewhere)."""
+    seed: int = 0
+    """Seed of the bootstrap interval."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: as in the run]"""
+    output: Output = Output()
+
+
+def do(given: CorrectOptions) -> int:
+    """Correct the score, print the three numbers, and return the exit code."""
+    from claimeval.runs.labels.correct import correct, labels_of
+
+    labels = labels_of(given.run, given.labels, given.metric)
+    found = correct(given.run, given.metric, labels, given.method, given.seed, given.cluster)
+    output = given.output
+    what = "micro" if found.unit == "claim" else "share of samples with every claim supported"
+    of = "judged claims" if found.unit == "claim" else "samples with a judged claim"
+    output.line()
+    output.line(f", {what}: {found.items} {of}, {found.labelled} of them labeled", bold=found.metric)
+    numbers = {
+        "the judges alone": found.judge,
+        f"corrected ({found.method})": found.corrected,
+        "people alone": found.human,
+    }
+    output.table(
+        ("by", "value", "95 % interval", "width"), [(name, *_cells(number)) for name, number in numbers.items()]
+    )
+    for remark in _remarks(found):
+        output.line(f"- {remark}")
+    return output.result("correct", found.model_dump())
+
+
+correct = command("correct", CorrectOptions, do)
+
+
+def _cells(number: Number) -> list[str]:
+    from claimeval.statistics.formatting import decimal, interval
+
+    if number.value is None:
+        return [f"- ({number.undefined_because})", "-", "-"]
+    width = None if number.low is None or number.high is None else number.high - number.low
+    return [decimal(number.value), interval((number.low, number.high)), decimal(width)]
+
+
+def _remarks(found: Corrected) -> list[str]:
+    from claimeval.statistics.formatting import decimal
+
+    remarks = ["the judges' interval does not include their errors"]
+    if found.judge_weight is not None:
+        remarks.append(f"the judges count {decimal(found.judge_weight, 2)} (0 not at all, 1 fully)")
+    if found.labels_to_halve is not None:
+        remarks.append(f"{found.labels_to_halve} more labels would halve the corrected interval")
+    if words := found.labels.words():
+        remarks.append(f"labels {words}")
+    if found.unmatched:
+        remarks.append(f"{found.unmatched} labels are about no judged claim of {found.metric}")
+    return remarks

@@ -1,19 +1,45 @@
-"""`claimeval demo`: the main job on the bundled samples, with the local scorer."""
+"""`claimeval demo`: score the bundled samples with the local judge."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from claimeval.cli import options as o
+from claimeval.cli.command import Names, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import Gates
+from claimeval.types.options import RunOptions
 
 
-def demo(out: o.Out = Path("runs/demo"), json: o.Json = False) -> None:
-    """Score the bundled samples with the local word-matching scorer. Needs no key, no model and no network.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """Score the bundled samples with a local judge that matches words. Needs no key, no model and no network.
 
-    The samples have planted mistakes (wrong numbers, swapped names, negations, inventions), so that there is something
-    to see. The local scorer finds words, not meaning: name a real judge with `claimeval score` for numbers to rely on.
+    The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. The local judge compares
+    words, not meaning: name a real judge in `claimeval score` for numbers to rely on.
     """
-    from claimeval.cli.running import score_and_print
+
+    out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
+    """Run directory."""
+    output: Output = Output()
+
+
+def do(given: DemoOptions) -> int:
+    """Score the samples, print the run, and return the exit code."""
+    from claimeval.api.claims import score
+    from claimeval.cli.running import print_finished, watch
     from claimeval.data.corpora import bundled
 
-    score_and_print(bundled("demo.jsonl"), ("local:lexical",), out=out, overwrite=True, json_output=json)
+    finished = watch(
+        lambda options: score(
+            bundled("demo.jsonl"), judges="local:lexical", out=given.out, overwrite=True, options=options
+        ),
+        RunOptions(),
+        Gates(),
+        given.output,
+    )
+    return print_finished("demo", finished, given.output)
+
+
+demo = command("demo", DemoOptions, do)

@@ -1,22 +1,107 @@
-"""`claimeval doctor`: what a data file can feed and what is wrong with it."""
+"""`claimeval doctor`: which metrics a data file can feed, and what is wrong with it."""
 
 from __future__ import annotations
 
-from claimeval.cli import options as o
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from claimeval.cli.command import Names, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import Data, Metrics
+
+if TYPE_CHECKING:
+    from claimeval.data.survey import Survey
+    from claimeval.metrics.rows import Metric
+
+SHOWN = 20
+"""Malformed rows and generators that are printed."""
 
 
-def doctor(data: o.Data, metrics: o.Metrics = None, field: o.Field = None, json: o.Json = False) -> None:
-    """Say which metrics a file can feed, what its samples lack, and what is malformed, with line numbers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorOptions:
+    """Check a data file: which metrics it can feed, what samples lack, and which rows are malformed.
 
-    Reads the whole file and calls nobody. Exits with 1 when lines cannot be read or ids stand twice.
+    Reads the whole file and asks no judge. Exits with 1 if rows cannot be read or ids are not unique.
 
-    Fields of a sample: `id`, `question` (needed), `answer`, `contexts` (texts, or objects with `id`, `text`,
+    Fields of a sample: `id`, `question` (required), `answer`, `contexts` (texts, or objects with `id`, `text`,
     `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`, `generator`,
-    `evidence` (named lists of texts), `metadata`. The names used by LabelledRagDataset, ragas and RAGChecker are
-    understood too; `--field` says any other.
+    `evidence` (named lists of texts), `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker are
+    recognized; `--field` maps any other.
 
-    Example: `claimeval doctor answers.jsonl --field answer=draft_llm_answer`
+    Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
     """
-    from claimeval.cli.examination import examine_and_tell
 
-    examine_and_tell(data, tuple(metrics.split(",")) if metrics is not None else None, tuple(field or ()), as_json=json)
+    data: Data
+    """The samples: .jsonl, .json, .csv or .parquet."""
+    metrics: Metrics = None
+    """Comma-separated; `claimeval metrics` lists them."""
+    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    output: Output = Output()
+
+
+def do(given: DoctorOptions) -> int:
+    """Survey the file, print the survey, and return the exit code."""
+    from claimeval.data.reading import parse_fields, read_samples
+    from claimeval.data.survey import survey
+    from claimeval.metrics.rows import METRICS, rows
+    from claimeval.types.errors import DataError
+
+    metrics = rows(tuple(given.metrics.split(",")) if given.metrics is not None else tuple(METRICS))
+    malformed: list[str] = []
+    found: Survey | None = None
+    try:
+        fields = parse_fields(list(given.fields))
+        found = survey(read_samples(given.data, fields=fields, on_error=lambda e: malformed.append(str(e))), metrics)
+    except DataError:
+        if not malformed:
+            raise
+    _print(given.output, given.data, metrics, found, malformed)
+    content = {**(found.model_dump() if found else {"samples": 0}), "malformed": malformed}
+    code = 1 if malformed or not found or found.duplicate_ids else 0
+    return given.output.result("doctor", content, exit_code=code)
+
+
+doctor = command("doctor", DoctorOptions, do)
+
+
+def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Survey | None, malformed: list[str]) -> None:
+    output.line()
+    output.line(f": {found.samples if found else 0} readable samples", bold=str(data))
+    if malformed:
+        output.line(f"{len(malformed)} malformed:", style="red")
+        for problem in malformed[:SHOWN]:
+            output.line(f"  {problem}")
+        if len(malformed) > SHOWN:
+            output.line(f"  ... and {len(malformed) - SHOWN} more")
+    if not found:
+        return
+    rows = [(metric.name, metric.claims_of, metric.against, _fed(metric, found)) for metric in metrics]
+    output.table(("metric", "claims of", "against", "can be fed"), rows, words=(0, 1, 2, 3))
+    for line in _remarks(found):
+        output.line(f"- {line}")
+
+
+def _fed(metric: Metric, found: Survey) -> str:
+    remarks = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in found.missing_fields[metric.name]]
+    if not found.has_inputs_for(metric.name):
+        return f"no: {'; '.join(remarks)}"
+    if "contexts" in (metric.claims_of, metric.against) and found.empty_contexts:
+        remarks.append(f"{found.empty_contexts} retrieved nothing and count 0")
+    return f"yes, but {'; '.join(remarks)}" if remarks else "yes"
+
+
+def _remarks(found: Survey) -> list[str]:
+    remarks = []
+    if found.duplicate_ids:
+        remarks.append(f"{len(found.duplicate_ids)} ids stand more than once, first {found.first_duplicate}")
+    if found.no_answer or found.empty_answers:
+        remarks.append(f"{found.no_answer} samples have no answer, {found.empty_answers} an empty one")
+    if found.invalid_text:
+        sample, excerpt = next(iter(found.invalid_text.items()))
+        remarks.append(f"{len(found.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)")
+    if found.metadata:
+        remarks.append("kept as metadata: " + ", ".join(found.metadata))
+    generators = [f"{name} ({n})" for name, n in found.generators.items()]
+    return [*remarks, "generators: " + ", ".join(generators[:8])]

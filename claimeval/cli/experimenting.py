@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 
 from claimeval.cli.endings import ending_code
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.cli.table import BOUNDED
+from claimeval.cli.run_table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
 from claimeval.evaluation.claims import choose_metrics
 from claimeval.metrics.scoring import ends_in_words

@@ -1,38 +1,46 @@
-"""`claimeval fuse`: reciprocal rank fusion of runs."""
+"""`claimeval fuse`: one ranking from several."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.shared import Out
 
 
-def fuse(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="TREC runs to fuse.")],
-    k: Annotated[
-        int, typer.Option("--rank-constant", "-k", help="The larger, the less the first ranks stand out.")
-    ] = 60,
-    depth: Annotated[
-        int | None, typer.Option("--depth", "-d", help="Keep so many documents per query.", show_default=False)
-    ] = None,
-    tag: Annotated[str, typer.Option(help="The tag of the new run.")] = "rrf",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Where to write the run; standard output unless said.", show_default=False),
-    ] = None,
-) -> None:
-    """Fuse runs by reciprocal rank: score = sum of 1 / (k + rank).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuseOptions:
+    """Fuse rankings by reciprocal rank: score = sum of 1 / (k + rank).
 
-    Example: `claimeval fuse bm25.run dense.run -o fused.run && claimeval rank qrels.txt fused.run`
+    Example: claimeval fuse bm25.run dense.run -o fused.run && claimeval rank qrels.txt fused.run
     """
-    import sys
 
+    trec_runs: Annotated[tuple[Path, ...], Argument("TREC_RUN")]
+    """TREC runs: query, Q0, document, rank, score, tag."""
+    k: Annotated[int, Names("-k", "--rank-constant")] = 60
+    """The larger, the less the first ranks stand out."""
+    depth: Annotated[int | None, Names("-d", "--depth")] = None
+    """Documents to keep per query; all by default."""
+    tag: str = "rrf"
+    """Tag of the new run."""
+    out: Out = None
+    """File to write; standard output by default."""
+
+
+def do(given: FuseOptions) -> int:
+    """Fuse the runs, write the result, and return the exit code."""
     from claimeval import ir
 
-    fused = ir.fuse(runs, k, depth)
-    if out is None:
-        ir.write_run(fused, sys.stdout, tag)
+    fused = ir.fuse(given.trec_runs, given.k, given.depth)
+    if given.out is None:
+        ir.write_run(fused, sys.stdout, given.tag)
     else:
-        with out.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            ir.write_run(fused, file, tag)
+        with given.out.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            ir.write_run(fused, file, given.tag)
+    return 0
+
+
+fuse = command("fuse", FuseOptions, do)

@@ -12,15 +12,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import typer
-from rich.console import Console
 
 from claimeval import ir
 from claimeval.cli.beside_a_run import Place
 from claimeval.cli.endings import ending_code, say
 from claimeval.cli.grading_tables import print_grading, print_refused, print_validity
+from claimeval.cli.printer import Output
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.quoting import quote_and_tell
-from claimeval.cli.table import print_sides
+from claimeval.cli.run_table import print_sides
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_assessors, read_names, read_qrels, relevance_scale, write_assessors
 from claimeval.evaluation import relevance, relevance_run
@@ -122,7 +122,7 @@ def grade_and_tell(settings: Settings) -> None:
     else:
         print_grading(summary, folder)
         if sides:
-            print_sides(Console(highlight=False), [sides])
+            print_sides(Output(), [sides])
         print_validity(held, confusions=True)
         if summary.complete and outcome.qrels:
             named = " ".join(map(str, settings.runs)) or "YOUR.run"

@@ -1,67 +1,122 @@
-"""`claimeval import-replies`: recorded replies of judges become verdicts, without a call."""
+"""`claimeval import-replies`: recorded replies, or another tool's results, as a run."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.printer import Output
+from claimeval.types.options import PanelOptions
 
-from claimeval.cli import options as o
-from claimeval.cli import panel_options as p
+if TYPE_CHECKING:
+    from claimeval.runs.import_replies import JudgeReading
 
-Mapping = Annotated[
-    Path | None,
-    typer.Option(
-        "--mapping",
-        help="YAML file that says which fields hold sample, claim, replies and human label, and in which forms the "
-        "replies say their verdict. Not needed for result files of RAGChecker, ragas and deepeval.",
-        show_default=False,
-    ),
-]
+SHOWN = 10
+"""Unread texts that are printed; the file lists all."""
+WIDTH = 110
 
 
-def import_replies(
-    file: Annotated[Path, typer.Argument(help="The recorded replies: .jsonl, .json, .csv or .parquet.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.", show_default=False)],
-    mapping: Mapping = None,
-    vote: p.Vote = None,
-    tie: p.Tie = None,
-    quorum: p.Quorum = None,
-    families: p.Families = None,
-    cluster: o.Cluster = None,
-    overwrite: o.Overwrite = False,
-    json: o.Json = False,
-) -> None:
-    """Turn recorded judge texts, or another tool's results, into a run that can be voted on, measured and re-judged.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRepliesOptions:
+    """Turn recorded judge replies, or another tool's results, into a run that can be voted on, measured and rejudged.
 
     Nothing is guessed: a text that says both yes and no, or neither, is unassessed, and `unread.jsonl` in the run lists
     it. A mapping for rows such as {"row": 1, "question": "...", "answer": "...", "human": "Yes", "gpt": "Yes, ..."}:
 
-    ```
-    id: row
-    question: question
-    answer: answer
-    claim: answer            # what was judged
-    against: reference
-    judges: {gpt-4: gpt}     # or: items_field: outputs, judge: model, reply: raw
-    forms: [first_word, answer, statement]
-    human_label: human
-    ```
+    \b
+        id: row
+        question: question
+        answer: answer
+        claim: answer            # what was judged
+        against: reference
+        judges: {gpt-4: gpt}     # or: items_field: outputs, judge: model, reply: raw
+        forms: [first_word, answer, statement]
+        human_label: human
 
     Forms: `first_word`, `answer` ("Answer: No"), `brackets` ("[[Yes]]"), `statement`, `tag:answer`, `json:verdict`,
     `score` ("##final score: 2"), `word`, `number`. `docs/rejudging.md` has mappings for several published files.
 
-    Example: `claimeval import-replies judged.jsonl --mapping judged.yaml --out runs/judged`
+    Example: claimeval import-replies judged.jsonl --mapping judged.yaml --out runs/judged
     """
-    from claimeval.cli.importing import import_and_tell
 
-    import_and_tell(
-        file,
-        mapping,
-        out,
-        panel=p.panel(vote=vote, tie=tie, quorum=quorum, families=families),
-        overwrite=overwrite,
-        cluster=cluster,
-        as_json=json,
+    file: Annotated[Path, Argument("FILE")]
+    """The recorded replies: .jsonl, .json, .csv or .parquet."""
+    out: Annotated[Path, Names("-o", "--out")]
+    """Run directory."""
+    mapping: Path | None = None
+    """YAML file: which fields hold sample, claim, replies and human label, and the forms of replies. Not needed for
+    results of RAGChecker, ragas and deepeval."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: question]"""
+    overwrite: bool = False
+    """Replace a run of other settings in --out."""
+    output: Output = Output()
+    panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
+
+
+def do(given: ImportRepliesOptions) -> int:
+    """Import the file, print the run and what could not be read, and return the exit code."""
+    from claimeval.cli.run_table import print_run
+    from claimeval.data.foreign.field_maps import read_mapping
+    from claimeval.runs.import_replies import import_judged, open_file
+
+    judged = open_file(given.file, read_mapping(given.mapping) if given.mapping else None)
+    found = import_judged(
+        judged, str(given.file), given.out, given.panel, overwrite=given.overwrite, cluster=given.cluster
     )
+    output = given.output
+    print_run(output, given.out, found.manifest, found.summary, found.summary.samples)
+    if found.readings:
+        columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
+        output.table(columns, [_cells(judge, one) for judge, one in found.readings.items()], words=(0, 6))
+        _print_unread(output, given.out)
+    if found.repeated:
+        output.note(
+            f"{found.repeated} rows repeat a claim text of their sample and count as replicates of the judge. If they "
+            "are separate claims, map `claim_id` to a field that tells them apart."
+        )
+    if found.labels:
+        output.line(f"{found.labels} human labels: `claimeval agreement {given.out}` compares the judges with them")
+    record = {
+        "readings": {judge: reading.model_dump() for judge, reading in found.readings.items()},
+        "labels": found.labels,
+        "repeated_claims": found.repeated,
+        **found.summary.model_dump(),
+    }
+    return output.result("import-replies", record, path=given.out)
+
+
+import_replies = command("import-replies", ImportRepliesOptions, do)
+
+
+def _cells(judge: str, reading: JudgeReading) -> tuple[str, ...]:
+    return (
+        judge,
+        str(reading.replies),
+        str(reading.read),
+        str(reading.unsure),
+        str(sum(reading.refused.values())),
+        str(reading.missing),
+        ", ".join(f"{form} {n}" for form, n in reading.forms.items()),
+    )
+
+
+def _print_unread(output: Output, out: Path) -> None:
+    import itertools
+    import json
+
+    from claimeval.runs.import_replies import UNREAD
+
+    path = out / UNREAD
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        first = [json.loads(line) for line in itertools.islice(file, SHOWN)]
+    output.line()
+    output.line(f", and so unassessed; all are in {path}", bold="Not read")
+    for unread in first:
+        text = " ".join(unread["reply"].split())
+        output.line(f"{unread['sample']} {unread['judge']}: {unread['because']}", indent=1)
+        output.line(text if len(text) <= WIDTH else text[: WIDTH - 3] + "...", style="dim", indent=3)

@@ -1,116 +1,184 @@
-"""The command line. Commands are one file each without logic of their own; errors are one line and a code.
+"""The command line: a file a command, loaded when it is called. Errors are one line and a code.
 
 Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 Ctrl-C.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from typing import Annotated
+from difflib import get_close_matches
 
-import typer
+import click
 
-from claimeval.cli.agreement import agreement
-from claimeval.cli.annotate import annotate
-from claimeval.cli.answerability import answerability
-from claimeval.cli.answers import answers
-from claimeval.cli.batch import batch
-from claimeval.cli.cache import cache
-from claimeval.cli.compare import compare
-from claimeval.cli.correct import correct
-from claimeval.cli.demo import demo
-from claimeval.cli.doctor import doctor
-from claimeval.cli.experiment import experiment
-from claimeval.cli.fuse import fuse
-from claimeval.cli.import_replies import import_replies
-from claimeval.cli.lexical import lexical
-from claimeval.cli.outlets import fail_for, outlast_readers
-from claimeval.cli.perplexity import perplexity
-from claimeval.cli.plan import plan
-from claimeval.cli.prompts import prompts
-from claimeval.cli.queries import queries
-from claimeval.cli.rank import rank
-from claimeval.cli.rejudge import rejudge
-from claimeval.cli.relevance import relevance
-from claimeval.cli.report import report
-from claimeval.cli.retrieval import retrieval
-from claimeval.cli.reward import reward
-from claimeval.cli.sample import sample
-from claimeval.cli.score import score
-from claimeval.cli.track import track
-from claimeval.cli.view import view
+from claimeval.cli.command import help_formatter
+from claimeval.cli.terminal import fail_for, ignore_closed_pipe
 from claimeval.types.errors import ClaimevalError, UsageError
 
-app = typer.Typer(
-    name="claimeval",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="How far can the answers of a question-answering system be trusted? claimeval takes them apart into claims "
-    "and has judges assess each one.\n\nBegin with `claimeval demo`; then `claimeval doctor DATA` says what your own "
-    "file can feed, and `claimeval score DATA --judge PROVIDER:MODEL` judges it.",
-)
-for command in (
-    demo,
-    doctor,
-    plan,
-    score,
-    rejudge,
-    import_replies,
-    agreement,
-    experiment,
-    compare,
-    track,
-    annotate,
-    correct,
-    lexical,
-    perplexity,
-    reward,
-    rank,
-    fuse,
-    relevance,
-    retrieval,
-    answers,
-    answerability,
-    sample,
-    queries,
-    report,
-    view,
-):
-    app.command()(command)
-for group in (
-    batch,
-    cache,
-    prompts,
-):
-    app.add_typer(group)
+COMMANDS = {
+    "Start": {
+        "demo": "Score bundled samples with a local judge: no key, no model.",
+        "doctor": "Check a data file: which metrics it can feed.",
+    },
+    "Judge": {
+        "plan": "Say what a run would ask and cost, without asking.",
+        "score": "Judge answers claim by claim.",
+        "answers": "Rate whole answers.",
+        "answerability": "Tell refusals from answers.",
+        "rejudge": "Judge or vote again on a run; pay only for what is new.",
+        "experiment": "Compare prompts and judges over the same samples.",
+    },
+    "Look": {
+        "report": "Write the page, Markdown or tables of a run.",
+        "view": "Browse a folder of runs on this machine.",
+        "compare": "Compare two runs, sample by sample.",
+        "track": "Compare a series of runs.",
+    },
+    "People": {
+        "annotate": "Label claims or documents in the terminal.",
+        "agreement": "Compare judges with people, or with each other.",
+        "correct": "Correct a score with human labels.",
+    },
+    "Retrieval": {
+        "relevance": "Grade how relevant documents are; write qrels.",
+        "rank": "Evaluate rankings against qrels, as trec_eval does.",
+        "fuse": "Fuse rankings by reciprocal rank.",
+    },
+    "Without a judge": {
+        "retrieval": "Compare retrieved contexts with reference contexts.",
+        "lexical": "Compare the words of answers with contexts and references.",
+        "perplexity": "Score contexts by the likelihood of the question.",
+        "reward": "Score answers by a reward model.",
+    },
+    "Data": {
+        "draw": "Draw a test set from logs or traces.",
+        "queries": "Write questions that documents answer.",
+        "import-replies": "Turn recorded replies or results into a run.",
+    },
+    "Upkeep": {
+        "cache": "Inspect, verify, export and import cached replies.",
+        "batch": "List, collect and cancel providers' batches.",
+        "prompts": "List, show, check and render prompts.",
+    },
+}
+"""The headings of `--help`, and under each the commands with their lines."""
+UNLISTED = dict.fromkeys(("lexical", "perplexity", "reward", "retrieval"), "measure")
+"""Commands that `--help` leaves to the one they belong to, and the module that has them."""
+HINTS = {
+    "eval": "score",
+    "evaluate": "score",
+    "run": "score",
+    "track": "compare",
+    "answers": "rate",
+    "answerability": "rate",
+    "relevance": "grade",
+    "sample": "draw",
+    "queries": "write-queries",
+}
+"""Names that other tools and earlier versions have, and the commands that are meant."""
 
 
-def _version(asked: bool) -> None:
-    if asked:
+LEGACY = {
+    "plan", "experiment", "compare", "track", "lexical", "perplexity", "reward", "relevance", "retrieval", "answers",
+    "answerability", "queries",
+}  # fmt: skip
+
+
+class Root(click.Group):
+    """Loads a command when it is called, and lists all under headings."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return [name for commands in COMMANDS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the command's module, which has it under its name."""
+        if name in LEGACY:
+            from claimeval.cli.legacy import old_command
+
+            return old_command(name)
+        if name not in self.list_commands(ctx) and name not in UNLISTED:
+            return None
+        module = UNLISTED.get(name, name).replace("-", "_")
+        found: click.Command = getattr(importlib.import_module(f"claimeval.cli.{module}"), name.replace("-", "_"))
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse an unknown command with the nearest known one."""
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name):
+            return super().resolve_command(ctx, args)
+        near = [HINTS[name]] if name in HINTS else get_close_matches(name, self.list_commands(ctx), 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"no such command {name!r}.{hint} `claimeval --help` lists all")
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the page of all commands."""
+        formatter = help_formatter()
+        self.format_help(ctx, formatter)
+        return formatter.getvalue().rstrip("\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the two options, then the commands under their headings."""
+        options = [("--version", "Show the version and exit."), ("--help", "Show this message and exit.")]
+        width = max(len(name) for name in self.list_commands(ctx))
+        for heading, rows in {
+            "Options": options,
+            **{name: list(rows.items()) for name, rows in COMMANDS.items()},
+        }.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(0 if heading == "Options" else width), text) for name, text in rows])
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
         import claimeval
 
         print(f"claimeval {claimeval.__version__}")
-        raise typer.Exit
+        ctx.exit()
 
 
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Options of claimeval itself."""
+app = Root(
+    "claimeval",
+    params=[click.Option(["--version"], is_flag=True, callback=_version, expose_value=False, is_eager=True)],
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How far can the answers of a question-answering system be trusted?\n\n"
+    "Begin with `claimeval demo`, then `claimeval doctor DATA`.",
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code; errors of claimeval and of the system pass through."""
+    if not arguments:
+        arguments = ["--help"]
+    try:
+        with app.make_context("claimeval", arguments) as context:
+            app.invoke(context)
+            return 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        raise UsageError(_told(error)) from error
+
+
+def _told(error: click.ClickException) -> str:
+    parameter = getattr(error, "param", None)
+    if isinstance(error, click.MissingParameter) and parameter and parameter.name in ("judges", "judge"):
+        return (
+            "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini, or "
+            "--judge local:lexical (words only, free)"
+        )
+    return error.format_message()
 
 
 def main() -> None:
-    """Runs the command line; the console script."""
-    outlast_readers()
+    """Run the command line; the console script."""
+    ignore_closed_pipe()
     try:
         try:
-            app()
+            code = run(sys.argv[1:])
         finally:
             sys.stdout.flush()
     except UsageError as error:
@@ -121,9 +189,10 @@ def main() -> None:
         fail("interrupted", 130)
     except OSError as error:
         fail_for(error)
+    raise SystemExit(code)
 
 
 def fail(message: str, code: int) -> None:
-    """One line on standard error, and the end."""
+    """Print one line on standard error, and exit."""
     print(f"claimeval: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(code)

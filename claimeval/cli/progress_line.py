@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import shutil
 import time
 from collections.abc import Callable
@@ -17,12 +19,12 @@ PLAIN_EVERY = 10.0
 
 
 class ProgressLine:
-    """Shows a `Progress` while the block runs."""
+    """Shows a `Progress` while the block runs, or nothing without a stream."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._terminal = stream.isatty()
-        self._next = time.monotonic() + QUIET
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream or io.StringIO()
+        self._terminal = self._stream.isatty()
+        self._next = time.monotonic() + QUIET if stream else math.inf
         self._drawn = 0
 
     def __enter__(self) -> Self:

@@ -1,83 +1,158 @@
-"""`claimeval prompts`: look at the words that judges read."""
+"""`claimeval prompts`: list, show, compare, check and render prompts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from claimeval.cli.command import Argument, Names, command, group
+from claimeval.cli.printer import Output
 
-from claimeval.cli import options as o
+if TYPE_CHECKING:
+    from claimeval.types.records import Claim, Sample
 
-prompts = typer.Typer(
-    name="prompts",
-    no_args_is_help=True,
-    help="See exactly what a judge will read: list, show, compare, check and render prompts.",
-)
-
-Name = Annotated[str, typer.Argument(help="`three_way`, `assess/three_way`, or the path of a .j2 file.")]
-Step = Annotated[
-    str | None,
-    typer.Option(help="`extract` or `assess`, where the name alone does not tell.", show_default=False),
-]
+Name = Annotated[str, Argument("PROMPT")]
 
 
-@prompts.command("list")
-def list_prompts(json: o.Json = False) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
     """List the shipped prompts with their reply formats, purposes and digests."""
-    from claimeval.cli.prompt_printing import print_list
 
-    print_list(as_json=json)
+    output: Output = Output()
 
 
-@prompts.command()
-def show(prompt: Name, step: Step = None) -> None:
+def list_(given: ListOptions) -> int:
+    """Print all shipped prompts, and return the exit code."""
+    from claimeval.judging import prompts
+
+    found = [prompts.load(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
+    rows = [(prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in found]
+    given.output.table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
+    names = ("name", "step", "reply", "purpose", "digest")
+    record = {"prompts": [{name: getattr(prompt, name) for name in names} for prompt in found]}
+    return given.output.result("prompts list", record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions:
     """Print a prompt's file."""
-    from claimeval.cli.prompt_printing import find
 
-    print(find(prompt, step).source, end="")
+    prompt: Name
+    """three_way, assess/three_way, or the path of a .j2 file."""
+    step: str | None = None
+    """extract, assess, ..., if the name alone is not enough."""
 
 
-@prompts.command()
-def diff(a: Name, b: Name, step: Step = None) -> None:
-    """Show how two prompts differ, line by line; exits with 1 when they do."""
-    from claimeval.cli.prompt_printing import find
-    from claimeval.cli.prompt_view import difference
+def show(given: ShowOptions) -> int:
+    """Print the source of the prompt, and return the exit code."""
+    from claimeval.judging.prompts import find
 
-    lines = difference(find(a, step), find(b, step))
+    print(find(given.prompt, given.step).source, end="")
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """Show how two prompts differ, line by line. Exits with 1 if they do."""
+
+    a: Annotated[str, Argument("A")]
+    """three_way, assess/three_way, or the path of a .j2 file."""
+    b: Annotated[str, Argument("B")]
+    """The other one."""
+    step: str | None = None
+    """extract, assess, ..., if the name alone is not enough."""
+
+
+def diff(given: DiffOptions) -> int:
+    """Print the difference, and return the exit code."""
+    from claimeval.evaluation.rendering import difference
+    from claimeval.judging.prompts import find
+
+    lines = difference(find(given.a, given.step), find(given.b, given.step))
     print("\n".join(lines) or "no difference")
-    raise typer.Exit(1 if lines else 0)
+    return 1 if lines else 0
 
 
-@prompts.command()
-def check(prompt: Name, step: Step = None) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
     """Load a prompt as a run would: header, variables, blocks. Says what is wrong, or what it is."""
-    from claimeval.cli.prompt_printing import find
 
-    found = find(prompt, step)
+    prompt: Name
+    """three_way, assess/three_way, or the path of a .j2 file."""
+    step: str | None = None
+    """extract, assess, ..., if the name alone is not enough."""
+
+
+def check(given: CheckOptions) -> int:
+    """Load the prompt, print what it is, and return the exit code."""
+    from claimeval.judging.prompts import find
+
+    found = find(given.prompt, given.step)
     scale = f", scale {found.scale.name}" if found.scale else ""
     print(f"{found.name}: a good {found.step} prompt, reply {found.reply}{scale}, digest {found.digest[:12]}")
+    return 0
 
 
-@prompts.command()
-def render(
-    prompt: Name,
-    data: o.DataOrRun,
-    sample: Annotated[
-        str | None, typer.Option(help="Id of the sample; the first unless said.", show_default=False)
-    ] = None,
-    metric: Annotated[str, typer.Option(help="Which claims and evidence: a metric, or `name=claims_of:against`.")] = (
-        "faithfulness"
-    ),
-    step: Step = None,
-    field: o.Field = None,
-) -> None:
-    """Print the messages a judge would get for one sample.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """Print the messages that a judge would get for one sample.
 
-    From a run directory the run's own claims are shown; from a data file those that the local splitter finds.
+    From a run directory the run's claims are shown; from a data file those that the local splitter finds.
 
-    Example: `claimeval prompts render three_way runs/a --sample q7`
+    Example: claimeval prompts render three_way runs/a --sample q7
     """
-    from claimeval.cli.prompt_printing import print_rendered
 
-    print_rendered(Path(data), prompt, step, sample, metric, tuple(field or ()))
+    prompt: Name
+    """three_way, assess/three_way, or the path of a .j2 file."""
+    data: Annotated[Path, Argument("DATA")]
+    """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
+    sample: str | None = None
+    """Id of the sample; the first by default."""
+    metric: str = "faithfulness"
+    """Which claims and evidence: a metric, or NAME=CLAIMS_OF:AGAINST."""
+    step: str | None = None
+    """extract, assess, ..., if the name alone is not enough."""
+    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    """FIELD=COLUMN, as in answer=draft. Repeatable."""
+
+
+def render(given: RenderOptions) -> int:
+    """Print the messages under a line with role, prompt and sample, and return the exit code."""
+    from claimeval.evaluation.rendering import messages
+    from claimeval.judging.prompts import find
+    from claimeval.metrics.rows import metric
+
+    prompt, row = find(given.prompt, given.step), metric(given.metric)
+    sample, claims = _sample(given, row.claims_of)
+    for message in messages(prompt, sample, row, claims):
+        print(f"--- {message.role} ({prompt.name}, sample {sample.id}, {row.name})")
+        print(message.content)
+    return 0
+
+
+def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
+    from claimeval.data.reading import parse_fields, read_samples
+    from claimeval.runs.directory import RESULTS, read_results
+    from claimeval.types.errors import UsageError
+
+    if (given.data / RESULTS).exists():
+        for result in read_results(given.data):
+            if given.sample in (None, result.sample.id):
+                return result.sample, [claim for claim in result.claims if claim.of == part]
+    else:
+        for sample in read_samples(given.data, fields=parse_fields(list(given.fields))):
+            if given.sample in (None, sample.id):
+                return sample, None
+    raise UsageError(f"{given.data} has no sample {given.sample!r}")
+
+
+prompts = group(
+    "prompts",
+    "See exactly what a judge will read: list, show, compare, check and render prompts.",
+    command("list", ListOptions, list_),
+    command("show", ShowOptions, show),
+    command("diff", DiffOptions, diff),
+    command("check", CheckOptions, check),
+    command("render", RenderOptions, render),
+)

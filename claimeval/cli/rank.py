@@ -1,150 +1,124 @@
-"""`claimeval rank`: retrieval measures of runs, with the numbers of trec_eval."""
+"""`claimeval rank`: rankings against relevance judgments."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from claimeval.cli.command import Argument, Names, command
+from claimeval.types.options import require_at_least
 
 
-def rank(
-    qrels: Annotated[
-        Path,
-        typer.Argument(help="Relevance judgments: a TREC file (query, iteration, document, grade) or BEIR folder."),
-    ],
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN...", help="TREC runs (query, Q0, document, rank, score, tag); `-` is the standard input."
-        ),
-    ],
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measures",
-            "-m",
-            help="Comma-separated or repeated: `ndcg@10`, `P@5`, `recall@100`, `map`, `mrr`, `hit@5`, "
-            "`capped_recall@10`, `ndcg_exp@10`, `iprec@0.5`, `rbp(p=0.8)`, `P(rel=2)@5`. trec_eval's forms work too: "
-            "`ndcg_cut.10,20`, `P.5`, `official`, `set`, `all_trec`.",
-            show_default=False,
-        ),
-    ] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show the values of each query too.")] = False,
-    no_summary: Annotated[bool, typer.Option("--no-summary", "-n", help="Do not show the means.")] = False,
-    complete: Annotated[
-        bool, typer.Option("--complete", "-c", help="Count queries that the run lacks as 0: `--missing zero`.")
-    ] = False,
-    missing: Annotated[
-        Literal["skip", "zero", "error"], typer.Option(help="What queries of the qrels count that the run lacks.")
-    ] = "skip",
-    max_retrieved: Annotated[
-        int | None,
-        typer.Option("--max-retrieved", "-M", help="Look at so many documents per query only.", show_default=False),
-    ] = None,
-    level: Annotated[
-        int | None,
-        typer.Option(
-            "--level",
-            "-l",
-            help="The lowest grade that counts as relevant. Default: 1; for `OUT/qrels.txt` of "
-            "`claimeval relevance` what its scale says (not with --trec).",
-            show_default=False,
-        ),
-    ] = None,
-    judged_only: Annotated[bool, typer.Option("--judged-only", "-J", help="Drop unjudged documents first.")] = False,
-    ties: Annotated[
-        Literal["trec", "stable", "error"],
-        typer.Option(help="Equal scores: order by document id as trec_eval does, keep the order given, or refuse."),
-    ] = "trec",
-    without_relevant: Annotated[
-        Literal["zero", "undefined"], typer.Option(help="What queries without a relevant document count.")
-    ] = "zero",
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            help="A regular expression that is cut out of document ids, in qrels and runs; of those that are the same "
-            "then, the best stays. `'#.*'` makes documents of pages such as `report#p12`.",
-            show_default=False,
-        ),
-    ] = None,
-    split: Annotated[str, typer.Option(help="Which qrels of a BEIR folder: `qrels/SPLIT.tsv`.")] = "test",
-    paired: Annotated[
-        bool,
-        typer.Option(
-            "--paired", help="Compare every later run with the first, query by query: difference, interval, test."
-        ),
-    ] = False,
-    trec: Annotated[bool, typer.Option("--trec", help="Print what trec_eval 10.0 prints.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw precision over recall, and for two runs their differences per query (.svg).",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Evaluate retrieval runs against relevance judgments.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOptions:
+    """Evaluate rankings against qrels, as trec_eval does.
 
-    The numbers are those of trec_eval 10.0, and `-q -n -c -M -l -J -m` mean what they mean there.
+    The numbers are those of trec_eval 10.0, and -q -n -c -M -l -J -m mean what they mean there.
 
-    Example: `claimeval rank qrels.txt bm25.run dense.run -m ndcg@10,map --plot runs.svg`
+    Example: claimeval rank qrels.txt bm25.run dense.run -m ndcg@10,map --plot runs.svg
 
-    Example: `claimeval rank qrels_docs.txt pages.run --fold '#.*'`
+    Example: claimeval rank qrels_docs.txt pages.run --collapse-ids '#.*'
     """
+
+    qrels: Annotated[Path, Argument("QRELS")]
+    """A TREC file (query, iteration, document, grade) or a BEIR folder."""
+    trec_runs: Annotated[tuple[Path, ...], Argument("TREC_RUN")]
+    """TREC runs (query, Q0, document, rank, score, tag); `-` is standard input."""
+    measures: Annotated[tuple[str, ...], Names("-m", "--measures")] = ()
+    """ndcg@10, P@5, recall@100, map, mrr, hit@5, rbp(p=0.8), P(rel=2)@5, ...; comma-separated or repeated. Names of
+    trec_eval work too: ndcg_cut.10,20, official, set, all_trec."""
+    per_query: Annotated[bool, Names("-q", "--per-query")] = False
+    """Show the values of each query too."""
+    no_summary: Annotated[bool, Names("-n", "--no-summary")] = False
+    """Do not show the means."""
+    complete: Annotated[bool, Names("-c", "--complete")] = False
+    """Count queries that the run lacks as 0: --missing zero."""
+    missing: Literal["skip", "zero", "error"] = "skip"
+    """What queries count that the run lacks: skip, zero or error."""
+    max_retrieved: Annotated[int | None, Names("-M", "--max-retrieved")] = None
+    """Documents per query to look at."""
+    level: Annotated[int | None, Names("-l", "--level")] = None
+    """Lowest grade that counts as relevant; default 1, or as the scale of `claimeval grade` has it."""
+    judged_only: Annotated[bool, Names("-J", "--judged-only")] = False
+    """Drop documents without a judgment first."""
+    ties: Literal["trec", "stable", "error"] = "trec"
+    """Equal scores: trec (by document id), stable (as given) or error."""
+    no_relevant: Literal["zero", "undefined"] = "zero"
+    """What queries without a relevant document count: zero or undefined."""
+    collapse_ids: str | None = None
+    """Regular expression cut out of document ids; of equal ids the best stays. '#.*' makes report of report#p12."""
+    split: str = "test"
+    """Qrels of a BEIR folder: qrels/SPLIT.tsv."""
+    paired: bool = False
+    """Compare every later run with the first, query by query."""
+    trec: bool = False
+    """Print what trec_eval 10.0 prints."""
+    plot: Path | None = None
+    """Draw precision over recall and, for two runs, differences per query (.svg)."""
+    json: bool = False
+    """Print JSON on standard output."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "max_retrieved")
+
+
+def do(given: RankOptions) -> int:
+    """Evaluate every run, print the values, and return the exit code."""
     from claimeval import ir
+    from claimeval.cli.printer import Output, say
     from claimeval.evaluation.relevance_run import relevant_from
     from claimeval.ir import comparison, names, output, pictures
     from claimeval.types.errors import UsageError
 
-    if paired and (len(runs) < 2 or trec):
+    if given.paired and (len(given.trec_runs) < 2 or given.trec):
         raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
 
-    asked = names.read(measures or ("official" if trec else ir.DEFAULT_MEASURES))
+    asked = names.read(list(given.measures) or ("official" if given.trec else ir.DEFAULT_MEASURES))
     if asked.left_out:
-        _refuse_or_tell(names.unknown_measure_message(asked.left_out), go_on=trec and bool(asked.measures))
+        message = names.unknown_measure_message(asked.left_out)
+        if not (given.trec and asked.measures):
+            raise UsageError(message)
+        say(message)
+    level = given.level
     if level is None:
-        level = 1 if trec else relevant_from(qrels) or 1
-    judgments = ir.find_qrels(qrels, split) if qrels.is_dir() else qrels
+        level = 1 if given.trec else relevant_from(given.qrels) or 1
+    judgments = ir.find_qrels(given.qrels, given.split) if given.qrels.is_dir() else given.qrels
     evaluations = [
         ir.evaluate(
             judgments,
             run,
-            [*asked.measures, *(pictures.CURVE if plot else ())],
+            [*asked.measures, *(pictures.CURVE if given.plot else ())],
             level=level,
-            judged_only=judged_only,
-            max_retrieved=max_retrieved,
-            ties=ties,
-            missing="zero" if complete else missing,
-            no_relevant=without_relevant,
-            collapse_ids=fold,
+            judged_only=given.judged_only,
+            max_retrieved=given.max_retrieved,
+            ties=given.ties,
+            missing="zero" if given.complete else given.missing,
+            no_relevant=given.no_relevant,
+            collapse_ids=given.collapse_ids,
         )
-        for run in runs
+        for run in given.trec_runs
     ]
-    labels = output.labels(runs)
-    if plot:
-        pictures.draw(evaluations, labels, pictures.comparable(asked.measures), plot)
+    labels = output.labels(given.trec_runs)
+    if given.plot:
+        pictures.draw(evaluations, labels, pictures.comparable(asked.measures), given.plot)
     shown = [evaluation.only(asked.measures) for evaluation in evaluations]
-    pairings = comparison.against_first(shown, labels) if paired else []
-    if json:
-        typer.echo(output.as_json(shown, labels, per_query=per_query, pairings=pairings))
-    elif trec:
+    pairings = comparison.against_first(shown, labels) if given.paired else []
+    if given.json:
+        record = output.as_record(shown, labels, per_query=given.per_query, pairings=pairings)
+        return Output(json=True).result("rank", record)
+    if given.trec:
         for label, evaluation in zip(labels, shown, strict=True):
             for remark in output.warnings(evaluation):
-                typer.echo(f"claimeval: {label}: {remark}", err=True)
-            typer.echo(
-                ir.trec_text(evaluation, per_query=per_query, summary=not no_summary, run_id=asked.run_id), nl=False
-            )
-    else:
-        typer.echo(output.text(shown, labels, per_query=per_query, summary=not no_summary), nl=False)
-        if paired:
-            typer.echo("\n" + comparison.text(pairings, labels[0]), nl=False)
+                say(f"{label}: {remark}")
+            summary, run_id = not given.no_summary, asked.run_id
+            sys.stdout.write(ir.trec_text(evaluation, per_query=given.per_query, summary=summary, run_id=run_id))
+        return 0
+    sys.stdout.write(output.text(shown, labels, per_query=given.per_query, summary=not given.no_summary))
+    if given.paired:
+        sys.stdout.write("\n" + comparison.text(pairings, labels[0]))
+    return 0
 
 
-def _refuse_or_tell(message: str, *, go_on: bool) -> None:
-    from claimeval.types.errors import UsageError
-
-    if not go_on:
-        raise UsageError(message)
-    typer.echo(f"claimeval: {message}", err=True)
+rank = command("rank", RankOptions, do)

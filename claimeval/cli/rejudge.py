@@ -1,125 +1,119 @@
-"""`claimeval rejudge`: the same answers and claims under other judges, prompts or votes."""
+"""`claimeval rejudge`: judge a run again, or count its votes again."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from claimeval.cli import options as o
-from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import asking
-from claimeval.cli.option_groups import takes
+from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import Asked, AskingAndCluster, Gated, Gates, Judges, Metrics, Panel, Questions
 from claimeval.types.options import PanelOptions, RunOptions
 
-Sources = Annotated[
-    list[Path],
-    typer.Argument(
-        help="Run directories; or result files of RAGChecker, ragas or deepeval; or files of samples. Several are "
-        "judged one after the other.",
-        show_default=False,
-    ),
-]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        "-j",
-        help="Who assesses the claims: as for `claimeval score`, or the name of a judge of the run, whose verdicts are "
-        "taken over. Repeat for a panel. Unless said, the judges of the run.",
-        show_default=False,
-    ),
-]
-Keep = Annotated[
-    bool,
-    typer.Option("--keep-verdicts", help="Keep the verdicts of all the run's judges beside those of the new ones."),
-]
-ExtractPrompt = Annotated[
-    str | None,
-    typer.Option(
-        help="Take the claims anew, with this prompt. Unless said, the run's claims stay.", show_default=False
-    ),
-]
-AssessPrompt = Annotated[
-    str | None, typer.Option(help="Prompt for assessing. Unless said, the run's own.", show_default=False)
-]
-Extractor = Annotated[
-    str | None,
-    typer.Option(
-        help="Who takes claims from texts that have none; another one than the run's takes all anew.",
-        show_default=False,
-    ),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out",
-        "-o",
-        help="The run directory to write; with several sources, a directory with one run for each.",
-        show_default=False,
-    ),
-]
+if TYPE_CHECKING:
+    from claimeval.cli.running import Finished
 
 
-@takes(panel=p.panel, options=asking)
-def rejudge(
-    sources: Sources,
-    out: Out,
-    judge: Judges = None,
-    keep_verdicts: Keep = False,
-    metrics: o.Metrics = None,
-    extractor: Extractor = None,
-    extract_prompt: ExtractPrompt = None,
-    assess_prompt: AssessPrompt = None,
-    *,
-    panel: PanelOptions,
-    per_document: p.PerDocument = None,
-    shuffle_contexts: p.ShuffleContexts = None,
-    overwrite: o.Overwrite = False,
-    options: RunOptions,
-    field: o.Field = None,
-    cluster: o.Cluster = None,
-    fail_under: o.FailUnder = None,
-    fail_over: o.FailOver = None,
-    max_missing: o.MaxMissing = 0.01,
-    json: o.Json = False,
-) -> None:
-    """Judge what a run holds again, and pay only for what is new.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejudgeOptions:
+    """Judge or vote again on a run, and pay only for what is new.
 
-    Claims are taken from the run, and so are verdicts of judges who would be asked the same again. With nothing but
-    `--vote`, `--tie`, `--quorum`, `--families` or fewer `--metrics` the votes are counted anew without a call.
+    Claims are taken from the run, and so are verdicts of judges that would be asked the same again. With nothing but
+    `--vote`, `--tie`, `--quorum`, `--families` or fewer `--metrics` the votes are counted again without a call.
 
-    Examples:
-
-    `claimeval rejudge runs/a --judge mistral:mistral-large-latest --keep-verdicts --out runs/b` adds a judge;
-
-    `claimeval rejudge runs/a --assess-prompt binary --out runs/c` asks the run's judges with another prompt;
-
-    `claimeval rejudge runs/b --vote dawid_skene --out runs/d` only counts again.
+    \b
+    Add a judge:          claimeval rejudge runs/a -j mistral:mistral-large-latest --keep-verdicts -o runs/b
+    Try another prompt:   claimeval rejudge runs/a --assess-prompt binary -o runs/c
+    Only vote again:      claimeval rejudge runs/b --vote dawid_skene -o runs/d
     """
-    from claimeval.cli.rejudging import rejudge_and_print
-    from claimeval.cli.running import Gates
-    from claimeval.data.reading import parse_fields
 
-    rejudge_and_print(
-        tuple(sources),
-        out,
-        {
-            "judges": tuple(judge) if judge else None,
-            "keep_verdicts": keep_verdicts,
-            "metrics": metrics,
-            "extractor": extractor,
-            "extract_prompt": extract_prompt,
-            "assess_prompt": assess_prompt,
-            "per_document": per_document,
-            "shuffle_contexts": shuffle_contexts,
-            "fields": parse_fields(field or []),
-            "overwrite": overwrite,
-            "panel": panel,
-        },
-        replace(options, cluster=cluster),
-        Gates.parse(fail_under, fail_over, max_missing),
-        json_output=json,
+    sources: Annotated[tuple[Path, ...], Argument("SOURCE")]
+    """Run directories, files of samples, or results of RAGChecker, ragas and deepeval; several go to OUT/NAME."""
+    judges: Judges = ()
+    """As for score, or a judge of the run by name; repeatable. Default: all judges of the run."""
+    keep_verdicts: bool = False
+    """Keep the verdicts of the run's judges next to those of new ones."""
+    metrics: Metrics = None
+    """Comma-separated; as in the run by default."""
+    out: Annotated[Path, Names("-o", "--out")]
+    """Run directory."""
+    overwrite: bool = False
+    """Replace a run of other settings in --out."""
+    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    output: Output = Output()
+    questions: Asked = Questions()
+    panel: Panel = PanelOptions()
+    gates: Gated = Gates()
+    options: AskingAndCluster = RunOptions()
+
+
+def do(given: RejudgeOptions) -> int:
+    """Judge every source again, print the runs, and return the gravest exit code."""
+    from claimeval.types.errors import UsageError
+
+    folders = [given.out if len(given.sources) == 1 else given.out / source.stem for source in given.sources]
+    if len(set(folders)) < len(folders):
+        raise UsageError("two sources have the same name and would overwrite each other; rejudge them one by one")
+    done = [_one(given, source, folder) for source, folder in zip(given.sources, folders, strict=True)]
+    records = [record for _, record in done]
+    return given.output.result(
+        "rejudge",
+        records[0] if len(records) == 1 else {"runs": records},
+        path=given.out,
+        exit_code=max(finished.code for finished, _ in done),
+        stopped=next((finished.stopped for finished, _ in done if finished.stopped), None),
     )
+
+
+rejudge = command("rejudge", RejudgeOptions, do)
+
+
+def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
+    from claimeval.api.claims import rejudge
+    from claimeval.cli.run_table import print_run
+    from claimeval.cli.running import watch
+    from claimeval.data.reading import parse_fields
+    from claimeval.runs.rejudge.known import ReuseCounts
+    from claimeval.runs.rejudge.prepare import Results
+
+    asked = given.questions
+    finished = watch(
+        lambda options: rejudge(
+            source,
+            judges=given.judges or None,
+            keep_verdicts=given.keep_verdicts,
+            metrics=given.metrics,
+            extractor=asked.extractor,
+            extract_prompt=asked.extract_prompt,
+            assess_prompt=asked.assess_prompt,
+            per_document=asked.per_document,
+            shuffle_contexts=asked.shuffle_contexts,
+            extract_per_judge=asked.extract_per_judge or None,
+            fields=parse_fields(list(given.fields)),
+            out=folder,
+            overwrite=given.overwrite,
+            panel=given.panel,
+            options=options,
+        ),
+        given.options,
+        given.gates,
+        given.output,
+    )
+    run, progress, items, output = finished.run, finished.progress, finished.prepared.items, given.output
+    reused = items.saved if isinstance(items, Results) else ReuseCounts()
+    print_run(output, folder, run.manifest, run.summary, finished.prepared.total or run.summary.samples)
+    output.line(
+        f"Calls: {progress.calls} made, {progress.cached} answered by the store, {reused.calls} spared (the run had "
+        f"the claims of {reused.extractions} texts and {reused.assessments} lists of verdicts)"
+    )
+    if run.complete:
+        output.line(f"Report: {folder / 'report.html'}")
+    made = {
+        "made": progress.calls,
+        "from_store": progress.cached,
+        "spared_claims": reused.extractions,
+        "spared_verdicts": reused.assessments,
+    }
+    return finished, {"run": str(folder), "calls_of_this_command": made, **run.summary.model_dump()}

@@ -1,66 +1,85 @@
-"""`claimeval score`: judge the answers of a data file."""
+"""`claimeval score`: judge the answers of a data file, claim by claim."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 
-from claimeval.cli import options as o
-from claimeval.cli import panel_options as p
-from claimeval.cli.judging_options import asking
-from claimeval.cli.option_groups import takes
+from claimeval.cli.command import command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import (
+    AskedFirst,
+    AskingAndCluster,
+    Data,
+    Gated,
+    Gates,
+    Judges,
+    Metrics,
+    Out,
+    Panel,
+    Reading,
+    ScoreQuestions,
+)
 from claimeval.types.options import PanelOptions, RunOptions
 
 
-@takes(panel=p.panel, options=asking)
-def score(
-    data: o.Data,
-    judge: o.Judges,
-    metrics: o.Metrics = None,
-    extractor: o.Extractor = None,
-    extract_prompt: o.ExtractPrompt = "atomic",
-    assess_prompt: o.AssessPrompt = None,
-    references: o.References = None,
-    *,
-    panel: PanelOptions,
-    per_document: p.PerDocument = None,
-    shuffle_contexts: p.ShuffleContexts = None,
-    own_claims: p.OwnClaims = False,
-    out: o.Out = None,
-    overwrite: o.Overwrite = False,
-    options: RunOptions,
-    limit: o.Limit = None,
-    field: o.Field = None,
-    cluster: o.Cluster = None,
-    fail_under: o.FailUnder = None,
-    fail_over: o.FailOver = None,
-    max_missing: o.MaxMissing = 0.01,
-    json: o.Json = False,
-) -> None:
-    """Take answers apart into claims, have judges assess each one, and add the verdicts up.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """Judge the answers of a data file, claim by claim.
 
-    Every reply is stored the moment it arrives: stop the command at any time, run it again, and nothing is paid twice.
+    Stop at any time; the same command resumes and pays nothing twice.
 
-    Example: `claimeval score answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness --out runs/a`
+    Example: claimeval score answers.jsonl -j openai:gpt-5-mini -o runs/a
     """
-    from claimeval.cli.running import Gates, score_and_print
 
-    score_and_print(
-        data,
-        judge,
-        metrics=metrics,
-        extractor=extractor,
-        extract_prompt=extract_prompt,
-        assess_prompt=assess_prompt,
-        references=references,
-        panel=panel,
-        per_document=per_document,
-        shuffle_contexts=shuffle_contexts,
-        extract_per_judge=own_claims or None,
-        out=out,
-        overwrite=overwrite,
-        options=replace(options, cluster=cluster),
-        limit=limit,
-        fields=field or (),
-        gates=Gates.parse(fail_under, fail_over, max_missing),
-        json_output=json,
+    data: Data
+    """The samples: .jsonl, .json, .csv or .parquet."""
+    judges: Judges
+    """PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    metrics: Metrics = None
+    """Comma-separated; `claimeval metrics` lists them."""
+    out: Out = None
+    """Run directory; default runs/DATA-SETTINGS."""
+    overwrite: bool = False
+    """Replace a run of other settings in --out."""
+    reading: Reading = Reading()
+    output: Output = Output()
+    questions: AskedFirst = ScoreQuestions()
+    panel: Panel = PanelOptions()
+    gates: Gated = Gates()
+    options: AskingAndCluster = RunOptions()
+
+
+def do(given: ScoreOptions) -> int:
+    """Score the data, print the run, and return the exit code."""
+    from claimeval.api.claims import score
+    from claimeval.cli.running import print_finished, watch
+    from claimeval.data.reading import parse_fields, parse_references
+
+    asked = given.questions
+    finished = watch(
+        lambda options: score(
+            given.data,
+            judges=given.judges,
+            metrics=given.metrics,
+            extractor=asked.extractor,
+            extract_prompt=asked.extract_prompt,
+            assess_prompt=asked.assess_prompt,
+            references=parse_references(asked.references),
+            per_document=asked.per_document or None,
+            shuffle_contexts=asked.shuffle_contexts,
+            extract_per_judge=asked.extract_per_judge or None,
+            fields=parse_fields(list(given.reading.fields)),
+            limit=given.reading.limit,
+            out=given.out or "runs/",
+            overwrite=given.overwrite,
+            panel=given.panel,
+            options=options,
+        ),
+        given.options,
+        given.gates,
+        given.output,
     )
+    return print_finished("score", finished, given.output)
+
+
+score = command("score", ScoreOptions, do)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from claimeval.cli.table import BOUNDED
+from claimeval.cli.run_table import BOUNDED
 from claimeval.cli.whole_tables import print_whole
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.runs.track import Change, MetricSeries, track

@@ -1,32 +1,49 @@
-"""`claimeval view`: the reports of many runs, in the browser of this machine."""
+"""`claimeval view`: the runs in a folder, in the browser."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
+
+from claimeval.cli.command import Argument, Names, command
+from claimeval.types.options import require_at_least
 
 
-def view(
-    folder: Annotated[
-        Path, typer.Argument(help="A folder with run directories in it, at any depth up to four.")
-    ] = Path("runs"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8811,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the list in the browser.")] = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions:
     """List the runs in a folder, open their reports, and set two side by side. Ctrl-C ends it.
 
-    It reads and never writes, listens on 127.0.0.1 only, and answers no other host's pages.
+    Never writes, listens on 127.0.0.1 only, and refuses requests from pages of other hosts.
 
-    Example: `claimeval view runs`
+    Example: claimeval view runs
     """
+
+    folder: Annotated[Path, Argument("FOLDER")] = Path("runs")
+    """A folder with run directories, at any depth up to four."""
+    port: int = 8811
+    """Port to listen on; 0 takes a free one."""
+    browser: Annotated[bool, Names("--open")] = False
+    """Open the list in the browser."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 0, "port")
+
+
+def do(given: ViewOptions) -> int:
+    """Serve the list until Ctrl-C, and return the exit code."""
     from claimeval.report.viewer import Viewer
 
-    with Viewer(folder, port) as viewer:
-        print(f"{viewer.url} shows the runs in {folder}; Ctrl-C ends it", flush=True)
-        if browser:
-            typer.launch(viewer.url)
+    with Viewer(given.folder, given.port) as viewer:
+        print(f"{viewer.url} shows the runs in {given.folder}; Ctrl-C ends it", flush=True)
+        if given.browser:
+            click.launch(viewer.url)
         with suppress(KeyboardInterrupt):
             viewer.serve_forever()
+    return 0
+
+
+view = command("view", ViewOptions, do)

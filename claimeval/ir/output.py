@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -39,10 +38,10 @@ def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query:
     return "\n".join([*parts, "".join(remarks)])
 
 
-def as_json(
+def as_record(
     evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, pairings: Sequence[Pairing] = ()
-) -> str:
-    """Format evaluations as JSON: one object a run, and one a pair of runs if runs were compared.
+) -> dict[str, object]:
+    """Return evaluations as one object: `runs`, an object each, and `pairs` if runs were compared.
 
     Args:
         evaluations: One evaluation a run.
@@ -58,8 +57,7 @@ def as_json(
         {"run": p.run, "minus": labels[0], "measure": p.measure, **asdict(p.comparison), "p_holm": p.p_holm}
         for p in pairings
     ]
-    content = {"runs": runs, **({"pairs": pairs} if pairs else {})}
-    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
+    return {"runs": runs, **({"pairs": pairs} if pairs else {})}
 
 
 def counts_line(evaluation: Evaluation) -> str:

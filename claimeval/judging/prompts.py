@@ -261,6 +261,25 @@ def shipped(step: str) -> dict[str, Path]:
     return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))}
 
 
+def find(spec: str, step: str | None = None) -> Prompt:
+    """Load a prompt by name or path; a file is tried as assess and extract if no step is given."""
+    if step:
+        return load(step, spec)
+    if spec.partition("/")[0] in VARIABLES and not Path(spec).is_file():
+        return load(spec.partition("/")[0], spec)
+    if steps := [step for step in VARIABLES if f"{step}/{spec}" in shipped(step)]:
+        return load(steps[0], spec)
+    if not Path(spec).is_file():
+        return load("assess", spec)
+    try:
+        return load("assess", spec)
+    except PromptError as as_assess:
+        try:
+            return load("extract", spec)
+        except PromptError as as_extract:
+            raise PromptError(f"as assess: {as_assess}; as extract: {as_extract}") from as_extract
+
+
 def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType({})) -> Prompt:
     """The prompt of that name (`three_way` or `assess/three_way`) or path; PromptError names the closest otherwise.
 

@@ -6,7 +6,8 @@ same way (`Number.prototype.toFixed` of ECMAScript), so a number reads alike in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 UNDEFINED = "-"
@@ -51,3 +52,39 @@ def p_value(value: float | None) -> str:
 def percent(share: float | None) -> str:
     """A share of one in percent with one decimal, as in `12.5 %`."""
     return UNDEFINED if share is None else f"{decimal(100 * share, 1)} %"
+
+
+def span(ends: Sequence[float], text: Callable[[float], str]) -> str:
+    """Both ends of a range of estimates, as in `120–140`; one number if they read alike."""
+    low, high = map(text, ends)
+    return low if low == high else f"{low}–{high}"
+
+
+def count(number: float) -> str:
+    """A count: exact up to 9999, then as `41k`, `1.2M`, `3.0G`."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            scaled = number / (1e3 if unit == "k" else size)
+            return f"{scaled:.0f}{unit}" if scaled >= 10 else f"{scaled:.1f}{unit}"
+    return f"{number:.0f}"
+
+
+def dollars(amount: float) -> str:
+    """US dollars, with four decimals below a cent."""
+    if not amount:
+        return "0"
+    return f"{amount:.4f}" if amount < 0.01 else f"{amount:,.2f}"
+
+
+def byte_size(number: float) -> str:
+    """A number of bytes, as in `1.3 MB`."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def day(seconds: float) -> str:
+    """The day, in UTC, of so many seconds since 1970, as `2026-11-22`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

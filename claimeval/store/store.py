@@ -55,6 +55,14 @@ def cache_folder(cache: str | Path | None = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
 
 
+def existing_cache(cache: str | Path | None = None) -> Path:
+    """Return the folder as `cache_folder` does; UsageError if it holds no reply cache yet."""
+    folder = cache_folder(cache)
+    if not (folder / MARKER).exists():
+        raise UsageError(f"there is no reply cache in {folder}; a run makes one. --cache names another folder")
+    return folder
+
+
 class StoredReply(NamedTuple):
     key: str
     value: bytes

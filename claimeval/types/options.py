@@ -1,5 +1,7 @@
 """How a run is asked and paid, and how verdicts are counted: one record each, taken by every door.
 
+The first line under a field is its help on the command line; what follows is for Python.
+
 A value out of range, or options that contradict each other, raise UsageError when the record is made.
 """
 
@@ -31,47 +33,83 @@ class RunOptions:
     """How a run asks its judges, and what it may spend."""
 
     max_cost: float | None = None
-    """US dollars, earlier parts of the same run included; a call is sent only if its worst case fits."""
+    """US dollars the run may cost; then exit 3.
+
+    Earlier parts of the same run count; a call is sent only if its worst case fits.
+    """
     max_calls: int | None = None
-    """Requests, retries and earlier parts of the same run included."""
+    """Calls the run may make; then exit 3.
+
+    Retries and earlier parts of the same run count.
+    """
     prices: str | Path | None = None
-    """A YAML file, a line a model, in dollars per million tokens; before $CLAIMEVAL_PRICES and the shipped table."""
+    """YAML file of prices per million tokens.
+
+    A line a model, `model: {input: 0.25, output: 2.00}`; before $CLAIMEVAL_PRICES and the shipped table.
+    """
     cache: str | Path | None = None
-    """The folder of the reply store; None for $CLAIMEVAL_CACHE, else ~/.cache/claimeval."""
+    """Folder of the reply cache.
+
+    None for $CLAIMEVAL_CACHE, else ~/.cache/claimeval.
+    """
     offline: bool = False
-    """Stored replies only; questions without one are `not_in_cache`."""
+    """Use cached replies only.
+
+    Questions without one are `not_in_cache`.
+    """
     concurrency: int | None = None
-    """Calls in flight per model; None adapts to what the provider bears."""
+    """Calls in flight per model; adapts.
+
+    None starts low and rises until the provider pushes back.
+    """
     rpm: int | None = None
-    """Requests a minute per model; None goes by the provider's replies."""
+    """Requests a minute per model.
+
+    None follows the limits that the provider reports.
+    """
     tpm: int | None = None
-    """Tokens a minute per model; None goes by the provider's replies."""
+    """Tokens a minute per model.
+
+    None follows the limits that the provider reports.
+    """
     timeout: float = 300.0
-    """Seconds for one attempt, from sending to the last byte; models on this machine take what they need."""
+    """Seconds per attempt.
+
+    From sending the request to the last byte of the reply; models on this machine take what they need.
+    """
     attempts: int = 6
     """How often a call is tried when the provider fails; being told to slow down does not count. Python only."""
     backoff: float = 1.0
     """Seconds before the second attempt, doubled before each further one. Python only."""
     batch: bool = False
-    """Ask through the providers' batch files: half the price, within 24 hours."""
+    """Ask through the providers' batch files.
+
+    Half the price, an answer within 24 hours.
+    """
     batch_retries: BatchRetries = "batch"
-    """Whether questions that a batch left open are asked again by batch or online."""
+    """Re-ask by batch or online."""
     detach: bool = False
-    """Submit batches and raise StoppedEarly; the same call goes on."""
+    """Submit batches, then exit 3.
+
+    In Python: raise StoppedEarly. The same call resumes.
+    """
     online: tuple[str, ...] = ()
-    """Judges that are asked online in spite of `batch`, by name."""
+    """Ask this judge online all the same. Repeatable."""
     cluster: str | None = None
-    """The field of a sample whose equal values are one cluster in intervals and tests; None for the question, or for
-    the field of the run that is judged again."""
+    """Equal values count as one cluster.  [default: question]
+
+    The field of a sample by which intervals and tests draw samples together; None for the question, or for the field
+    of the run that is judged again.
+    """
     progress: Callable[[Progress], None] | None = field(default=None, compare=False)
     """Called after every change. Python only."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "concurrency", "rpm", "tpm", "attempts")
-        _at_least(self, 0, "max_cost", "max_calls", "backoff")
+        require_at_least(self, 1, "concurrency", "rpm", "tpm", "attempts")
+        require_at_least(self, 0, "max_cost", "max_calls", "backoff")
         if not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise UsageError(f"timeout: {self.timeout!r}; it needs a number of seconds above 0")
-        _one_of(self, "batch_retries", get_args(BatchRetries))
+        require_one_of(self, "batch_retries", get_args(BatchRetries))
         if not self.batch and (self.batch_retries != "batch" or self.detach or self.online):
             raise UsageError("--batch-retries, --detach and --online say how --batch asks; add --batch")
 
@@ -90,29 +128,38 @@ class PanelOptions:
     """
 
     vote: Vote | None = None
-    """`majority`; `median` where answers are grades."""
+    """majority by default; `claimeval metrics` lists all.
+
+    `median` where answers are grades.
+    """
     tie: str | None = None
-    """`abstain` (the default), `conservative`, or the name of the judge who decides."""
+    """abstain, conservative, or a judge.  [default: abstain]"""
     quorum: int | None = None
-    """Judges who must give a label; by default more than half."""
+    """Judges who must give a label; over half by default."""
     replicates: int | None = None
-    """How often each judge is asked; once by default."""
+    """Ask each judge N times; one vote.  [default: 1]"""
     escalate: int | None = None
-    """Ask the judges after the first so many only where these disagree; by default all are asked about everything."""
+    """All judges only where the first N disagree."""
     weights: Mapping[str, float] | None = None
     """Per judge, for `weighted`."""
     labels: str | Path | None = None
-    """A file of human labels from which the weights of `weighted` are learned."""
+    """Human labels to learn --vote weighted from."""
     on_same_family: OnSameFamily | None = None
-    """Judges of the family that wrote the answer; `warn` by default."""
+    """warn, skip, no-vote or error.  [default: warn]
+
+    What to do with judges of the model family that wrote the answer.
+    """
     families: Mapping[str, str] | str | Path | None = None
-    """Further families, pattern to family as in {"house-*": "llama"}, or a YAML file of these."""
+    """YAML file of model families.
+
+    Pattern to family, as in {"house-*": "llama"}; in Python also this mapping.
+    """
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "quorum", "replicates")
-        _at_least(self, 2, "escalate")
-        _one_of(self, "vote", get_args(Vote))
-        _one_of(self, "on_same_family", get_args(OnSameFamily))
+        require_at_least(self, 1, "quorum", "replicates")
+        require_at_least(self, 2, "escalate")
+        require_one_of(self, "vote", get_args(Vote))
+        require_one_of(self, "on_same_family", get_args(OnSameFamily))
 
     @property
     def given(self) -> dict[str, Any]:
@@ -148,20 +195,22 @@ class LocalOptions:
     """Tokens in one batch, padding included; it does not change scores."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 16, "context_tokens")
-        _one_of(self, "long_texts", ("truncate", "window"))
+        require_at_least(self, 16, "context_tokens")
+        require_one_of(self, "long_texts", ("truncate", "window"))
         if self.batch_size != "auto":
-            _at_least(self, 1, "batch_size")
+            require_at_least(self, 1, "batch_size")
 
 
-def _at_least(options: object, least: int, *names: str) -> None:
+def require_at_least(options: object, least: float, *names: str) -> None:
+    """Raise UsageError for a field that is neither None nor a number from `least` on."""
     for name in names:
         value = getattr(options, name)
         if value is not None and not (isinstance(value, int | float) and value >= least):
-            raise UsageError(f"{name}: {value!r}; it needs {least} or more")
+            raise UsageError(f"{name}: {value!r}; it needs {least:g} or more")
 
 
-def _one_of(options: object, name: str, allowed: tuple[str, ...]) -> None:
+def require_one_of(options: object, name: str, allowed: tuple[str, ...]) -> None:
+    """Raise UsageError for a field that is neither None nor one of the allowed words."""
     value = getattr(options, name)
     if value is not None and value not in allowed:
         raise unknown_name(name, str(value), allowed)

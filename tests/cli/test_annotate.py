@@ -33,7 +33,7 @@ def run(claimeval: Run, tmp_path: Path) -> Path:
 
 def answer(run: Path, keys: str, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "claimeval", "annotate", str(run), "--sample", "6", *options],
+        [sys.executable, "-m", "claimeval", "annotate", str(run), "--n", "6", *options],
         input="".join(key + "\n" for key in keys),
         env={**os.environ, "COLUMNS": "80"},
         capture_output=True,
@@ -45,11 +45,11 @@ def answer(run: Path, keys: str, *options: str) -> str:
 
 def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     first = answer(run, "ynq", "--annotator", "ada")
-    assert "2 of 6 claims labelled" in first
+    assert "2 of 6 claims labeled" in first
     assert "Run the same command to resume." in first
     second = answer(run, "c?xyy")
     assert "3 of 6" in second
-    assert "6 of 6 claims labelled" in second
+    assert "6 of 6 claims labeled" in second
     labels = LabelFile(run, "faithfulness")
     assert [label.label for label in labels.given] == [
         "supported",
@@ -79,7 +79,7 @@ def test_the_probability_of_every_draw_is_kept(run: Path) -> None:
 
 def test_something_else_is_not_drawn_over_it(claimeval: Run, run: Path) -> None:
     answer(run, "q")
-    done = claimeval("annotate", "run", "--sample", "7")
+    done = claimeval("annotate", "run", "--n", "7")
     assert done.returncode == 2
     assert "6 claims were already drawn for faithfulness (uniform, seed 0)" in done.stderr
 
@@ -94,7 +94,7 @@ def test_other_designs_are_drawn_too(run: Path, design: str) -> None:
 
 
 def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
-    done = claimeval("annotate", "run", "--sample", "6", "--export", "todo.csv")
+    done = claimeval("annotate", "run", "--n", "6", "--export", "todo.csv")
     assert "6 claims written to todo.csv" in done.stdout
     rows = list(csv.DictReader((run.parent / "todo.csv").read_text().splitlines()))
     assert len(rows) == 6
@@ -106,7 +106,7 @@ def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
     ("options", "words"),
     [
         (["--metric", "faithfull"], "Did you mean 'faithfulness'"),
-        (["--sample", "10000"], "10000"),
+        (["--n", "10000"], "10000"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(claimeval: Run, run: Path, options: list[str], words: str) -> None:

@@ -61,7 +61,7 @@ def marks(data: Path) -> list[int]:
 
 
 def figure(claimeval: Run, *options: object) -> dict[str, object]:
-    done = claimeval("annotate", "samples.jsonl", "--documents", "-o", "marks.qrels", "--figure", "--json", *options)
+    done = claimeval("annotate", "samples.jsonl", "--documents", "-o", "marks.qrels", "--json", *options)
     assert done.returncode == 0, done.stderr
     found: dict[str, object] = json.loads(done.stdout)
     return found
@@ -198,7 +198,7 @@ def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(claimeval: R
     (folder / "queries.tsv").write_text("q1\tWhat is red?\n")
     (folder / "docs.jsonl").write_text('{"id": "a", "title": "A", "text": "roses"}\n{"id": "b", "text": "grass"}\n')
     (folder / "my.run").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq1 Q0 lost 3 0.5 t\n")
-    options = ["--corpus", "docs.jsonl", "--run", "my.run", "--json"]
+    options = ["--corpus", "docs.jsonl", "--trec-run", "my.run", "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "claimeval", "annotate", "queries.tsv", "--documents", *options],
         cwd=folder,
@@ -211,7 +211,7 @@ def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(claimeval: R
     assert (found["value"], found["good"], found["bad"], found["without_text"]) == (0.5, 1, 1, 1)
     assert found["bounds"] == pytest.approx([1 / 3, 2 / 3])
     assert "What is red?" in done.stderr
-    assert (folder / found["marks"]).read_text().count("\n") == 2
+    assert (folder / found["labels"]).read_text().count("\n") == 2
 
 
 def test_marks_of_a_run_directory_stand_in_it(claimeval: Run, data: Path) -> None:
@@ -219,7 +219,7 @@ def test_marks_of_a_run_directory_stand_in_it(claimeval: Run, data: Path) -> Non
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     scored = claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
     assert scored.returncode == 0, scored.stderr
-    with Terminal(data.parent, "annotate", "run", "--documents", "--n", 1, "--first", 2) as terminal:
+    with Terminal(data.parent, "annotate", "run", "--documents", "--n", 1, "--depth", 2) as terminal:
         press(terminal, "yq")
         assert terminal.ended() == 0
         assert "LGTM@2" in terminal.shown
@@ -231,8 +231,7 @@ def test_marks_of_a_run_directory_stand_in_it(claimeval: Run, data: Path) -> Non
     [
         (["--documents", "--design", "stratified"], "are for claims"),
         (["--documents", "--corpus", "x.jsonl"], "need both"),
-        (["--first", "5"], "go with --documents"),
-        (["--documents", "--figure"], "there are no marks in"),
+        (["--depth", "5"], "go with --documents"),
     ],
 )
 def test_what_does_not_go_together_is_said(claimeval: Run, data: Path, options: list[str], words: str) -> None:

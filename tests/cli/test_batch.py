@@ -43,11 +43,12 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr == (
-        "claimeval: 1 batch with 3 requests pending. Run the same command to resume (see `claimeval batch status`).\n"
+        "claimeval: 1 batch with 3 requests pending. Run the same command to resume (see "
+        "`claimeval batch list --refresh`).\n"
     )
-    (listed,) = json.loads(claimeval("batch", "list", "--json").stdout)
+    (listed,) = json.loads(claimeval("batch", "list", "--json").stdout)["batches"]
     assert (listed["state"], listed["status"], listed["requests"]) == ("submitted", "validating", 3)
-    table = claimeval("batch", "status").stdout.splitlines()
+    table = claimeval("batch", "list", "--refresh").stdout.splitlines()
     assert table[0].split() == ["batch", "model", "requests", "answered", "failed", "age", "state"]
     assert table[1].split() == [listed["batch"][:8], "openai:judge", "3", "0", "0", "0:00", "validating"]
 
@@ -57,10 +58,10 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert collected.returncode == 3
     assert collected.stdout.splitlines() == [
         "replies stored: 0",
-        "still open: 1 with 3 requests; `claimeval batch status` shows them",
+        "still open: 1 with 3 requests; `claimeval batch list --refresh` shows them",
     ]
     cancelled = claimeval("batch", "cancel", listed["batch"][:6], "--json")
-    assert json.loads(cancelled.stdout)[0]["status"] == "cancelling"
+    assert json.loads(cancelled.stdout)["batches"][0]["status"] == "cancelling"
 
 
 def test_a_run_through_batches_leaves_the_files_of_the_run_without(
@@ -76,7 +77,7 @@ def test_a_run_through_batches_leaves_the_files_of_the_run_without(
         assert (here / "batch" / name).read_bytes() == (here / "online" / name).read_bytes()
     assert claimeval("batch", "list", "--cache", "other").stdout == "No open batches.\n"
     over = json.loads(claimeval("batch", "list", "--all", "--json", "--cache", "other").stdout)
-    assert [batch["state"] for batch in over] == ["answered", "answered"]
+    assert [batch["state"] for batch in over["batches"]] == ["answered", "answered"]
 
 
 def test_a_run_is_judged_again_in_batches(claimeval: Run, data: Path, server: ThreadHandle) -> None:
@@ -166,7 +167,7 @@ def test_options_that_do_not_fit_are_told(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["list"], "there is no store of replies in"),
+        (["list"], "there is no reply cache in"),
         (["cancel"], "say which batches to cancel"),
         (["cancel", "abc", "--all"], "say which batches to cancel"),
     ],

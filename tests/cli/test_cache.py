@@ -63,9 +63,9 @@ def test_verify_finds_damage_and_repair_drops_it(claimeval: Run, folder: Path) -
 
     found = claimeval("cache", "verify", "--cache", folder)
     assert (found.returncode, "2 whole replies, damaged rows: 1" in found.stdout) == (1, True)
-    assert "--repair" in found.stdout
+    assert "--drop-damaged" in found.stdout
 
-    mended = claimeval("cache", "verify", "--repair", "--json", "--cache", folder)
+    mended = claimeval("cache", "verify", "--drop-damaged", "--json", "--cache", folder)
     assert mended.returncode == 0
     assert json.loads(mended.stdout)["dropped"] == 1
 
@@ -111,5 +111,5 @@ def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(clai
     done = claimeval("cache", "stats", "--cache", tmp_path / "nothing")
 
     assert done.returncode == 2
-    assert "there is no store of replies in" in done.stderr
+    assert "there is no reply cache in" in done.stderr
     assert not (tmp_path / "nothing").exists()

@@ -23,12 +23,12 @@ def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Pat
 
 
 def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None:
-    assert claimeval("annotate", "run", "--sample", "6", "--export", "todo.csv").returncode == 0
+    assert claimeval("annotate", "run", "--n", "6", "--export", "todo.csv").returncode == 0
     path = run.parent / "todo.csv"
     path.write_text(path.read_text().replace(',""', ",yes").replace(",\n", ",yes\n"))
     done = claimeval("correct", "run", "--labels", "todo.csv")
     assert done.returncode == 0, done.stderr
-    assert "6 of them labelled" in done.stdout
+    assert "6 of them labeled" in done.stdout
     for words in ("the judges alone", "corrected (ppi++)", "people alone"):
         assert words in done.stdout
 

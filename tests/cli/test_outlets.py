@@ -26,7 +26,7 @@ def start(folder: Path, *arguments: object, stdout: int) -> subprocess.Popen[byt
 
 
 def test_a_reader_that_leaves_early_changes_nothing_and_is_not_mentioned(log: Path) -> None:
-    process = start(log.parent, "sample", log, "-n", 3000, stdout=subprocess.PIPE)
+    process = start(log.parent, "draw", log, "-n", 3000, stdout=subprocess.PIPE)
     assert process.stdout
     assert process.stdout.readline().startswith(b'{"question"')
     process.stdout.close()
@@ -55,7 +55,7 @@ def test_a_gate_keeps_its_exit_code_when_nobody_reads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 3000])
 def test_a_full_disk_is_one_line(log: Path, count: int) -> None:
     with open("/dev/full", "wb") as full:
-        process = start(log.parent, "sample", log, "-n", count, stdout=full.fileno())
+        process = start(log.parent, "draw", log, "-n", count, stdout=full.fileno())
         _, said = process.communicate()
     assert process.returncode == 3
     assert said.endswith(b"claimeval: cannot write the output: No space left on device\n")
@@ -63,7 +63,7 @@ def test_a_full_disk_is_one_line(log: Path, count: int) -> None:
 
 
 def test_a_folder_that_is_not_there_is_the_callers_mistake(claimeval: Run, log: Path) -> None:
-    done = claimeval("sample", log, "-o", "nowhere/test.jsonl")
+    done = claimeval("draw", log, "-o", "nowhere/test.jsonl")
     assert done.returncode == 2
     assert done.stderr == "claimeval: nowhere/test.jsonl: No such file or directory\n"
 

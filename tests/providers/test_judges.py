@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from claimeval.cli.agreement_table import measure_and_tell
-from claimeval.cli.table import print_run
+
+from claimeval.cli.printer import Output
+from claimeval.cli.run_table import print_run
 from claimeval.providers.specs import short_names
 from claimeval.report import forms
 from claimeval.runs.directory import load_manifest, load_summary
@@ -40,7 +41,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
 ) -> None:
     says = {"openai:one@http://127.0.0.1:1": TOWER_SAYS, "mistral:two": {}}
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
-    print_run(run, load_manifest(run), load_summary(run), 1)
+    print_run(Output(), run, load_manifest(run), load_summary(run), 1)
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
     measure_and_tell(run, None, None, as_json=False)
     agreement = capsys.readouterr().out

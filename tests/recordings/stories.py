@@ -8,6 +8,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tests.data.test_result_files import LOG, RAGAS, RAGCHECKER, TRACE, deepeval
@@ -351,11 +352,12 @@ STORIES: dict[str, Story] = {
 
 
 def _tree() -> Any:
-    import typer
+    import click
 
     from claimeval.cli.main import app
 
-    return typer.main.get_command(app)
+    context = click.Context(app)
+    return SimpleNamespace(commands={name: app.get_command(context, name) for name in app.list_commands(context)})
 
 
 def commands() -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from claimeval.cli.comparing import compare_and_tell
-from claimeval.cli.table import print_run
+from claimeval.cli.printer import Output
+from claimeval.cli.run_table import print_run
 from claimeval.cli.tracks import track_and_tell
 from claimeval.report import forms
 from claimeval.runs.directory import load_manifest, load_summary
@@ -46,7 +47,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_script(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_run(run, load_manifest(run), load_summary(run), 1)
+    print_run(Output(), run, load_manifest(run), load_summary(run), 1)
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "html", tmp_path / "run.html")
     plain_table = (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]

@@ -232,6 +232,5 @@ class BatchExecutor:
         batches = [batch for batch in map(self._state.__getitem__, names) if batch.open]
         requests = sum(batch.requests for batch in batches)
         count = f"{len(batches)} batch{'es' if len(batches) != 1 else ''}"
-        return (
-            f"{count} with {requests} requests pending. Run the same command to resume (see `claimeval batch status`)."
-        )
+        resume = "Run the same command to resume (see `claimeval batch list --refresh`)."
+        return f"{count} with {requests} requests pending. {resume}"

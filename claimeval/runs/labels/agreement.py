@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from claimeval.data.labels import read_labels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Choice
 from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.runs.labels.join import HUMAN, PANEL, LabelCounts, RaterTable
+from claimeval.runs.directory import cluster_field, load_manifest, read_results
+from claimeval.runs.import_replies import LABELS
+from claimeval.runs.labels.join import HUMAN, PANEL, LabelCounts, RaterTable, join
 from claimeval.statistics import (
     binary_report,
     cohen_kappa,
@@ -18,6 +22,7 @@ from claimeval.statistics import (
     raw_agreement,
 )
 from claimeval.statistics.bootstrap import IntervalEstimate
+from claimeval.types.errors import UsageError
 from claimeval.types.records import Record
 
 MANY = 8
@@ -88,6 +93,34 @@ class AgreementReport(Record):
     """Krippendorff's alpha of the judges, where there are several."""
     ac1: Number | None
     """Gwet's AC1 of the judges."""
+
+
+def measure_run(
+    run: Path, labels: Path | None = None, evidence: str | None = None, cluster: str | None = None
+) -> AgreementReport:
+    """Compare the judges of a run with labels, or with each other if there are none.
+
+    Args:
+        run: A run directory.
+        labels: A file of human labels; None for those that the run was imported with, if any.
+        evidence: What the labels are about, if claims were assessed against several parts of a sample.
+        cluster: The field whose equal values are one cluster; None as in the run.
+
+    Raises:
+        UsageError: No label fits an item of the run.
+    """
+    manifest = load_manifest(run)
+    file = labels or run / LABELS
+    given = read_labels(file) if labels or file.exists() else None
+    judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
+    report = measure(join(read_results(run), judges, manifest.panel, given, evidence, field), manifest.panel)
+    if given is None:
+        return report
+    counts = report.labels.model_copy(update={"blank": given.blank, "undecided": given.undecided})
+    if not report.raters:
+        stray = f"; {report.unmatched} fit no claim or sample" if report.unmatched else ""
+        raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")
+    return report.model_copy(update={"labels": counts})
 
 
 def measure(joined: RaterTable, panel: Panel) -> AgreementReport:

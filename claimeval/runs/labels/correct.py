@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from claimeval.data.labels import HumanLabel, LabelFile
+from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Choice
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import cluster_field, read_results
+from claimeval.runs.import_replies import LABELS
 from claimeval.runs.labels.draw import ClaimDraw, drawn, metric_of
+from claimeval.runs.labels.draw import LabelFile as Given
 from claimeval.runs.labels.join import LabelCounts, added, claims_meant, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, IntervalEstimate, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
@@ -61,6 +63,17 @@ class Corrected(Record):
     """How much the judges count, from 0 (not at all) to 1."""
     labels_to_halve: int | None
     """How many more labels would halve the corrected interval."""
+
+
+def labels_of(run: Path, file: Path | None, metric: str | None) -> Iterable[HumanLabel]:
+    """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
+    if file:
+        return read_labels(file)
+    if given := Given(run, metric_of(run, metric).name).given:
+        return given
+    if (run / LABELS).exists():
+        return read_labels(run / LABELS)
+    raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
 
 
 _BySample = Mapping[str, Sequence[HumanLabel]]

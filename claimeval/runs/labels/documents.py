@@ -19,6 +19,8 @@ from pydantic import ValidationError
 from claimeval import ir
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, gradable
+from claimeval.runs.directory import RESULTS
+from claimeval.runs.labels.draw import FOLDER
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, Record, Sample
@@ -29,6 +31,13 @@ COUNT = 50
 """Questions that are drawn, unless said otherwise."""
 
 Mark = Literal["good", "bad", "unsure"]
+
+
+def default_path(data: Path) -> Path:
+    """Return where labels of documents go: into a run, or to `runs/DATA-documents.qrels`."""
+    if (data / RESULTS).exists():
+        return data / FOLDER / "documents.qrels"
+    return Path("runs") / f"{data.stem}-documents.qrels"
 
 
 class Shown(Record):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from contextlib import redirect_stdout
 
 import pytest
-from rich.console import Console
 
 import claimeval as ce
 from benchmarks.loopback import Faults, Options, claim_judge
 from benchmarks.loopback.judge import Body, Reply
-from claimeval.cli.panel_table import print_panel
+from claimeval.cli.printer import Output
+from claimeval.cli.run_table import print_panel
 from claimeval.data.reading import read_samples
 from claimeval.runs.overview import cautions
 from claimeval.types.options import PanelOptions, RunOptions, Vote
@@ -56,10 +57,9 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
     assert found.panel.stopped == {judges[2]: mistral["judge_stopped"]}
     said = f"of {found.panel.claims} claims there is no verdict of mistral-small on {mistral['judge_stopped']}"
-    console = Console(file=io.StringIO(), width=200)
-    print_panel(console, report.manifest, found)
-    assert isinstance(console.file, io.StringIO)
-    assert said in console.file.getvalue()
+    with redirect_stdout(io.StringIO()) as printed:
+        print_panel(Output(), report.manifest, found)
+    assert said in printed.getvalue()
     assert "The panel is incomplete" in " ".join(
         caution.text for caution in cautions(found, report.manifest.short_names)
     )

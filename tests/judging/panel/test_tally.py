@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import math
+from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from claimeval.cli.panel_table import print_panel
+from claimeval.cli.printer import Output
+from claimeval.cli.run_table import print_panel
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.judging import panel
@@ -125,8 +126,8 @@ def test_nothing_is_said_of_agreement_where_every_judge_has_claims_of_its_own() 
 def printed(settings: Panel, *rows: str) -> str:
     """What the table says of a panel of a, b and c over one sample."""
     manifest = Manifest.model_construct(judges=JUDGES, extractor=JUDGES[0], panel=settings)
-    console = Console(file=(out := io.StringIO()), width=200)
-    print_panel(console, manifest, summary(result(*rows, settings=settings), settings=settings))
+    with redirect_stdout(io.StringIO()) as out:
+        print_panel(Output(), manifest, summary(result(*rows, settings=settings), settings=settings))
     return out.getvalue()
 
 

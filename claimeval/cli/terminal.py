@@ -1,12 +1,16 @@
-"""Where output goes: into pipes whose readers leave early, and onto disks that are full."""
+"""The terminal: pipes whose readers leave early, disks that are full, keys, and control characters in texts."""
 
 from __future__ import annotations
 
 import errno
 import io
 import os
+import re
 import sys
+from collections import deque
 from typing import NoReturn, TextIO
+
+import click
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -22,7 +26,7 @@ class _Patient(io.FileIO):
             return view.nbytes
 
 
-def outlast_readers() -> None:
+def ignore_closed_pipe() -> None:
     """Lets a command finish its work, with its own exit code, when the reader of a pipe leaves, as `head` does."""
     if sys.platform != "win32":
         sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
@@ -50,3 +54,44 @@ def fail_for(error: OSError) -> NoReturn:
     where = f"{error.filename}: " if error.filename else "cannot write the output: "
     print(f"claimeval: {where}{error.strerror}", file=sys.stderr)
     raise SystemExit(3 if error.errno in _FULL else 2)
+
+
+_JOINERS = "\u200c\u200d"
+"""Format characters that some writing needs."""
+
+
+class Keys:
+    """Keys pressed on a terminal, one by one; elsewhere the first character of each line."""
+
+    def __init__(self) -> None:
+        self._ahead: deque[str] = deque()
+
+    def next(self) -> str:
+        """One key in lower case, `""` for one without a letter, such as an arrow.
+
+        EOFError at the end of the input, KeyboardInterrupt for Ctrl-C.
+        """
+        if not sys.stdin.isatty():
+            line = sys.stdin.readline()
+            if not line:
+                raise EOFError
+            return line.strip()[:1].lower()
+        if not self._ahead:
+            pressed = click.getchar(echo=False)
+            if not pressed or "\x04" in pressed:
+                raise EOFError
+            if "\x03" in pressed:
+                raise KeyboardInterrupt
+            if pressed.startswith("\x1b"):
+                return ""
+            self._ahead.extend(pressed)
+        return self._ahead.popleft().lower()
+
+
+def strip_control(text: str) -> str:
+    """Return the text without control characters: they become U+FFFD, tabs spaces, several empty lines one."""
+    lines = (
+        "".join(c if c.isprintable() or c in _JOINERS else "\N{REPLACEMENT CHARACTER}" for c in line).rstrip()
+        for line in text.expandtabs(4).splitlines()
+    )
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 def test_what_is_drawn_is_a_data_file_that_the_other_commands_read(claimeval: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("question,topic,answer\n" + "".join(f"{w},{w[0]},An answer.\n" for w in ("ab", "cd", "cd", "ef")))
-    done = claimeval("sample", log, "--n", "3", "--by", "topic", "-o", "test.jsonl", "--json")
+    done = claimeval("draw", log, "--n", "3", "--stratify", "topic", "-o", "test.jsonl", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["drawn"] == 3
     rows = [json.loads(line) for line in (tmp_path / "here" / "test.jsonl").read_text().splitlines()]
@@ -25,7 +25,7 @@ def test_what_is_drawn_is_a_data_file_that_the_other_commands_read(claimeval: Ru
 def test_rows_go_to_standard_output_and_the_table_beside_it(claimeval: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Why?"}\n')
-    done = claimeval("sample", log, "-n", "5")
+    done = claimeval("draw", log, "-n", "5")
     assert done.returncode == 0
     assert json.loads(done.stdout)["query"] == "Why?"
     assert "1 of 5 wanted" in done.stderr
@@ -34,7 +34,7 @@ def test_rows_go_to_standard_output_and_the_table_beside_it(claimeval: Run, tmp_
 def test_the_log_is_not_written_over(claimeval: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Why?"}\n')
-    done = claimeval("sample", log, "-o", log)
+    done = claimeval("draw", log, "-o", log)
     assert done.returncode == 2
     assert "is the log itself" in done.stderr
 
@@ -42,7 +42,7 @@ def test_the_log_is_not_written_over(claimeval: Run, tmp_path: Path) -> None:
 def test_a_log_may_come_from_a_pipe(tmp_path: Path) -> None:
     lines = "".join(json.dumps({"query": f"{word}?"}) + "\n" for word in ("How", "Why", "Who"))
     done = subprocess.run(
-        [sys.executable, "-m", "claimeval", "sample", "-", "-n", "2", "-o", "test.jsonl"],
+        [sys.executable, "-m", "claimeval", "draw", "-", "-n", "2", "-o", "test.jsonl"],
         cwd=tmp_path,
         input=lines,
         capture_output=True,

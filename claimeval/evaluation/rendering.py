@@ -1,4 +1,4 @@
-"""Prompts as their reader sees them: what a judge will be sent for a sample, and how two prompts differ."""
+"""The messages that a judge will be sent for a sample, and how two prompts differ."""
 
 from __future__ import annotations
 

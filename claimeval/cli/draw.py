@@ -1,0 +1,113 @@
+"""`claimeval draw`: a test set from logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import Out
+from claimeval.types.errors import UsageError
+from claimeval.types.options import require_at_least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawOptions:
+    """Draw a test set from logs, in one pass over a log of any size, seeded.
+
+    Each row keeps its fields and gets `drawn`: the file and row it comes from, its stratum, and the probability with
+    which a question like it is drawn, for estimates about the whole log.
+
+    Example: claimeval draw log.jsonl --n 200 --stratify metadata.topic -o test.jsonl
+
+    Example: zcat logs/*.jsonl.gz | claimeval draw - --n 200 -o test.jsonl
+    """
+
+    log: Annotated[Path, Argument("LOG")]
+    """Questions as they were asked: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
+    n: Annotated[int, Names("-n", "--n")] = 200
+    """Rows to draw."""
+    stratify: str | None = None
+    """Field whose values get their share each, as in generator or metadata.topic."""
+    min_per_stratum: int = 15
+    """With --stratify: least rows of each value, if it has so many."""
+    seed: int = 0
+    """Another seed draws other rows."""
+    keep_duplicates: bool = False
+    """Draw rows, not questions; by default equal questions are one, and of near duplicates one stays."""
+    duplicate_threshold: float = 90.0
+    """Similarity of words, of 100, from which two questions are near duplicates."""
+    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    """question=COLUMN, if the question has none of the usual names."""
+    out: Out = None
+    """File to write, .jsonl; standard output by default."""
+    output: Output = Output()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n", "duplicate_threshold")
+        require_at_least(self, 0, "min_per_stratum")
+        if self.duplicate_threshold > 100:
+            raise UsageError(f"duplicate_threshold: {self.duplicate_threshold!r}; it needs 100 or less")
+
+
+def do(given: DrawOptions) -> int:
+    """Draw and write the rows, print what was drawn, and return the exit code."""
+    import sys
+    from dataclasses import replace
+
+    from claimeval.data.reading import parse_fields
+    from claimeval.data.rows import read_json_lines, read_rows
+    from claimeval.data.sampling import as_line
+    from claimeval.data.sampling import draw as draw_rows
+
+    out, output, from_stdin = given.out, given.output, str(given.log) == "-"
+    if out and out.exists() and out.resolve() == given.log.resolve():
+        raise UsageError(f"--out {out} is the log itself; choose another file")
+    if output.json and out is None:
+        raise UsageError("--json prints what was drawn: say with --out where the rows go")
+    fields = parse_fields(list(given.fields))
+    if unknown := [name for name in fields if name != "question"]:
+        raise UsageError(f"--field {unknown[0]}=...: draw reads the question only, as in --field question=prompt")
+    found = draw_rows(
+        read_json_lines(sys.stdin.buffer, "standard input") if from_stdin else read_rows(given.log),
+        given.n,
+        seed=given.seed,
+        stratify=given.stratify,
+        question_field=fields.get("question"),
+        keep_duplicates=given.keep_duplicates,
+        duplicate_threshold=given.duplicate_threshold,
+        min_per_stratum=given.min_per_stratum,
+    )
+    source = "standard input" if from_stdin else given.log.name
+    lines = "".join(as_line(drawn, source, given.seed) + "\n" for drawn in found.rows)
+    if out:
+        out.write_text(lines, encoding="utf-8")
+    else:
+        sys.stdout.write(lines)
+        output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error
+    rows = [
+        (
+            name or "all",
+            str(one.rows),
+            f"{'' if one.exact else 'about '}{one.questions}",
+            str(one.drawn),
+            str(one.near_duplicates),
+        )
+        for name, one in found.strata.items()
+    ]
+    output.table((given.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
+    if found.empty_questions:
+        output.line(f" {found.empty_questions} rows with an empty question left out", style="dim")
+    if len(found.rows) < given.n:
+        output.line(f" {len(found.rows)} of {given.n} wanted: the log has no more that are different", style="dim")
+    if not out:
+        return 0
+    output.line(f"Test set: {out}")
+    strata = {name: one._asdict() for name, one in found.strata.items()}
+    record = {"out": str(out), "drawn": len(found.rows), "empty": found.empty_questions, "strata": strata}
+    return output.result("draw", record)
+
+
+draw = command("draw", DrawOptions, do)

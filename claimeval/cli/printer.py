@@ -1,0 +1,148 @@
+"""What commands print: tables, lines, notes on standard error, and one JSON object. Nothing else knows `rich`."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from claimeval.cli.command import Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Column
+
+WORDS = 16
+"""Characters to which a column of words may be folded."""
+Row = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """How a command prints: for people, for scripts, or errors only."""
+
+    json: bool = False
+    """Print JSON on standard output."""
+    quiet: Annotated[bool, Names("-q", "--quiet")] = False
+    """Print errors only."""
+
+    @property
+    def console(self) -> Console:
+        """Where text for people goes: with --json standard error, so that the object is alone on standard output."""
+        return _console(stderr=self.json, quiet=self.quiet)
+
+    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0) -> None:
+        """Print a line, the words in `bold` first; longer ones run on instead of breaking words."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        shown = Text.assemble((bold, "bold"), (text, style))
+        if indent:
+            self.console.print(Padding(shown, (0, 0, 0, indent)))
+        else:
+            self.console.print(shown, soft_wrap=True)
+
+    def note(self, text: str, *, kind: str = "Note") -> None:
+        """Print a line that readers of the numbers must know."""
+        from rich.text import Text
+
+        self.console.print(Text.assemble((f"{kind}: ", "bold yellow"), text), soft_wrap=True)
+
+    def rule(self, text: str) -> None:
+        """Print a line across the terminal with the text in its middle."""
+        from rich.text import Text
+
+        self.console.rule(Text(text))
+
+    @property
+    def size(self) -> tuple[int | None, int]:
+        """The rows of the terminal, None without one, and its columns."""
+        console = self.console
+        return console.height if console.is_terminal else None, console.width
+
+    def wrap(self, text: str, width: int) -> list[str]:
+        """Return the lines that the text takes at this width."""
+        from rich.text import Text
+
+        return [line.plain for line in Text(text).wrap(self.console, width)]
+
+    def table(
+        self,
+        columns: Row,
+        rows: Iterable[Row],
+        *,
+        words: Collection[int] = (0,),
+        title: str = "",
+        style: Callable[[Row], str] = lambda row: "",
+    ) -> None:
+        """Print a table: the columns numbered in `words` fold, numbers never do and stand to the right.
+
+        On a terminal that is too narrow, lines run beyond its width rather than lose a digit.
+        """
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            title=Text(title) if title else None, title_justify="left", title_style="bold", header_style="bold",
+            box=None, padding=(0, 1),
+        )  # fmt: skip
+        for number, column in enumerate(columns):
+            fold = number in words
+            table.add_column(Text(column), justify="left" if fold else "right", no_wrap=not fold, overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row), style=style(row))
+        console = self.console
+        console.width = max(console.width, 2 * len(table.columns) + sum(map(_least_width, table.columns)))
+        console.print(table)
+
+    def pairs(self, rows: Mapping[str, tuple[str, str]], *, indent: int = 0) -> None:
+        """Print names and texts next to each other; each text with its style."""
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, (text, style) in rows.items():
+            grid.add_row(name, Text(text, style))
+        self.console.print(Padding(grid, (0, 0, 0, indent)))
+
+    def result(
+        self,
+        command: str,
+        record: Mapping[str, Any],
+        *,
+        path: Path | None = None,
+        exit_code: int = 0,
+        stopped: str | None = None,
+    ) -> int:
+        """Print the record as the one JSON object if JSON is wanted, and return the exit code."""
+        if self.json:
+            import claimeval
+
+            head = {"claimeval": claimeval.__version__, "command": command, "path": path and str(path)}
+            head |= {"exit_code": exit_code, "stopped": stopped}
+            print(json_text.dumps({**head, **record}, indent=1, ensure_ascii=False, allow_nan=False, default=str))
+        return exit_code
+
+
+def say(text: str) -> None:
+    """Print a line on standard error."""
+    print(f"claimeval: {' '.join(text.split())}", file=sys.stderr)
+
+
+def _console(*, stderr: bool, quiet: bool) -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False, markup=False, stderr=stderr, quiet=quiet)
+
+
+def _least_width(column: Column) -> int:
+    from rich.cells import cell_len
+
+    width = max(cell_len(line) for cell in (column.header, *column.cells) for line in str(cell).splitlines() or [""])
+    return width if column.no_wrap else min(width, WORDS)

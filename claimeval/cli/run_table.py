@@ -1,0 +1,350 @@
+"""A run in the terminal: its scores, its panel, and its worst claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from claimeval.cli.printer import Output
+from claimeval.data.foreign.records import RECORDED
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.orders import OrderEffects
+from claimeval.evaluation.summary.records import Agreement, Dispute, PanelSummary, SelfPreference
+from claimeval.evaluation.summary.run import Summary
+from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.metrics.derived import derived
+from claimeval.metrics.scoring import MetricSummary, ends_in_words
+from claimeval.runs.directory import read_results
+from claimeval.runs.overview import WorstClaim, WorstClaims
+from claimeval.runs.scores import ScoresSummary
+from claimeval.runs.scores import read as read_sides
+from claimeval.statistics.formatting import decimal, interval, percent, signed, signed_interval
+from claimeval.types.clusters import sample_count
+from claimeval.types.records import Part, Reason
+
+MEMBERS = 8
+"""Judges whose scores are printed under the panel's; of more only the range is."""
+PAIRS = 10
+"""Pairs of judges whose agreement is printed; of more only the range is."""
+DISPUTES = 3
+"""The most disputed claims that are printed."""
+SHOWN = 100
+"""Characters of a claim."""
+BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
+WORST = 5
+WIDTH = 66
+"""Characters of a text that fit on a line beside its name."""
+
+
+def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
+    """Print the scores, the panel, the worst claims, and the run directory."""
+    output.line()
+    output.line(_heading(manifest, summary, total), bold=Path(manifest.data or "samples").name)
+    for note in summary.notes:
+        output.note(f"{note}.")
+    _print_scores(output, summary, manifest.short_names)
+    rows = [m for metric in summary.metrics.values() for m in (metric, *metric.members.values())]
+    if any(metric.shown == "bounds" for metric in rows):
+        output.line(f"{BOUNDED} of the claims", indent=1)
+    against = {row.name: row.against for row in manifest.metrics}
+    for name, metric in summary.metrics.items():
+        said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
+        output.line(f"{name}: {said}", style="dim", indent=1)
+    _print_missing(output, {name: summary[name].missing for name in manifest.derived})
+    print_panel(output, manifest, summary)
+    if summary.orders:
+        print_orders(output, summary.orders)
+    if sides := list(read_sides(folder)):
+        print_sides(output, sides)
+    worst = WorstClaims([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
+    for result in read_results(folder):
+        worst.add(result)
+    if troubles := worst.troubles():
+        output.line()
+        output.line(", one a sample", bold="Worst claims")
+    for trouble in troubles:
+        _print_trouble(output, trouble)
+    output.line()
+    output.line(f"Run: {folder} (results.jsonl, summary.json, manifest.json)")
+
+
+def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
+    named = [judge.name for judge in manifest.judges]
+    judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
+    taker = manifest.extractor
+    named_already = taker is None or taker.name == judges or taker.provider == RECORDED
+    taken = "" if taker is None or named_already else f", claims taken by {taker.name}"
+    taken = ", each on claims of its own" if manifest.panel.own_claims else taken
+    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
+    if not summary.complete:
+        count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
+    return f": {count}, judged by {judges + taken}"
+
+
+def _print_scores(output: Output, summary: Summary, names: dict[str, str]) -> None:
+    rows: list[tuple[str, ...]] = []
+    for name, metric in summary.metrics.items():
+        rows.append((name, *_cells(metric)))
+        rows += ((f"  {judge}", *_cells(member)) for judge, member in members(metric, names))
+    columns = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
+    output.table(columns, rows, style=lambda row: "dim" if row[0].startswith("  ") else "")
+
+
+def _cells(metric: MetricSummary) -> tuple[str, ...]:
+    return (
+        decimal(metric.mean),
+        ends_in_words(metric, "*"),
+        str(metric.n),
+        str(sum(metric.missing.values())),
+        decimal(metric.micro),
+        interval(metric.bounds),
+    )
+
+
+def print_sides(output: Output, summaries: Sequence[ScoresSummary]) -> None:
+    """Print scores that are not of claims, a row a metric, with bounds if a value is known only within them."""
+    metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
+    bounded = any(m.bounds and m.bounds[0] < m.bounds[1] for m in metrics.values())
+    rows = [
+        (
+            name if metric.unit == "share" else f"{name} ({metric.unit})",
+            decimal(metric.mean),
+            ends_in_words(metric, "*"),
+            str(metric.n),
+            str(sum(metric.missing.values())),
+            *((interval(metric.bounds),) if bounded else ()),
+        )
+        for name, metric in metrics.items()
+    ]
+    output.table(("metric", "mean", "95 % interval", "n", "missing", *(("bounds",) if bounded else ())), rows)
+    if any(metric.shown == "bounds" for metric in metrics.values()):
+        output.line(f"{BOUNDED} of the samples", indent=1)
+    for said in dict.fromkeys(
+        sample_count(metric.n, metric.clusters, summary.cluster)
+        for summary in summaries
+        for metric in summary.metrics.values()
+        if metric.clusters < metric.n
+    ):
+        output.line(said, style="dim", indent=1)
+    _print_missing(output, {name: metric.missing for name, metric in metrics.items()})
+
+
+def _print_missing(output: Output, missing: Mapping[str, Mapping[Any, int]]) -> None:
+    """Why samples have no score, metrics that miss the same together."""
+    names: dict[str, list[str]] = {}
+    for name, reasons in missing.items():
+        if reasons:
+            names.setdefault(", ".join(f"{n} {reason}" for reason, n in reasons.items()), []).append(name)
+    for said, those in names.items():
+        output.line(f"missing: {said} ({', '.join(those)})", style="dim", indent=1)
+
+
+def _details(metric: MetricSummary, against: Part) -> str:
+    parts = [f"{metric.supported} of {metric.judged} judged claims supported"]
+    if metric.unassessed:
+        parts.append(f"{sum(metric.unassessed.values())} more unassessed ({_reasons(metric.unassessed)})")
+    if metric.ungrounded:
+        parts.append(f"{metric.ungrounded} ungrounded")
+    if metric.unasked:
+        lack = "an answer" if against == "answer" else "documents"
+        one = metric.unasked == 1
+        parts.append(f"{metric.unasked} sample{'' if one else 's'} without {lack} count{'s' if one else ''} 0")
+    if metric.missing:
+        parts.append(f"samples without a score: {_reasons(metric.missing)}")
+    if range_ := range_of_members(metric):
+        parts.append(range_)
+    return "; ".join(parts)
+
+
+def _counted(name: str, metric: MetricSummary) -> str:
+    """What a derived metric is, of how many, and of how many it is not known."""
+    said = derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")
+    lost = sum(metric.unassessed.values())
+    return said + (f"; {lost} more not known ({_reasons(metric.unassessed)})" if lost else "")
+
+
+def _reasons(counts: dict[Reason, int]) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in counts.items())
+
+
+def _print_trouble(output: Output, trouble: WorstClaim) -> None:
+    label = "contradicted by" if trouble.label == "contradicted" else "not found in"
+    why = f": {_short(trouble.explanation)}" if trouble.explanation else ""
+    output.line()
+    output.line(bold=trouble.sample_id, indent=1)
+    output.pairs(
+        {
+            "question": (_short(trouble.question, 2 * WIDTH), ""),
+            "claim": (_short(trouble.claim, 2 * WIDTH), ""),
+            "verdict": (f"{label} the {trouble.evidence}{why}", "red"),
+            "evidence": (_short(trouble.excerpt or f"none of {trouble.documents} documents named", 2 * WIDTH), ""),
+        },
+        indent=3,
+    )
+
+
+def _short(text: str, width: int = WIDTH) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= width else line[: width - 3] + "..."
+
+
+def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
+    """Rules, agreement, disputes, families; nothing for one judge asked once about answers of nobody's family."""
+    names = manifest.short_names
+    for caution in _cautions(names, summary):
+        output.note(caution, kind="Caution")
+    if panel := summary.panel:
+        output.line()
+        output.line(f": {_rules(manifest.panel, len(panel.judges))}", bold=f"Panel of {len(panel.judges)}")
+        for line in _agreement(panel, names):
+            output.line(line, indent=1)
+        if panel.pairs:
+            _print_pairs(output, [*panel.pairs, *panel.with_panel], names)
+        for line in (*_preferences(panel), *_noise(panel, names), *_spared(summary)):
+            output.line(line, indent=1)
+        if panel.disputed:
+            listed = f"{len(panel.disputed)}{'+' * (len(panel.disputed) == 20)}"
+            output.line(f"Most disputed of {listed} listed claims:", indent=1)
+        for dispute in panel.disputed[:DISPUTES]:
+            output.line(_dispute(dispute, names), indent=3)
+
+
+def members(metric: MetricSummary, names: dict[str, str]) -> Iterator[tuple[str, MetricSummary]]:
+    """The judges to print under the panel's row, each with its own score; `names` are their short ones."""
+    if len(metric.members) <= MEMBERS:
+        yield from ((names[judge], member) for judge, member in metric.members.items())
+
+
+def range_of_members(metric: MetricSummary) -> str | None:
+    """The judges' means in a few words, where they are too many to print."""
+    means = sorted(member.mean for member in metric.members.values() if member.mean is not None)
+    if len(metric.members) <= MEMBERS or not means:
+        return None
+    middle = decimal(means[len(means) // 2])
+    return f"{len(metric.members)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
+
+
+def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
+    roles = {"judge": "", "extractor": " (extractor)", "reference_author": " (author of gold answers)"}
+    if summary.panel and summary.panel.stopped:
+        stopped = ", ".join(f"{names[name]} on {n}" for name, n in summary.panel.stopped.items())
+        yield (
+            f"the panel is incomplete: of {summary.panel.claims} claims there is no verdict of {stopped}, stopped by "
+            "an error. Mend its cause, and the same command asks for what is missing."
+        )
+    for kin in summary.same_family:
+        yield (
+            f"{names.get(kin.name, kin.name)}{roles[kin.role]} is of the family that wrote {kin.samples} of the "
+            f"{summary.samples} answers ({kin.family}); judges tend to favour their own kind."
+        )
+    for found in summary.panel.self_preference if summary.panel else ():
+        if found.ci and found.ci[0] > 0:
+            yield f"judges of {found.family} do favour answers of {found.family}: {_preference(found)}."
+
+
+def _preference(found: SelfPreference) -> str:
+    return f"{found.metric} {signed(found.value)}" + (f" ({signed_interval(found.ci)})" if found.ci else "")
+
+
+def _preferences(panel: PanelSummary) -> Iterator[str]:
+    for family in dict.fromkeys(found.family for found in panel.self_preference):
+        known = [_preference(f) for f in panel.self_preference if f.family == family and f.value is not None]
+        if known:
+            yield f"own family {family}, more than other judges give it: {', '.join(known)}"
+
+
+def _rules(panel: Panel, judges: int) -> str:
+    if panel.own_claims:
+        return "each judge takes its own claims and assesses them alone; a sample's score is the mean of theirs"
+    ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
+    parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
+    if judges > 1:
+        parts.append(f"quorum {panel.needed(judges)}")
+    if panel.replicates > 1:
+        parts.append(f"{panel.replicates} repeats a judge")
+    if panel.escalate:
+        parts.append(f"the first {panel.escalate} are asked first")
+    if panel.on_same_family == "no-vote":
+        parts.append("own family left out")
+    if panel.on_same_family == "skip":
+        parts.append("own family not asked")
+    return ", ".join(parts)
+
+
+def _agreement(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
+    if len(panel.judges) < 2 or not panel.measured_on:
+        return
+    yield (
+        f"{panel.claims} claims: {panel.unanimous} with equal labels, {panel.split} with different ones; "
+        f"{panel.ties} without a label by ties, {panel.no_quorum} for want of a quorum"
+    )
+    yield f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}"
+    if len(panel.measured_on) < len(panel.judges):
+        yield (
+            f"these are of {' and '.join(names[judge] for judge in panel.measured_on)}, who saw all claims; the others "
+            "saw only the disputed ones, which their scores and the pairs marked * are over"
+        )
+
+
+def _print_pairs(output: Output, pairs: Sequence[Agreement], names: dict[str, str]) -> None:
+    if len(pairs) > PAIRS:
+        if kappas := sorted(pair.kappa for pair in pairs if pair.kappa is not None):
+            ends = interval((kappas[0], kappas[-1]), 3)
+            output.line(f"Cohen's kappa of {len(pairs)} pairs: {ends}", indent=1)
+        return
+    rows = [
+        (
+            " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second)) + " *" * pair.disputed_only,
+            str(pair.claims),
+            decimal(pair.raw),
+            decimal(pair.kappa),
+        )
+        for pair in pairs
+    ]
+    output.table(("pair", "claims", "equal", "kappa"), rows)
+
+
+def _noise(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
+    for judge, noise in panel.noise.items():
+        share = "" if noise.share is None else f"; {percent(noise.share)} of the variance of one verdict is the judge's"
+        yield f"{names[judge]}: contradicted itself on {noise.changed} of {noise.repeated} repeated claims{share}"
+
+
+def _spared(summary: Summary) -> Iterator[str]:
+    if summary.calls and summary.calls.spared:
+        yield f"escalation spared {summary.calls.spared} calls"
+
+
+def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
+    votes = ", ".join(f"{names[judge]}: {vote}" for judge, vote in dispute.votes.items())
+    if len(dispute.votes) > MEMBERS:
+        votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
+    claim = dispute.claim if len(dispute.claim) <= SHOWN else dispute.claim[: SHOWN - 3] + "..."
+    return f"{dispute.sample} {' '.join(claim.split())} ({votes})"
+
+
+def print_orders(output: Output, orders: OrderEffects) -> None:
+    """Print what other orders of the documents change in the labels."""
+    within = f", 95 % interval {percent(orders.ci[0])} to {percent(orders.ci[1])}" if orders.ci else ""
+    rate = "" if orders.rate is None else f" ({percent(orders.rate)} of a sample's claims{within})"
+    output.line()
+    output.line(
+        f": {orders.flipped} of {orders.claims} claims flip in one of {orders.orders} other orders{rate}; "
+        f"{orders.lost} labels lose support, {orders.gained} gain it",
+        bold="Order of the documents",
+    )
+    rows = [
+        (
+            str(place.rank),
+            str(place.labelled),
+            percent(place.supported / place.labelled),
+            str(place.compared),
+            percent(place.flipped / place.compared if place.compared else None),
+        )
+        for place in orders.places
+    ]
+    if rows:
+        columns = ("evidence at rank", "labels", "supported", "in other orders", "flipped")
+        output.table(columns, rows, words=())
