@@ -152,7 +152,8 @@ app = Root(
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors of claimeval and of the system pass through."""
     if not arguments:
-        arguments = ["--help"]
+        print(app.get_help(click.Context(app, info_name="claimeval")))
+        return 2
     try:
         with app.make_context("claimeval", arguments) as context:
             app.invoke(context)

@@ -76,7 +76,7 @@ def test_keys_become_qrels_and_the_figure(data: Path) -> None:
     with command(data) as terminal:
         press(terminal, "yn?y")
         assert terminal.ended() == 0
-    assert "documents: 2 good, 1 not, 1 unsure, 0 not yet marked" in terminal.shown
+    assert "documents: 2 good, 1 not, 1 unsure, 0 not yet labeled" in terminal.shown
     assert "questions: 2 begun of 2 drawn; nothing was retrieved" in terminal.shown
     assert re.search(r"LGTM@10  (0\.750|0\.667|0\.833|0\.500|1\.000)", terminal.shown)
     assert sorted(marks(data)) == [0, 1, 1]
@@ -90,7 +90,7 @@ def test_the_same_command_goes_on_after_q_and_after_ctrl_c(data: Path) -> None:
     with command(data) as terminal:
         press(terminal, "n\x03")
         assert terminal.ended() == 0
-        assert "1 good, 1 not, 0 unsure, 2 not yet marked" in terminal.shown
+        assert "1 good, 1 not, 0 unsure, 2 not yet labeled" in terminal.shown
     assert sorted(marks(data)) == [0, 1]
     with command(data) as terminal:
         press(terminal, "yy")
@@ -112,7 +112,7 @@ def test_marks_are_on_the_disk_when_the_process_is_killed(data: Path) -> None:
     with command(data) as terminal:
         press(terminal, "yy")
         assert terminal.ended() == 0
-        assert "3 good, 1 not, 0 unsure, 0 not yet marked" in terminal.shown
+        assert "3 good, 1 not, 0 unsure, 0 not yet labeled" in terminal.shown
 
 
 def test_b_goes_back_and_the_new_mark_stands(data: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_long_text_is_cut_to_the_screen_until_m_shows_all_of_it(data: Path) ->
         terminal.press("y")
         assert terminal.ended() == 0
     lines = plain(terminal.shown).splitlines()
-    before = lines[: next(i for i, line in enumerate(lines) if "Marks:" in line)]
+    before = lines[: next(i for i, line in enumerate(lines) if "Labels:" in line)]
     assert max(map(len, before)) <= 60
 
 

@@ -103,7 +103,8 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
     assert conflict.returncode == 1
     assert json.loads(conflict.stdout)["conflicts"] == 1
     assert conflict.stderr.splitlines() == [
-        "claimeval: questions with another reply in the store, which was kept: 1 (000000000000)"
+        "replies added: 2, there already: 0",
+        "claimeval: questions with another reply in the cache, which was kept: 1 (000000000000)",
     ]
 
 

@@ -120,7 +120,7 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
     [
         (["score", "none.jsonl", "-j", "local:lexical"], "none.jsonl does not exist"),
         (["score", ".", "-j", "local:lexical"], "is a directory"),
-        (["score", "DATA"], "Missing option '--judge'"),
+        (["score", "DATA"], "no judge named; claimeval never chooses a paid service"),
         (["score", "DATA", "-j", "local:lexcal"], "Did you mean 'lexical'"),
         (["score", "DATA", "-j", "openai:gpt-5"], "OPENAI_API_KEY is not set"),
         (["score", "DATA", "-j", "local:lexical", "-m", "faithfullness"], "Did you mean 'faithfulness'"),
@@ -130,7 +130,7 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
         (["score", "DATA", "-j", "local:lexical", "--out", "DATA"], "is a file; --out names a directory"),
         (["score", "DATA", "-j", "local:lexical", "--out", ".."], "is not empty and holds no run"),
         (["doctor", "none.jsonl"], "none.jsonl does not exist"),
-        (["scor"], "No such command 'scor'"),
+        (["scor"], "no such command 'scor'. Did you mean 'score'?"),
     ],
 )
 def test_the_callers_mistake_is_said_and_exits_with_2(

@@ -280,7 +280,7 @@ def _share(choices: Sequence[Choice | None]) -> float | None:
 
 def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
     words = " and ".join(f"{of} against {against}" for of, against in sorted(pairs))
-    return f"the labels do not say which evidence they are about ({words}); give --against"
+    return f"the labels do not say which evidence they are about ({words}); give --evidence"
 
 
 def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:

@@ -87,7 +87,7 @@ def test_labels_that_fit_nothing_are_counted() -> None:
 
 def test_where_claims_have_several_evidences_labels_must_say_which() -> None:
     two = result({"contexts": ["++"], "reference": ["00"]})
-    with pytest.raises(UsageError, match="give --against"):
+    with pytest.raises(UsageError, match="give --evidence"):
         join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")])
     assert join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")], "reference").raters["a"] == [
         "not_found"
