@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 
 from claimeval.lexical import support
 from claimeval.lexical.support import PreparedDocuments, Weights, prepare
-from claimeval.lexical.support.features import FEATURES, features, find, read_claim
+from claimeval.lexical.support.features import FEATURES, feature_values, match_words, read_claim
 
 Floats = NDArray[np.float64]
 
@@ -99,14 +99,14 @@ def measured(rows: Sequence[Labelled]) -> Floats:
     values = np.zeros((len(rows), len(FEATURES)))
     for number, row in enumerate(rows):
         claim = read_claim(row.claim)
-        found = [(find(claim, document), document) for document in row.evidence.documents]
+        found = [(match_words(claim, document), document) for document in row.evidence.documents]
         best = max(
             ((place, document) for place, document in found if place),
             key=lambda pair: pair[0].neighbours.bit_count(),
             default=None,
         )
         if best:
-            values[number] = features(claim, best[1], best[0])
+            values[number] = feature_values(claim, best[1], best[0])
     return values
 
 

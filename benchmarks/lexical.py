@@ -36,7 +36,7 @@ SYLLABLES = [first + vowel + last for first in "bcdfglmnprst" for vowel in "aeio
 
 
 def plain_words(text: str) -> list[str]:
-    """The normalisation of the SQuAD evaluation script, step by step."""
+    """The normalization of the SQuAD evaluation script, step by step."""
     deleted = set(string.punctuation)
     bare = "".join(character for character in text.lower() if character not in deleted)
     return re.sub(r"\b(a|an|the)\b", " ", bare).split()

@@ -42,7 +42,7 @@ def score_and_tell(
         for row in lexical.score(
             (warned.look(_texts(sample)) for sample in place.samples()),
             metrics or lexical.METRICS,
-            normalisation=normalisation,
+            normalization=normalisation,
         )
     )
     summary = scores.write(

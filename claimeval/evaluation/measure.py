@@ -107,7 +107,7 @@ class WordMetrics:
         """Return the scores of each sample, in order."""
         units = self.units
         texts = map(_texts, samples)
-        for row in lexical.score(texts, self.names, normalisation=self.normalization):
+        for row in lexical.score(texts, self.names, normalization=self.normalization):
             yield Measured(
                 tuple(
                     Score(

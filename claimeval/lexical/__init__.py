@@ -1,4 +1,4 @@
-"""Lexical metrics: what can be said of an answer by comparing words, deterministic and without a judge.
+"""Lexical metrics: how the words of an answer compare with contexts and references, deterministic and without a judge.
 
 K-precision (faithfulness to the contexts), token recall, precision and F1, strict recall, exact match, answer
 containment and ROUGE-L (correctness against reference answers). `METRICS` is the table of them.

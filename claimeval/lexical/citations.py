@@ -1,4 +1,4 @@
-"""Citations in a text: which source says it, which is no part of what is said.
+"""Citations in a text: they name the source of a statement and are no part of it.
 
 >>> without("Brandi was a restorer【1†source】, according to document 3.")
 'Brandi was a restorer.'
@@ -17,9 +17,9 @@ These do not, as their number may be a fact:
 
 * a year (``[1994]``), a thousand (``[1,200]``), a bare number in round brackets (``(2)``), a name (``(Smith, 2020)``);
 * values in brackets after a word such as "interval" (``the interval [2, 5]``) and powers (``5 km²``, ``10⁶``, ``x²``);
-* a numbered document that is spoken about: ``Document 3 of the treaty``, ``the limit in document 3``.
+* a numbered document that is the topic: ``Document 3 of the treaty``, ``the limit in document 3``.
 
-Use it to compare texts. A text that is kept or shown stays as it is: `Bare` leads back to the places in the original.
+Use it to compare texts. A text that is stored or shown stays as it is: `Bare` maps positions back to the original.
 """
 
 from __future__ import annotations
@@ -107,16 +107,16 @@ class Bare(NamedTuple):
 
     text: str
     offsets: tuple[int, ...]
-    """`offsets[i]` is the place of `text[i]` in the original; empty if there was no citation."""
+    """`offsets[i]` is the position of `text[i]` in the original; empty if there was no citation."""
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The span of the original that `text[start:end]`, which is not empty, was taken from."""
+        """Return the span of the original that `text[start:end]`, which is not empty, was taken from."""
         return (self.offsets[start], self.offsets[end - 1] + 1) if self.offsets else (start, end)
 
 
 @lru_cache(maxsize=16)
 def places(text: str) -> tuple[tuple[int, int], ...]:
-    """The spans of the citations of `text`, in order and without overlap.
+    """Return the spans of the citations of `text`, in order and without overlap.
 
     The white space before a mark belongs to it, and the comma that sets a phrase off.
     """
@@ -165,31 +165,31 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=16)
 def bare(text: str) -> Bare:
-    """`text` without its citations, and where what is left stands; words that one of them parts stay apart."""
-    found = places(text)
-    if not found:
+    """Return `text` without its citations and the positions of the rest; words that a citation separates stay apart."""
+    spans = places(text)
+    if not spans:
         return Bare(text, ())
-    kept: list[str] = []
+    parts: list[str] = []
     offsets: list[int] = []
     at = 0
-    for start, end in (*found, (len(text), len(text))):
-        kept.append(text[at:start])
+    for start, end in (*spans, (len(text), len(text))):
+        parts.append(text[at:start])
         offsets += range(at, start)
         taken = text[start:end]
         if start and text[end : end + 1].isalnum() and (text[start - 1].isalnum() or taken != taken.strip()):
-            kept.append(" ")
+            parts.append(" ")
             offsets.append(start)
         at = end
-    return Bare("".join(kept), tuple(offsets))
+    return Bare("".join(parts), tuple(offsets))
 
 
 def without(text: str) -> str:
-    """`text` without its citations."""
+    """Return `text` without its citations."""
     return bare(text).text
 
 
 def masked(text: str) -> str:
-    """`text` with spaces in place of its citations, so that every other character keeps its place."""
+    """Return `text` with spaces in place of its citations, so that every other character keeps its position."""
     parts: list[str] = []
     at = 0
     for start, end in places(text):

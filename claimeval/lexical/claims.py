@@ -76,7 +76,7 @@ _EMPTY = re.compile(rf"[\W_]*{_LEAD_IN}(?:{'|'.join((*_REFUSALS, *_COURTESIES))}
 
 
 def is_boilerplate(clause: str) -> bool:
-    """Whether a clause refuses, greets, thanks, offers help, names sources, asks, or leads in to what follows.
+    """Return whether a clause refuses, greets, thanks, offers help, names sources, asks, or leads in to what follows.
 
     What comes after ", but" can still assert something: "I don't know the day, but it was in 1848."
     """
@@ -90,10 +90,10 @@ def is_boilerplate(clause: str) -> bool:
 
 
 class Clause(NamedTuple):
-    """A part of a sentence that says something by itself."""
+    """A part of a sentence that asserts something by itself."""
 
     subject: str
-    """The subject that it shares with the clause before it; empty if it has its own."""
+    """The subject that it shares with the clause before it; empty if it has one."""
     span: Span
 
 
@@ -150,7 +150,7 @@ _LONGEST_SENTENCE = 1000
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word can be a finite verb; most regular present forms are not recognised."""
+    """Return whether a word can be a finite verb; most regular present forms are not recognized."""
     low = word.lower().replace("’", "'")
     return _is_finite(low) or low in _PAST_OR_PARTICIPLE or (len(low) > 4 and low.endswith("ed"))
 
@@ -160,15 +160,15 @@ def _is_finite(word: str) -> bool:
 
 
 def clauses(text: str, sentence: Span) -> list[Clause]:
-    """The clauses of a sentence, or the sentence itself where a cut could change what is said.
+    """Split a sentence into clauses; the sentence itself if a cut could change its meaning.
 
     A clause is cut off if it has a subject and a finite verb, or a finite verb to which the first subject belongs.
     """
-    found = [Clause("", sentence)]
+    parts = [Clause("", sentence)]
     if sentence.end - sentence.start > _LONGEST_SENTENCE or _REACHING.search(text, *sentence):
-        return found
+        return parts
     for joint in _JOINT.finditer(text, *sentence):
-        last = found[-1]
+        last = parts[-1]
         before = f"{last.subject} {text[last.span.start : joint.start()]}".strip()
         after = text[joint.end() : sentence.end]
         if before.count("(") > before.count(")"):
@@ -179,9 +179,9 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
             subject = ""
         elif not (joint["and"] and (subject := _shared_subject(before, after))):
             continue
-        found[-1] = last._replace(span=Span(last.span.start, joint.start()))
-        found.append(Clause(subject, Span(joint.end(), sentence.end)))
-    return found
+        parts[-1] = last._replace(span=Span(last.span.start, joint.start()))
+        parts.append(Clause(subject, Span(joint.end(), sentence.end)))
+    return parts
 
 
 def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
@@ -192,7 +192,7 @@ def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
     words = [word.lower() for word in _WORD.findall(clause[:_NEAR].split(",")[0])]
     if len(words) > 2 and words[0] in _PRONOUNS and (is_verb(words[1]) or words[1].endswith("s")):
         return True
-    verb = next((place for place, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if _is_finite(word)), 0)
+    verb = next((index for index, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if _is_finite(word)), 0)
     return (
         separated
         and 0 < verb < len(words) - (words[verb] in _AUXILIARIES)
@@ -207,9 +207,9 @@ def _shared_subject(before: str, after: str) -> str:
 
     An adverbial before the subject ("In 1931, he ...") is left out of the second clause.
     """
-    left = list(_WORD.finditer(before))
-    verb = next((place for place, word in enumerate(left) if is_verb(word[0])), 0)
-    opener, comma, subject = before[: left[verb].start()].strip().rpartition(", ") if verb else ("", "", "")
+    words_before = list(_WORD.finditer(before))
+    verb = next((index for index, word in enumerate(words_before) if is_verb(word[0])), 0)
+    opener, comma, subject = before[: words_before[verb].start()].strip().rpartition(", ") if verb else ("", "", "")
     words = [word.lower() for word in _WORD.findall(before[len(opener + comma) :])]
     named = subject[:1].isupper() or (bool(words) and words[0] in _PRONOUNS)
     verb = len(_WORD.findall(subject))
@@ -235,7 +235,7 @@ __all__ = ["SentenceClaim", "Span", "sentences", "split_claims"]
 
 
 class SentenceClaim(NamedTuple):
-    """One claim of a text, with its place in it."""
+    """One claim of a text, with its position."""
 
     text: str
     """The claim as a sentence of its own: without citations and emphasis, a shared subject repeated, table cells named
@@ -248,7 +248,7 @@ class SentenceClaim(NamedTuple):
 
 
 def split_claims(text: str) -> list[SentenceClaim]:
-    """The claims of `text` in order, none if it asserts nothing.
+    """Split `text` into claims, in order; none if it asserts nothing.
 
     A sentence is cut at a semicolon or conjunction if both sides have a finite verb and nothing in it (a condition,
     reported speech, a quotation) could reach across the cut. Questions, refusals, greetings, headings, lead-ins that
@@ -256,9 +256,9 @@ def split_claims(text: str) -> list[SentenceClaim]:
     """
     claims: list[SentenceClaim] = []
     sentence_id = 0
-    found = blocks(text)
+    text_blocks = blocks(text)
     bare = masked(text)
-    for block, following in zip_longest(found, found[1:]):
+    for block, following in zip_longest(text_blocks, text_blocks[1:]):
         for sentence in block_sentences(text, block):
             if not _is_heading(bare, block, following):
                 claims += [
@@ -289,7 +289,7 @@ _LONGEST_HEADING = 8
 
 
 def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> bool:
-    """Whether a block stands over others: marked as a heading, or short and unfinished, without a verb or a digit."""
+    """Return whether a block is a heading: marked as one, or short and unfinished, without a verb or a digit."""
     if block.kind != "prose" or following is None:
         return block.kind == "heading"
     words = _HEADING_WORD.findall(text, block.start, block.end)

@@ -1,7 +1,7 @@
 """The lexical metrics: one function each, and the table of them.
 
-A metric looks at a `Case`: one sample whose texts are read once and shared by all metrics. Counts are multiset counts.
-Where there are several reference answers each metric takes its own maximum over them, so precision and F1 of one sample
+A metric reads a `PreparedSample`, whose texts are split once and shared by all metrics. Counts are multiset counts.
+With several reference answers each metric takes its own maximum over them, so precision and F1 of one sample
 may come from different references (as unitxt and instruct-qa do).
 
 Sources: the SQuAD evaluation script (Rajpurkar et al. 2016, arXiv:1606.05250) for the words, F1 and exact match;
@@ -18,21 +18,21 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.words import Bag, Bags, Normalisation
+from claimeval.lexical.words import Bag, Bags, Normalization
 
 Need = Literal["question", "contexts", "references"]
 
 
 class Overlap(NamedTuple):
-    """What the words that an answer and a reference share say about both; see the token metrics below."""
+    """Token precision, recall and F1; see the token metrics below."""
 
     precision: float
     recall: float
     f1: float
 
 
-class Case:
-    """One sample as the metrics see it: every text is read when first needed, and once."""
+class PreparedSample:
+    """One sample as the metrics see it: every text is split when first needed, and once."""
 
     def __init__(
         self,
@@ -40,47 +40,47 @@ class Case:
         question: str | None,
         contexts: Sequence[str],
         references: Sequence[str],
-        normalisation: Normalisation,
+        normalization: Normalization,
         bags: Bags,
     ) -> None:
         self._answer, self._question = answer, question
         self._contexts, self._references = contexts, references
-        self._normalisation, self._bags = normalisation, bags
-        self.answer = normalisation.bag(answer)
+        self._normalization, self._bags = normalization, bags
+        self.answer = normalization.bag(answer)
 
     @cached_property
     def new_words(self) -> Bag:
-        """The words of the answer that do not occur in the question."""
-        asked = self._bags[self._question or ""].counts
-        counts = {word: count for word, count in self.answer.counts.items() if word not in asked}
+        """Return the words of the answer that do not occur in the question."""
+        question_words = self._bags[self._question or ""].counts
+        counts = {word: count for word, count in self.answer.counts.items() if word not in question_words}
         return Bag(counts, sum(counts.values()))
 
     @cached_property
     def contexts(self) -> list[Bag]:
-        """The words of each context."""
+        """Return the words of each context."""
         return [self._bags[text] for text in self._contexts]
 
     @cached_property
     def overlap(self) -> Overlap:
-        """The overlap with the reference answers: of each number, the highest that any of them gives."""
+        """Return the overlap with the reference answers: of each number, the highest that any of them gives."""
         overlaps = [overlap(self.answer, self._bags[text]) for text in self._references]
         return overlaps[0] if len(overlaps) == 1 else Overlap(*map(max, zip(*overlaps, strict=True)))
 
     @cached_property
-    def normalised(self) -> tuple[str, list[str]]:
-        """The normalised answer and reference answers."""
-        answer, *references = (" ".join(self._normalisation.words(text)) for text in (self._answer, *self._references))
+    def normalized(self) -> tuple[str, list[str]]:
+        """Return the normalized answer and reference answers."""
+        answer, *references = (" ".join(self._normalization.words(text)) for text in (self._answer, *self._references))
         return answer, references
 
     @cached_property
     def rouge_words(self) -> tuple[list[str], list[list[str]]]:
-        """The words of the answer and of the reference answers, in order, as ROUGE-L compares them."""
-        split = self._normalisation.rouge_words
+        """Return the words of the answer and of the reference answers, in order, as ROUGE-L compares them."""
+        split = self._normalization.rouge_words
         return split(self._answer), [split(text) for text in self._references]
 
 
-def common(first: Bag, second: Bag) -> int:
-    """The number of words that two bags share: for each word, the smaller of its two counts."""
+def overlap_size(first: Bag, second: Bag) -> int:
+    """Count the words that two bags share: for each word, the smaller of its two counts."""
     shared = 0
     for word in first.counts.keys() & second.counts.keys():
         one, other = first.counts[word], second.counts[word]
@@ -89,8 +89,8 @@ def common(first: Bag, second: Bag) -> int:
 
 
 def overlap(answer: Bag, reference: Bag) -> Overlap:
-    """Token precision, recall and F1 of an answer against one reference."""
-    shared = common(answer, reference)
+    """Return token precision, recall and F1 of an answer against one reference."""
+    shared = overlap_size(answer, reference)
     precision = shared / answer.total if answer.total else 0.0
     recall = shared / reference.total if reference.total else 1.0
     if shared == 0:
@@ -98,111 +98,111 @@ def overlap(answer: Bag, reference: Bag) -> Overlap:
     return Overlap(precision, recall, 2 * precision * recall / (precision + recall))
 
 
-def common_with_all(answer: Bag, bags: Sequence[Bag]) -> int:
-    """The number of words that a bag shares with the sum of others."""
+def overlap_size_with_sum(answer: Bag, bags: Sequence[Bag]) -> int:
+    """Count the words that a bag shares with the sum of others."""
     if len(bags) == 1:
-        return common(answer, bags[0])
+        return overlap_size(answer, bags[0])
     lookups = [bag.counts.get for bag in bags]
     shared = 0
-    for word, wanted in answer.counts.items():
-        held = 0
+    for word, count_in_answer in answer.counts.items():
+        total = 0
         for count in lookups:
-            held += count(word, 0)
-            if held >= wanted:
-                held = wanted
+            total += count(word, 0)
+            if total >= count_in_answer:
+                total = count_in_answer
                 break
-        shared += held
+        shared += total
     return shared
 
 
-def k_precision(case: Case) -> float:
-    """The share of the answer's words that are in the contexts, joined to one text: |A & K| / |A|.
+def k_precision(sample: PreparedSample) -> float:
+    """Return the share of the answer's words that are in the contexts, joined to one text: |A & K| / |A|.
 
     0 for an answer without words. Adlakha et al. section 5; this is instruct-qa's KPrecision. Faithfulness.
     """
-    return _precision(case.answer, case.contexts)
+    return _precision(sample.answer, sample.contexts)
 
 
-def k_precision_best_context(case: Case) -> float:
-    """K-precision against each context alone, the best of them: at most `k_precision`, equal with one context.
+def k_precision_best_context(sample: PreparedSample) -> float:
+    """Return the best K-precision against a single context: at most `k_precision`, equal with one context.
 
     0 for an answer without words. unitxt's metrics.rag.faithfulness.token_k_precision.
     """
-    return max((_precision(case.answer, [context]) for context in case.contexts), default=0.0)
+    return max((_precision(sample.answer, [context]) for context in sample.contexts), default=0.0)
 
 
-def k_precision_no_question(case: Case) -> float:
-    """K-precision of only those words of the answer that do not occur in the question.
+def k_precision_no_question(sample: PreparedSample) -> float:
+    """Return the K-precision of only those words of the answer that do not occur in the question.
 
-    1 where no word is left, so also for an answer without words. instruct-qa's KPrecisionPlusPlus.
+    1 if no word is left, so also for an answer without words. instruct-qa's KPrecisionPlusPlus.
     """
-    return _precision(case.new_words, case.contexts) if case.new_words.total else 1.0
+    return _precision(sample.new_words, sample.contexts) if sample.new_words.total else 1.0
 
 
 def _precision(answer: Bag, contexts: Sequence[Bag]) -> float:
-    return common_with_all(answer, contexts) / answer.total if answer.total else 0.0
+    return overlap_size_with_sum(answer, contexts) / answer.total if answer.total else 0.0
 
 
-def token_recall(case: Case) -> float:
-    """The share of the reference's words that are in the answer: |A & R| / |R|; 1 for a reference without words.
+def token_recall(sample: PreparedSample) -> float:
+    """Return the share of the reference's words that are in the answer: |A & R| / |R|; 1 for a reference without words.
 
-    Correctness. It can only grow when the answer grows, so read it beside `answer_length`.
+    Correctness. It can only grow when the answer grows, so read it with `answer_length`.
     """
-    return case.overlap.recall
+    return sample.overlap.recall
 
 
-def token_precision(case: Case) -> float:
-    """The share of the answer's words that are in the reference: |A & R| / |A|; 0 for an answer without words."""
-    return case.overlap.precision
+def token_precision(sample: PreparedSample) -> float:
+    """Return the share of the answer's words that are in the reference: |A & R| / |A|; 0 if the answer has no words."""
+    return sample.overlap.precision
 
 
-def token_f1(case: Case) -> float:
-    """2PR / (P + R) of token precision P and recall R; where a side has no words, 1 if neither has, else 0."""
-    return case.overlap.f1
+def token_f1(sample: PreparedSample) -> float:
+    """Return 2PR / (P + R) of token precision P and recall R; if a side has no words, 1 if neither has, else 0."""
+    return sample.overlap.f1
 
 
-def strict_recall(case: Case) -> float:
-    """1 if every word of the reference is in the answer, as often as there, else 0; 1 for a reference without words.
+def strict_recall(sample: PreparedSample) -> float:
+    """Return 1 if every word of the reference is in the answer, as often as in the reference, else 0.
 
-    Recall (S) of Adlakha et al.
+    1 for a reference without words. Recall (S) of Adlakha et al.
     """
-    return float(case.overlap.recall == 1)
+    return float(sample.overlap.recall == 1)
 
 
-def exact_match(case: Case) -> float:
-    """1 if the answer equals the reference once both are normalised, else 0; two texts without words are equal."""
-    answer, references = case.normalised
+def exact_match(sample: PreparedSample) -> float:
+    """Return 1 if the normalized answer equals the normalized reference, else 0; two texts without words are equal."""
+    answer, references = sample.normalized
     return float(answer in references)
 
 
-def contains_reference(case: Case) -> float:
-    """1 if the normalised reference is a part of the normalised answer, else 0; 1 for a reference without words.
+def contains_reference(sample: PreparedSample) -> float:
+    """Return 1 if the normalized reference is a part of the normalized answer, else 0; 1 for a reference without words.
 
     It compares characters, so "art" is contained in "party". instruct-qa's RecallEM.
     """
-    answer, references = case.normalised
+    answer, references = sample.normalized
     return float(any(reference in answer for reference in references))
 
 
-def rouge_l(case: Case) -> float:
-    """ROUGE-L F: 2PR / (P + R) with P = LCS/|A| and R = LCS/|R|, LCS the longest common subsequence of words.
+def rouge_l(sample: PreparedSample) -> float:
+    """Return ROUGE-L F: 2PR / (P + R) with P = LCS/|A| and R = LCS/|R|, LCS the longest common subsequence of words.
 
-    0 where a side has no words, also where neither has. Lin 2004; equal to rougeL of the rouge-score package without
-    stemming, whose words are runs of a-z and 0-9, articles included; with the `multilingual` normalisation, its words.
+    0 if a side has no words, also if neither has. Lin 2004; equal to rougeL of the rouge-score package without
+    stemming, whose words are runs of a-z and 0-9, articles included; with the `multilingual` normalization, its words.
     """
-    answer, references = case.rouge_words
+    answer, references = sample.rouge_words
     return max(f_measure(answer, reference) for reference in references)
 
 
-def answer_length(case: Case) -> float:
-    """Number of words of the answer after normalisation."""
-    return float(case.answer.total)
+def answer_length(sample: PreparedSample) -> float:
+    """Count the words of the answer after normalization."""
+    return float(sample.answer.total)
 
 
 class LexicalMetric(NamedTuple):
-    """One row of the table."""
+    """One row of the table of metrics."""
 
-    measure: Callable[[Case], float]
+    measure: Callable[[PreparedSample], float]
     needs: tuple[Need, ...]
     """What a sample must have beside an answer; without it the value is undefined."""
     meaning: str
@@ -231,9 +231,9 @@ METRICS: dict[str, LexicalMetric] = {
     ),
     "token_f1": LexicalMetric(token_f1, ("references",), "harmonic mean of token precision and recall"),
     "strict_recall": LexicalMetric(strict_recall, ("references",), "1 if every word of the reference is in the answer"),
-    "exact_match": LexicalMetric(exact_match, ("references",), "1 if answer and reference are equal once normalised"),
+    "exact_match": LexicalMetric(exact_match, ("references",), "1 if answer and reference are equal once normalized"),
     "contains_reference": LexicalMetric(
-        contains_reference, ("references",), "1 if the normalised reference is a part of the answer"
+        contains_reference, ("references",), "1 if the normalized reference is a part of the answer"
     ),
     "rouge_l": LexicalMetric(rouge_l, ("references",), "F of the longest common subsequence of words (rouge-score)"),
     "answer_length": LexicalMetric(answer_length, (), "words in the answer; recall grows with it", "words"),
@@ -241,7 +241,7 @@ METRICS: dict[str, LexicalMetric] = {
 
 
 def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Length of the longest common subsequence of two word lists.
+    """Return the length of the longest common subsequence of two word lists.
 
     Bit-parallel: one integer holds a whole row of the usual table, a 0 bit where the row steps up by one
     (Hyyrö 2004, "Bit-parallel LCS-length computation revisited").
@@ -258,7 +258,7 @@ def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def f_measure(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """ROUGE-L F (beta 1): harmonic mean of LCS/|answer| and LCS/|reference|; 0 where either is empty, both included.
+    """Return ROUGE-L F (beta 1): the harmonic mean of LCS/|answer| and LCS/|reference|; 0 if either is empty.
 
     Equal to `rougeL` of the rouge-score package, given the same words.
     """

@@ -1,4 +1,4 @@
-"""Many samples in, one row of scores each out; and the means of those rows."""
+"""Scores of many samples, one record each, and the means of those records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.metrics import METRICS, Case, LexicalMetric, Need
-from claimeval.lexical.words import Bags, Normalisation, named
+from claimeval.lexical.metrics import METRICS, LexicalMetric, Need, PreparedSample
+from claimeval.lexical.words import Bags, Normalization, named
 from claimeval.types.errors import UsageError, unknown_name
 
 Undefined = Literal["no answer", "no question", "no contexts", "no reference answers"]
@@ -27,7 +27,7 @@ class LexicalSample(NamedTuple):
     """None if the system gave none; an empty text is an answer without words."""
     question: str | None = None
     contexts: Sequence[str] | None = None
-    """Empty where nothing was retrieved, which has no word of any answer; None where that is not known."""
+    """Empty if nothing was retrieved, which has no word of any answer; None if that is not known."""
     references: Sequence[str] = ()
     """Reference answers; an empty one says that nothing should have been answered."""
     id: str = ""
@@ -38,7 +38,7 @@ class LexicalScores(NamedTuple):
 
     id: str
     scores: dict[str, float | None]
-    """By metric, in the order asked for; None where undefined."""
+    """By metric, in the order requested; None if undefined."""
     undefined: dict[str, Undefined]
     """Why, for each metric that is None."""
 
@@ -57,25 +57,30 @@ class LexicalMean(NamedTuple):
 
 
 def score(
-    samples: Iterable[LexicalSample], metrics: Iterable[str] = METRICS, *, normalisation: str = "squad"
+    samples: Iterable[LexicalSample], metrics: Iterable[str] = METRICS, *, normalization: str = "squad"
 ) -> Iterator[LexicalScores]:
-    """One row for every sample, in order, read and given one at a time.
+    """Score every sample, in order, one at a time.
 
-    A text met again (a context that several answers share) is not read again. Memory does not grow with the number of
-    samples. `answer_length` is always among the scores, last if not asked for: recall says little without it.
+    A text that occurs again (a context that several answers share) is not split again. Memory does not grow with the
+    number of samples. `answer_length` is always among the scores, last if not requested: recall says little without it.
 
     >>> [row] = score([LexicalSample("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
     >>> row.scores
     {'token_recall': 1.0, 'token_precision': 0.3333333333333333, 'answer_length': 3.0}
 
+    Args:
+        samples: The samples, read lazily.
+        metrics: Names of `METRICS`; all by default.
+        normalization: `squad` or `multilingual`; see `words`.
+
     Raises:
-        UsageError: a name is unknown (at once), or a text is not a string (when its sample is reached).
+        UsageError: If a name is unknown (at once), or a text is not a string (when its sample is reached).
     """
     names = list(dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"]))
     for name in names:
         if name not in METRICS:
             raise unknown_name("lexical metric", name, METRICS)
-    return _rows(samples, {name: METRICS[name] for name in names}, named(normalisation))
+    return _rows(samples, {name: METRICS[name] for name in names}, named(normalization))
 
 
 def score_one(
@@ -85,19 +90,33 @@ def score_one(
     contexts: Sequence[str] | None = None,
     references: Sequence[str] = (),
     metrics: Iterable[str] = METRICS,
-    normalisation: str = "squad",
+    normalization: str = "squad",
 ) -> dict[str, float | None]:
-    """The scores of one sample by metric, None where it lacks what a metric needs.
+    """Score one sample: the value of each metric, None if the sample lacks what the metric needs.
 
     >>> score_one("It is Paris.", references=["Paris", "City of Paris"], metrics=["strict_recall"])
     {'strict_recall': 1.0, 'answer_length': 3.0}
+
+    Args:
+        answer: The answer; None if the system gave none. An empty text is an answer without words.
+        question: The question.
+        contexts: The retrieved texts; empty if nothing was retrieved, None if that is unknown.
+        references: Reference answers; the best one counts.
+        metrics: Names of `METRICS`; all by default.
+        normalization: `squad` or `multilingual`; see `words`.
+
+    Returns:
+        Metric to value, with `answer_length` last if not requested.
+
+    Raises:
+        UsageError: If a name is unknown or a text is not a string.
     """
-    [row] = score([LexicalSample(answer, question, contexts, references)], metrics, normalisation=normalisation)
+    [row] = score([LexicalSample(answer, question, contexts, references)], metrics, normalization=normalization)
     return row.scores
 
 
 def summarize(rows: Iterable[LexicalScores]) -> dict[str, LexicalMean]:
-    """The mean of every metric in `rows`, with what is missing and the bounds it sets; no rows give no metrics."""
+    """Return the mean of every metric, with what is missing and the bounds it sets; no rows give no metrics."""
     values: defaultdict[str, list[float]] = defaultdict(list)
     missing: defaultdict[str, Counter[Undefined]] = defaultdict(Counter)
     for row in rows:
@@ -121,9 +140,9 @@ def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> Lexica
 
 
 def _rows(
-    samples: Iterable[LexicalSample], metrics: dict[str, LexicalMetric], normalisation: Normalisation
+    samples: Iterable[LexicalSample], metrics: dict[str, LexicalMetric], normalization: Normalization
 ) -> Iterator[LexicalScores]:
-    bags = Bags(normalisation)
+    bags = Bags(normalization)
     needs = [
         (need, reason, [name for name in metrics if need in metrics[name].needs]) for need, reason in _ABSENT.items()
     ]
@@ -138,8 +157,10 @@ def _rows(
             "references": not texts.references,
         }
         undefined = {name: reason for need, reason, names in needs if absent[need] for name in names}
-        case = Case(texts.answer, texts.question, texts.contexts or (), texts.references, normalisation, bags)
-        scores = {name: None if name in undefined else metric.measure(case) for name, metric in metrics.items()}
+        prepared = PreparedSample(
+            texts.answer, texts.question, texts.contexts or (), texts.references, normalization, bags
+        )
+        scores = {name: None if name in undefined else metric.measure(prepared) for name, metric in metrics.items()}
         yield LexicalScores(texts.id, scores, undefined)
 
 

@@ -28,10 +28,10 @@ class TextBlock(NamedTuple):
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences of `text` in order, without the white space, list markers and heading marks around them.
+    """Split `text` into sentences, without the white space, list markers and heading marks around them.
 
     Headings, list items and table rows are sentences of their own. A line break inside a paragraph ends a sentence only
-    where the line is short and the next one does not go on in lower case. Text without a letter or digit gives none.
+    if the line is short and the next one does not continue in lower case. Text without a letter or digit gives none.
     """
     return [sentence for block in blocks(text) for sentence in block_sentences(text, block)]
 
@@ -48,8 +48,8 @@ _SOFT_WRAP = 60
 
 
 def blocks(text: str) -> list[TextBlock]:
-    """The blocks of `text` in order; rules, empty lines and the fences around code are in none."""
-    found: list[TextBlock] = []
+    """Split `text` into blocks, in order; rules, empty lines and the fences around code are in none."""
+    text_blocks: list[TextBlock] = []
     goes_on = in_code = False
     last = ""
     offset = 0
@@ -60,21 +60,23 @@ def blocks(text: str) -> list[TextBlock]:
         if line.startswith("```"):
             in_code, goes_on = not in_code, False
         elif not _LETTER_OR_DIGIT.search(line):
-            if line and found and found[-1].kind == "row":
-                found[-1] = found[-1]._replace(kind="heading")
+            if line and text_blocks and text_blocks[-1].kind == "row":
+                text_blocks[-1] = text_blocks[-1]._replace(kind="heading")
             goes_on = False
         else:
             kind, mark = _kind(line, in_code=in_code)
-            if goes_on and kind == "prose" and _continues(line, last, found[-1]):
-                found[-1] = found[-1]._replace(end=start + len(line))
+            if goes_on and kind == "prose" and _continues(line, last, text_blocks[-1]):
+                text_blocks[-1] = text_blocks[-1]._replace(end=start + len(line))
             else:
-                header = _header_above(text, found) if kind == "row" else None
-                found.append(TextBlock(start + mark, start + len(line), kind, header))
+                header = _header_above(text, text_blocks) if kind == "row" else None
+                text_blocks.append(TextBlock(start + mark, start + len(line), kind, header))
             goes_on = kind in ("prose", "item")
         last = line
-    if found and all(block.start == block.end for block in found):  # "7." is an answer where it marks no item
+    if text_blocks and all(
+        block.start == block.end for block in text_blocks
+    ):  # "7." is an answer where it marks no item
         return [TextBlock(*_trimmed(text, 0, len(text)), "prose")]
-    return found
+    return text_blocks
 
 
 def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
@@ -93,15 +95,15 @@ def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
     return ("item", marker.end()) if marker and marker.end() else ("prose", 0)
 
 
-def _continues(line: str, last: str, found: TextBlock) -> bool:
+def _continues(line: str, last: str, block: TextBlock) -> bool:
     """Whether a line of prose goes on with the paragraph or list item before it."""
-    return found.start == found.end or line[0].islower() or (len(last) >= _SOFT_WRAP and last[-1] != ":")
+    return block.start == block.end or line[0].islower() or (len(last) >= _SOFT_WRAP and last[-1] != ":")
 
 
-def _header_above(text: str, found: list[TextBlock]) -> Span | None:
-    if not found or text[found[-1].start] != "|":
+def _header_above(text: str, text_blocks: list[TextBlock]) -> Span | None:
+    if not text_blocks or text[text_blocks[-1].start] != "|":
         return None
-    above = found[-1]
+    above = text_blocks[-1]
     return Span(above.start, above.end) if above.kind == "heading" else above.header
 
 
@@ -150,7 +152,7 @@ _ABBREVIATIONS = _NEVER_LAST | _BEFORE_NUMBERS | _LAST_BEFORE_STARTER
 
 
 def block_sentences(text: str, block: TextBlock) -> list[Span]:
-    """The sentences of one block."""
+    """Split one block into sentences."""
     if block.kind not in ("prose", "item"):
         return [Span(block.start, block.end)]
     ends = _END.finditer(text, block.start, block.end)

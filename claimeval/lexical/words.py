@@ -1,4 +1,4 @@
-"""Texts as words: the normalisations, and the bag of words that most lexical metrics compare.
+"""Texts as words: the normalizations, and the bag of words that most lexical metrics compare.
 
 ``squad`` (the default) is what the SQuAD evaluation script does, for any input: lower case, delete ASCII
 punctuation, delete the English articles, cut at white space. "co-op" becomes "coop"; curly quotes, dashes and
@@ -16,7 +16,7 @@ in German, and treats all of Unicode alike:
 5. words are cut at white space, and in scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
    character is a word, as Chinese is in the MLQA evaluation script (Lewis et al. 2020, arXiv:1910.07475).
 
-ROUGE-L has words of its own under ``squad``: see `rouge_words`.
+ROUGE-L has different words under ``squad``: see `rouge_words`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Bag(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Normalisation:
-    """How a text becomes words.
+class Normalization:
+    """Rules that turn a text into words.
 
-    `fold` says it plainly: it turns a text into words between white space. No normalisation looks beyond a word, so
+    `fold` defines them: it turns a text into words between white space. No normalization looks beyond a word, so
     a text that is mostly ASCII is folded on bytes, several times faster, and `fold` only sees its other words.
     """
 
@@ -60,7 +60,7 @@ class Normalisation:
     """The words that ROUGE-L compares, where they are not those of `words`."""
 
     def split(self, text: str) -> list[str]:
-        """The words of `text` in order, perhaps with articles; without them, equal to `fold(text).split()`."""
+        """Split `text` into words in order, perhaps with articles; without them, equal to `fold(text).split()`."""
         encoded = text.encode("utf-8", "surrogatepass")  # JSON can hold lone surrogates
         folded = encoded.translate(self.ascii_table, self.ascii_deleted)
         # The lower case of a capital sigma depends on the punctuation behind it.
@@ -73,15 +73,15 @@ class Normalisation:
         return words
 
     def words(self, text: str) -> list[str]:
-        """The words of `text` in order, without articles."""
+        """Return the words of `text` in order, without articles."""
         return [word for word in self.split(text) if word not in self.articles]
 
     def rouge_words(self, text: str) -> list[str]:
-        """The words of `text` in order, as ROUGE-L compares them."""
+        """Return the words of `text` in order, as ROUGE-L compares them."""
         return self.rouge_split(text) if self.rouge_split else self.words(text)
 
     def bag(self, text: str) -> Bag:
-        """The words of `text` with their counts, without articles."""
+        """Count the words of `text`, without articles."""
         words = self.split(text)
         counts, total = Counter(words), len(words)
         for article in self.articles:
@@ -90,15 +90,15 @@ class Normalisation:
 
 
 class Bags(dict[str, Bag]):
-    """The bags of the texts read so far, so that a context shared by many answers is read once.
+    """The bags of recent texts, so that a context shared by many answers is split once.
 
-    When it has read more than `LIMIT` characters it forgets everything, so memory stays bounded (about 2 MB).
+    After more than `LIMIT` characters it starts again empty, so memory stays bounded (about 2 MB).
     """
 
     LIMIT = 200_000
 
-    def __init__(self, normalisation: Normalisation) -> None:
-        self._normalisation = normalisation
+    def __init__(self, normalization: Normalization) -> None:
+        self._normalization = normalization
         self._characters = 0
 
     def __missing__(self, text: str) -> Bag:
@@ -106,7 +106,7 @@ class Bags(dict[str, Bag]):
             self.clear()
             self._characters = 0
         self._characters += len(text)
-        bag = self[text] = self._normalisation.bag(text)
+        bag = self[text] = self._normalization.bag(text)
         return bag
 
 
@@ -172,19 +172,19 @@ _ROUGE_WORD = re.compile(r"[a-z0-9]+")
 
 
 def rouge_words(text: str) -> list[str]:
-    """What rouge-score compares without stemming: the runs of a-z and 0-9 in the lower-cased text."""
+    """Return what rouge-score compares without stemming: the runs of a-z and 0-9 in the lower-cased text."""
     return _ROUGE_WORD.findall(text.lower())
 
 
-NORMALIZATIONS: dict[str, Normalisation] = {
-    "squad": Normalisation(
+NORMALIZATIONS: dict[str, Normalization] = {
+    "squad": Normalization(
         fold=_squad_fold,
         ascii_table=_ascii_table(separators=b""),
         ascii_deleted=_PUNCTUATION,
         articles=frozenset({"a", "an", "the"}),
         rouge_split=rouge_words,
     ),
-    "multilingual": Normalisation(
+    "multilingual": Normalization(
         fold=_multilingual_fold,
         ascii_table=_ascii_table(separators=b"'`"),
         ascii_deleted=bytes(set(_PUNCTUATION) - set(b"'`")),
@@ -193,22 +193,22 @@ NORMALIZATIONS: dict[str, Normalisation] = {
 }
 
 
-def named(name: str) -> Normalisation:
-    """The normalisation of that name; UsageError if there is none."""
+def named(name: str) -> Normalization:
+    """Return the normalization of that name; UsageError if there is none."""
     if name not in NORMALIZATIONS:
-        raise unknown_name("normalisation", name, NORMALIZATIONS)
+        raise unknown_name("normalization", name, NORMALIZATIONS)
     return NORMALIZATIONS[name]
 
 
-def normalize(text: str, normalisation: str = "squad") -> str:
+def normalize(text: str, normalization: str = "squad") -> str:
     """The words of `text` joined by single spaces: what exact match and answer containment compare.
 
     >>> normalize("The  Washington-Post, (an) 1877 paper")
     'washingtonpost 1877 paper'
     """
-    return " ".join(named(normalisation).words(text))
+    return " ".join(named(normalization).words(text))
 
 
 def is_unspaced_script(text: str) -> bool:
-    """Whether `text` holds a script written without spaces; only ``multilingual`` finds words there."""
+    """Return whether `text` has a script written without spaces, whose words only ``multilingual`` can tell apart."""
     return _UNSPACED.search(text) is not None

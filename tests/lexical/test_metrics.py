@@ -83,9 +83,9 @@ def test_the_longest_common_subsequence_equals_the_plain_table(first: list[str],
     TEXTS, TEXTS, st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3), st.sampled_from(["squad", "multilingual"])
 )
 def test_shares_lie_between_0_and_1(
-    answer: str, question: str, contexts: list[str], references: list[str], normalisation: str
+    answer: str, question: str, contexts: list[str], references: list[str], normalization: str
 ) -> None:
-    scores = score_one(answer, question=question, contexts=contexts, references=references, normalisation=normalisation)
+    scores = score_one(answer, question=question, contexts=contexts, references=references, normalization=normalization)
     assert list(scores) == list(METRICS)
     for name, value in scores.items():
         assert value is None or 0 <= value <= (1 if METRICS[name].unit == "share" else float("inf"))
@@ -109,7 +109,7 @@ def test_each_metric_takes_its_own_best_reference() -> None:
     assert scores["token_f1"] == pytest.approx(2 / 3)
 
 
-def test_exact_match_and_containment_compare_normalised_texts() -> None:
+def test_exact_match_and_containment_compare_normalized_texts() -> None:
     scores = score_one("It was the F.B.I.", references=["an FBI", "it was FBI"])
     assert (scores["exact_match"], scores["contains_reference"]) == (1, 1)
     scores = score_one("a political party", references=["art"])
@@ -153,9 +153,9 @@ def test_rouge_l_is_what_rouge_score_prints(answer: str, reference: str, f1: flo
     assert score_one(answer, references=[reference])["rouge_l"] == f1
 
 
-def test_rouge_l_uses_the_words_of_the_multilingual_normalisation() -> None:
+def test_rouge_l_uses_the_words_of_the_multilingual_normalization() -> None:
     assert score_one("Αθήνα", references=["Αθήνα"])["rouge_l"] == 0
-    assert score_one("Αθήνα", references=["Αθήνα"], normalisation="multilingual")["rouge_l"] == 1
+    assert score_one("Αθήνα", references=["Αθήνα"], normalization="multilingual")["rouge_l"] == 1
 
 
 # Texts without words, by instruct-qa: metric, then (answer, text) both empty, empty answer, empty text.

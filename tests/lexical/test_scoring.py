@@ -62,8 +62,8 @@ def test_one_metric_may_be_asked_for_by_its_bare_name() -> None:
 def test_unknown_names_are_refused_before_any_sample() -> None:
     with pytest.raises(UsageError, match=r"unknown lexical metric 'token_recal'\. Did you mean 'token_recall'\?"):
         score([], ["token_recal"])
-    with pytest.raises(UsageError, match="unknown normalisation 'german'"):
-        score([], normalisation="german")
+    with pytest.raises(UsageError, match="unknown normalization 'german'"):
+        score([], normalization="german")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The normalisations: equal to the plain SQuAD steps for any text, and sensible for other languages."""
+"""The normalizations: equal to the plain SQuAD steps for any text, and sensible for other languages."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_multilingual_words_equal_folding_the_whole_text(text: str) -> None:
 
 @given(TEXTS)
 def test_a_bag_holds_every_word_with_its_count(text: str) -> None:
-    for normalisation in NORMALIZATIONS.values():
-        words = normalisation.words(text)
-        bag = normalisation.bag(text)
+    for normalization in NORMALIZATIONS.values():
+        words = normalization.words(text)
+        bag = normalization.bag(text)
         assert bag.counts == {word: words.count(word) for word in words}
         assert bag.total == len(words)
 
@@ -63,7 +63,7 @@ def test_a_bag_holds_every_word_with_its_count(text: str) -> None:
         ("", ""),
     ],
 )
-def test_squad_normalisation_worked_by_hand(text: str, expected: str) -> None:
+def test_squad_normalization_worked_by_hand(text: str, expected: str) -> None:
     assert normalize(text) == expected
 
 
@@ -82,7 +82,7 @@ def test_squad_normalisation_worked_by_hand(text: str, expected: str) -> None:
         ("don't", "don t"),
     ],
 )
-def test_multilingual_normalisation_worked_by_hand(text: str, expected: str) -> None:
+def test_multilingual_normalization_worked_by_hand(text: str, expected: str) -> None:
     assert normalize(text, "multilingual") == expected
 
 
@@ -92,7 +92,7 @@ def test_scripts_without_spaces_are_recognised() -> None:
     assert not is_unspaced_script("naïve résumé, Ελλάδα, 한국어")
 
 
-def test_an_unknown_normalisation_gets_the_closest_name() -> None:
+def test_an_unknown_normalization_gets_the_closest_name() -> None:
     with pytest.raises(UsageError, match=r"'sqad'.*Did you mean 'squad'\?.*multilingual"):
         named("sqad")
 

@@ -18,7 +18,7 @@ _NEGATION_REACH = 3
 
 
 def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """The negation of a shared word that only one side denies.
+    """Return the negation of a shared word that only one side denies.
 
     Nothing where the negations of both sides, with words such as "unlikely", are even in number, and for "not only".
     """
@@ -55,17 +55,17 @@ def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], int]:
 
 
 def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """A word that the sentence lacks and its opposite that the claim lacks, beside the same word."""
+    """Return a word that the sentence lacks and its opposite that the claim lacks, next to the same word."""
     claimed, stated = _spelt(claim), _spelt(sentence)
     places: dict[str, list[int]] = defaultdict(list)
-    for place, key in enumerate(stated):
-        places[key].append(place)
+    for index, key in enumerate(stated):
+        places[key].append(index)
     known = set(claimed)
-    for here, key in enumerate(claimed):
+    for i, key in enumerate(claimed):
         for opposite in () if key in places else words.antonyms(key) - known:
-            for there in places.get(opposite, ()):
-                if _has_same_neighbour(claimed, here, stated, there):
-                    return claim[here].text, sentence[there].text
+            for j in places.get(opposite, ()):
+                if _has_same_neighbour(claimed, i, stated, j):
+                    return claim[i].text, sentence[j].text
     return ()
 
 
@@ -74,18 +74,18 @@ def _spelt(tokens: Sequence[Word]) -> list[str]:
     return [token.key or words.stem(token.text.lower()) for token in tokens]
 
 
-def _has_same_neighbour(one: Sequence[str], here: int, other: Sequence[str], there: int) -> bool:
-    before = here > 0 and there > 0 and one[here - 1] == other[there - 1]
-    return before or (here + 1 < len(one) and one[here + 1 : here + 2] == other[there + 1 : there + 2])
+def _has_same_neighbour(first: Sequence[str], i: int, second: Sequence[str], j: int) -> bool:
+    before = i > 0 and j > 0 and first[i - 1] == second[j - 1]
+    return before or (i + 1 < len(first) and first[i + 1 : i + 2] == second[j + 1 : j + 2])
 
 
 def other_name(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """A name that the sentence lacks and the one that it has instead, beside the same content word."""
+    """Return a name that the sentence lacks and the one that it has instead, next to the same content word."""
     return _instead(claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True))
 
 
 def other_number(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """A number that the sentence lacks and the one that it has instead, beside the same content word."""
+    """Return a number that the sentence lacks and the one that it has instead, next to the same content word."""
     return _instead(claim, sentence, _numbers(claim), _numbers(sentence))
 
 
@@ -114,7 +114,7 @@ def _instead(
 
 
 def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
-    """Whether the sentence has the names of the claim in another order; not for a list of names or a passive ("by")."""
+    """Return whether the sentence has the claim's names in another order; not for lists of names or passives ("by")."""
     shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
     claimed, stated = (
         list(dict.fromkeys(token.key for token in tokens if token.key in shared)) for tokens in (claim, sentence)

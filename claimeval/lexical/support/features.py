@@ -29,7 +29,7 @@ FEATURES = (
 )
 """Each in [0, 1]; the last four count against the claim.
 
-The share of the claim's distinct content words that stand in the best sentence, in the best two neighbours, and in
+The share of the claim's distinct content words that are in the best sentence, in the best two neighbours, and in
 three sentences chosen greedily; whether one sentence has them all; the share of its adjacent content words that are
 adjacent in the document too; the share of its function words that the document has. Then the longest run of content
 words that the best two neighbours lack, over their number; whether a number or month is nowhere in the document;
@@ -38,7 +38,7 @@ regression learns to tell data sets apart.
 """
 
 _LONGEST_SENTENCE = 600
-"""Characters: evidence without full stops is cut at spaces, or everything would stand in one sentence."""
+"""Characters: evidence without full stops is cut at spaces, or everything would be one sentence."""
 _NUMERIC = frozenset("#+*")
 
 
@@ -59,11 +59,11 @@ class ClaimFeatures(NamedTuple):
 
     @property
     def every(self) -> int:
-        """All content words."""
+        """Return the mask of all content words."""
         return (1 << len(self.keys)) - 1
 
     def spelt(self, mask: int) -> tuple[str, ...]:
-        """The words in `mask` as the claim writes them; a number of several words as a whole."""
+        """Return the words in `mask` as the claim writes them; a number of several words as a whole."""
         texts: dict[str, str] = {}
         for number, run in groupby(self.tokens, key=lambda token: token.key[:1] in _NUMERIC):
             parts = list(run)
@@ -75,15 +75,15 @@ class ClaimFeatures(NamedTuple):
 
 
 def read_claim(text: str) -> ClaimFeatures:
-    """Reads a claim; one without a content word has no keys."""
+    """Read a claim; one without a content word has no keys."""
     tokens = words.tokens(text)
-    found = joined([token.key for token in tokens if token.key])
+    joined_keys = joined([token.key for token in tokens if token.key])
     named, openings = words.names(tokens), words.names(tokens, openings=True)
-    keys = tuple(dict.fromkeys(found))
+    keys = tuple(dict.fromkeys(joined_keys))
     return ClaimFeatures(
         tokens,
         keys,
-        frozenset(pairwise(found)),
+        frozenset(pairwise(joined_keys)),
         frozenset(token.text.lower() for token in tokens if not token.key),
         _mask(key[0] == "#" for key in keys),
         _mask(words.is_number(key) for key in keys),
@@ -116,7 +116,7 @@ class SentenceIndex:
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """The first letters of its words."""
+        """Return the first letters of its words."""
         return frozenset(map(words.beginning, self.sentences_with))
 
     def sentences_rounding_to(self, key: str) -> list[int]:
@@ -131,13 +131,13 @@ class SentenceIndex:
         if places not in self._rounded:
             self._rounded[places] = self._rounded_to(places)
         shifts = range(-9, 10, 3) if places > 2 else (0,)
-        return [place for shift in shifts for place in self._rounded[places].get((figure[0], figure[1] + shift), ())]
+        return [index for shift in shifts for index in self._rounded[places].get((figure[0], figure[1] + shift), ())]
 
     def _rounded_to(self, places: int) -> dict[tuple[str, int], list[int]]:
         numbers: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-        for key, found in self.sentences_with.items():
+        for key, indices in self.sentences_with.items():
             if key[0] == "#" and (figure := significant(key)):
-                numbers[rounded(*figure, places)] += found
+                numbers[rounded(*figure, places)] += indices
         return dict(numbers)
 
 
@@ -152,7 +152,7 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
 
 
 class WordMatch(NamedTuple):
-    """Which content words of a claim a document has."""
+    """The content words of a claim that a document has."""
 
     alike: int
     """Anywhere, or another form of the word, or a number that rounds to it."""
@@ -166,8 +166,8 @@ class WordMatch(NamedTuple):
     """The index of the best sentence, the first where several have as many."""
 
 
-def find(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | None:
-    """Where the content words of the claim are; None if the document has none of them."""
+def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | None:
+    """Locate the content words of the claim; None if the document has none of them."""
     by_sentence: defaultdict[int, int] = defaultdict(int)
     alike = 0
     for position, key in enumerate(claim.keys):
@@ -189,24 +189,24 @@ def find(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | None:
     return WordMatch(alike, sentence, neighbours, three, best)
 
 
-def features(claim: ClaimFeatures, document: SentenceIndex, found: WordMatch) -> tuple[float, ...]:
-    """The values of `FEATURES`."""
+def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMatch) -> tuple[float, ...]:
+    """Return the values of `FEATURES`."""
     count = len(claim.keys)
-    in_neighbours = found.neighbours.bit_count() / count
-    lacking = claim.every & ~found.neighbours
+    in_neighbours = match.neighbours.bit_count() / count
+    missing = claim.every & ~match.neighbours
     adjacent = sum(pair in document.pairs or pair[::-1] in document.pairs for pair in claim.pairs)
     function_words = claim.function_words & document.function_words
     return (
-        found.sentence.bit_count() / count,
+        match.sentence.bit_count() / count,
         in_neighbours,
-        found.three.bit_count() / count,
-        float(found.sentence == claim.every),
+        match.three.bit_count() / count,
+        float(match.sentence == claim.every),
         adjacent / len(claim.pairs) if claim.pairs else in_neighbours,
         len(function_words) / len(claim.function_words) if claim.function_words else 1.0,
-        _longest_run(lacking) / count,
-        float(claim.numbers & ~found.alike != 0),
-        float(claim.names & ~found.alike != 0),
-        (claim.names & lacking).bit_count() / max(1, claim.names.bit_count()),
+        _longest_run(missing) / count,
+        float(claim.numbers & ~match.alike != 0),
+        float(claim.names & ~match.alike != 0),
+        (claim.names & missing).bit_count() / max(1, claim.names.bit_count()),
     )
 
 

@@ -1,7 +1,10 @@
-"""Numbers as the lexical support score compares them: one key per value, however it is written.
+"""The words that the lexical support score compares: content words lightly stemmed, numbers and names; no citations.
+
+Every content word and number has a key: the stem in lower case without accents, or one key per value of a number,
+however it is written. Function words have none. The word lists, in `lexical_support.json`, are English.
 
 The key of a number is `#` and its plain decimal form: "twelve", "12" and "12.0" are `#12`; "235, 000", "235,000",
-"235k" and "235 thousand" are `#235000`. Until its neighbours are known, a number word is `+12` and a power of ten `*3`.
+"235k" and "235 thousand" are `#235000`. Until its neighbors are known, a number word is `+12` and a power of ten `*3`.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ _ORDINAL_ENDINGS = ("", "st", "nd", "rd", "th")
 
 
 def number_key(token: str, suffixes: Mapping[str, int]) -> str:
-    """The key of a token that starts with a digit: `3.50` is `#3.5`, `21st` is `#21`, `1.5bn` is `#1500000000`.
+    """Return the key of a token that starts with a digit: `3.50` is `#3.5`, `21st` is `#21`, `1.5bn` is `#1500000000`.
 
     `suffixes` are the endings that stand for a power of ten. Any other ending stays part of the key: `#1990s`.
     """
@@ -50,14 +53,14 @@ def number_key(token: str, suffixes: Mapping[str, int]) -> str:
     return f"#{number}" if ending in _ORDINAL_ENDINGS else f"#{number}{ending}"
 
 
-def joined(found: list[str]) -> list[str]:
-    """The keys with number words and powers of ten read together: `+20 +5 *3` becomes `#25000`."""
-    if _SPOKEN.isdisjoint(found):
-        return found
+def joined(keys_to_join: list[str]) -> list[str]:
+    """Join number words and powers of ten in a list of keys: `+20 +5 *3` becomes `#25000`."""
+    if _SPOKEN.isdisjoint(keys_to_join):
+        return keys_to_join
     keys: list[str] = []
     spoken = 0
     """The value of the number words that end `keys`, 0 if a digit or another word does."""
-    for key in found:
+    for key in keys_to_join:
         if key[0] == "+":
             value = int(key[1:])
             room = 100 if spoken % 100 == 0 else 10 if spoken % 10 == 0 and spoken % 100 >= 20 else 0
@@ -82,7 +85,7 @@ def joined(found: list[str]) -> list[str]:
 
 
 def significant(key: str) -> tuple[str, int] | None:
-    """The significant digits of a number key and the power of ten of the first: `#81.80` gives ("818", 1).
+    """Return the significant digits of a number key and the power of ten of the first: `#81.80` gives ("818", 1).
 
     None for zero and for what is not a plain number.
     """
@@ -96,9 +99,9 @@ def significant(key: str) -> tuple[str, int] | None:
 
 
 def rounded(digits: str, magnitude: int, places: int) -> tuple[str, int]:
-    """Significant digits rounded half up to `places` of them: 81797 to three places is 818."""
-    kept = str(int(digits[:places]) + (digits[places : places + 1] >= "5"))
-    return kept.rstrip("0"), magnitude + len(kept) - min(places, len(digits))
+    """Round significant digits half up to `places` of them: 81797 to three places is 818."""
+    head = str(int(digits[:places]) + (digits[places : places + 1] >= "5"))
+    return head.rstrip("0"), magnitude + len(head) - min(places, len(digits))
 
 
 def _scaled(number: str, power: int) -> str:
@@ -148,7 +151,7 @@ class _Lists(NamedTuple):
 
 @functools.cache
 def model() -> dict[str, Any]:
-    """The contents of `lexical_support.json`: coefficients, caps, thresholds and word lists; read on first use."""
+    """Return the content of `lexical_support.json`, read on first use: coefficients, caps, thresholds, word lists."""
     text = resources.files("claimeval.lexical.support").joinpath("lexical_support.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -177,7 +180,7 @@ def _lists() -> _Lists:
 
 
 def read(text: str) -> tuple[list[str], list[str]]:
-    """The keys of `text`, and its function words, each in order."""
+    """Return the keys of `text`, and its function words, each in order."""
     keys: list[str] = []
     function_words: list[str] = []
     for token in _TOKEN.findall(without(text)):
@@ -189,7 +192,7 @@ def read(text: str) -> tuple[list[str], list[str]]:
 
 
 def tokens(text: str) -> list[Word]:
-    """The words of `text` one by one; numbers of several words are not joined."""
+    """Return the words of `text` one by one; numbers of several words are not joined."""
     text = without(text)
     return [
         Word(match[0], _key(match[0]), _OPENING.search(text, max(0, match.start() - 3), match.start()) is not None)
@@ -219,7 +222,7 @@ def _key(token: str) -> str:
 
 
 def stem(word: str) -> str:
-    """`word` without its regular ending: plural, -ing, -ed, -ly, a final -e; a final -y or -ie is -i.
+    """Return `word` without its regular ending: plural, -ing, -ed, -ly, a final -e; a final -y or -ie is -i.
 
     At least three letters stay. It needs no dictionary and conflates little: "cities" and "city", "making" and "make".
     """
@@ -237,32 +240,32 @@ def stem(word: str) -> str:
 
 
 def beginning(key: str) -> str:
-    """The first five letters of a word, the whole key of a number: words that begin alike may be forms of one word."""
+    """Return the first five letters of a word, which its forms may share, and the whole key of a number."""
     return key if key[0] in "#+*" else key[:5]
 
 
 def is_number(key: str) -> bool:
-    """Whether a key is a number or a month."""
+    """Return whether a key is a number or a month."""
     return key[0] == "#" or key in _lists().months
 
 
 def is_negation(word: str) -> bool:
-    """Whether a word in lower case denies what follows."""
+    """Return whether a word in lower case denies what follows."""
     return word in _lists().negations or word.endswith(("n't", "n’t"))
 
 
 def is_near_negation(word: str) -> bool:
-    """Whether a word in lower case may deny what it is said of, as "unlikely" and "instead" do."""
+    """Return whether a word in lower case may deny what it qualifies, as "unlikely" and "instead" do."""
     return word in _lists().near_negations
 
 
 def antonyms(key: str) -> frozenset[str]:
-    """The stems of the listed opposites of a stem."""
+    """Return the stems of the listed opposites of a stem."""
     return _lists().antonyms.get(key, frozenset())
 
 
 def names(words: Sequence[Word], *, openings: bool = False) -> set[str]:
-    """The keys of the capitalised words; not months, words also written small, and headings.
+    """Return the keys of the capitalized words; not months, words also written small, and headings.
 
     The first word of a sentence needs a second capital in or after it, unless `openings` are all to be counted.
     """
