@@ -72,9 +72,8 @@ def blocks(text: str) -> list[TextBlock]:
                 text_blocks.append(TextBlock(start + mark, start + len(line), kind, header))
             goes_on = kind in ("prose", "item")
         last = line
-    if text_blocks and all(
-        block.start == block.end for block in text_blocks
-    ):  # "7." is an answer where it marks no item
+    # "7." is an answer if it marks no item.
+    if text_blocks and all(block.start == block.end for block in text_blocks):
         return [TextBlock(*_trimmed(text, 0, len(text)), "prose")]
     return text_blocks
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from claimeval.cli.agreement_table import measure_and_tell
 
+from claimeval.cli.agreement import AgreementOptions, do
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_run
 from claimeval.providers.specs import short_names
@@ -43,7 +43,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
     print_run(Output(), run, load_manifest(run), load_summary(run), 1)
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
-    measure_and_tell(run, None, None, as_json=False)
+    do(AgreementOptions(run=run))
     agreement = capsys.readouterr().out
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "csv", tmp_path / "run.csv", rows="claims")
