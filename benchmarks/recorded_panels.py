@@ -30,8 +30,23 @@ from claimeval.runs.revote import rates_of, revote
 from claimeval.statistics import IntervalEstimate, cohen_kappa
 from claimeval.types.families import Families
 from claimeval.types.records import SampleResult
-from tests.runs.labels.test_recorded_judges import OPENQA
 
+OPENQA: dict[str, Any] = {
+    "id": "row",
+    "question": "question",
+    "answer": "answer",
+    "reference_answers": "gold_answers",
+    "claim": "answer",
+    "against": "reference",
+    "judges": {
+        "gpt-4": "judges/gpt-4/raw",
+        "davinci": "judges/text-davinci-003/raw",
+        "gpt-4 as recorded": {"reply": "judges/gpt-4/recorded", "forms": ["word"]},
+        "davinci as recorded": {"reply": "judges/text-davinci-003/recorded", "forms": ["word"]},
+    },
+    "forms": ["first_word", "answer", "statement"],
+    "human_label": "human",
+}
 VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("majority, ties abstain", {"vote": "majority"}),
     ("majority, ties conservative", {"vote": "majority", "tie": "conservative"}),

@@ -1,7 +1,7 @@
 """Runs that meet faults and are killed: what is lost, what is paid twice, how much memory it takes.
 
     python -m benchmarks.survival                                   # from the root of the checkout; about ten minutes
-    python -m benchmarks.survival --calls 1000 --kills 3            # what the tests run
+    python -m benchmarks.survival --calls 360 --kills 3             # what the tests run
     python -m benchmarks.survival --clients 4 --in-flight 32 --share 0.3
 
 Client processes of the command line go through the same samples over one store, against a loopback provider in a
@@ -13,10 +13,126 @@ summary with those of a run without faults and kills.
 from __future__ import annotations
 
 import argparse
+import random
 import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.survival import survive
+from benchmarks.clients import Client, score, write_samples
+from benchmarks.loopback import Exchange, Faults, Handle, Latency, Options, mixed, named, serve
+
+SOFT = tuple(kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate")
+"""Faults after which a client that asks again gets the very same reply as without them."""
+
+
+def faults(share: float, seed: int = 0) -> Faults:
+    """A mix of everything that passes; 429s and silent servers are a few, since all workers wait for them."""
+    rates = mixed(share * 0.96, SOFT) | {"rate_limited_ms": share * 0.02, "hang": share * 0.02}
+    return Faults(seed=seed, rates=rates, per="body", at_most=3)
+
+
+class Survived(NamedTuple):
+    """What both logs say."""
+
+    calls: int
+    """Distinct questions."""
+    requests: int
+    kills: int
+    lost: int
+    """Questions without a good reply, and samples without their result."""
+    repeated: int
+    """Questions that got a good, whole reply more than once."""
+    repeated_kept: int
+    """Of these, those where an earlier reply had been read and the step that makes it durable was over."""
+    repeated_read: int
+    """The same, counting from the last byte on: the step itself takes a tenth of a millisecond."""
+    peak: int
+    """Bytes."""
+    seconds: float
+    results: tuple[bytes, ...]
+    """The results of each client, and of the summary."""
+    codes: tuple[int, ...]
+    port: int
+    """Of the server: a judge's address is part of the results."""
+
+
+def survive(
+    folder: Path,
+    samples: int,
+    *,
+    clients: int = 2,
+    kills: int = 5,
+    share: float = 0.2,
+    seed: int = 0,
+    concurrency: int = 16,
+    within: float = 600.0,
+    latency: float = 0.01,
+    port: int = 0,
+) -> Survived:
+    """Lets clients with one store go through the samples, kills them at random instants, and reads the logs."""
+    folder.mkdir(exist_ok=True)
+    write_samples(folder / "samples.jsonl", samples)
+    options = ("--concurrency", str(concurrency), "--timeout", "3")
+    settings = Options(
+        judge="benchmarks.loopback.claim_judge:make",
+        faults=faults(share, seed),
+        latency=Latency(seconds=latency),
+        port=port,
+    )
+    chance = random.Random(f"kills {seed}")
+    instants = sorted(chance.uniform(0.02, 0.9) * 3 * samples for _ in range(kills))
+    with serve(settings) as server:
+        started = time.monotonic()
+        running = [Client(folder, f"run-{i}", score(server, *options)) for i in range(clients)]
+        done = 0
+        while alive := [client for client in running if client.running()]:
+            assert time.monotonic() - started < within, "the clients do not come to an end"
+            if done < kills and answered(server) >= instants[done]:
+                victim = chance.choice(alive)
+                victim.kill()
+                victim.start()
+                done += 1
+            time.sleep(0.02)
+        seconds = time.monotonic() - started
+        return _survived(server.exchanges(), running, samples, done, seconds, server.port)
+
+
+def answered(server: Handle) -> int:
+    """About how many requests have been answered so far, without reading the whole log."""
+    return server.log.stat().st_size // BYTES_A_REQUEST
+
+
+BYTES_A_REQUEST = 420
+"""Of the event log."""
+
+
+def _survived(
+    exchanges: list[Exchange], clients: Sequence[Client], samples: int, kills: int, seconds: float, port: int
+) -> Survived:
+    good: dict[str, list[int]] = defaultdict(list)
+    for http in exchanges:
+        good[http.sha256] += [http.n] if http.answered else []
+    begun = set[int]().union(*[client.noted("begin") for client in clients])
+    ended = set[int]().union(*[client.noted("end") for client in clients])
+    results = [client.out / name for client in clients for name in ("results.jsonl", "summary.json")]
+    lines = [file.read_bytes().count(b"\n") for file in results[::2]]
+    return Survived(
+        calls=len(good),
+        requests=len(exchanges),
+        kills=kills,
+        lost=sum(not numbers for numbers in good.values()) + sum(samples - count for count in lines),
+        repeated=sum(len(numbers) > 1 for numbers in good.values()),
+        repeated_kept=sum(any(n in ended for n in numbers[:-1]) for numbers in good.values()),
+        repeated_read=sum(any(n in begun for n in numbers[:-1]) for numbers in good.values()),
+        peak=max(client.peak for client in clients),
+        seconds=seconds,
+        results=tuple(file.read_bytes() for file in results),
+        codes=tuple(code for client in clients for code in client.codes),
+        port=port,
+    )
 
 
 def main() -> None:

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from benchmarks.clients import Client, Instant, score, write_samples
 from benchmarks.loopback import Options, ProcessHandle, serve
 from claimeval.store.store import Store
-from tests.instants import Instant
-from tests.survival import Client, write_samples
 
 SAMPLES, CALLS = 6, 18
 FILES = ("results.jsonl", "summary.json", "manifest.json", "report.html")
@@ -72,7 +71,7 @@ def ended(folder: Path) -> Ended:
 def undisturbed(server: ProcessHandle, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     folder = tmp_path_factory.mktemp("undisturbed")
     write_samples(folder / "samples.jsonl", SAMPLES)
-    Client(folder, server, "run", OPTIONS).wait()
+    Client(folder, "run", score(server, *OPTIONS)).wait()
     return ended(folder)
 
 
@@ -83,7 +82,7 @@ def test_a_run_that_dies_at_this_instant_goes_on_as_if_nothing_was(
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", SAMPLES)
     before = len(server.exchanges())
-    client = Client(tmp_path, server, "run", OPTIONS, instant)
+    client = Client(tmp_path, "run", score(server, *OPTIONS), instant)
     client.wait()
     kept = client.noted("end")
     client.start()

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 import claimeval as ce
+from benchmarks.clients import ROOT
 from benchmarks.loopback import Faults, Name, Options, ThreadHandle, claim_judge, serve, serve_in_thread
 from benchmarks.loopback.sabotage import KINDS
 from claimeval import providers
@@ -26,7 +27,6 @@ from claimeval.types.requests import CallError, Completion
 from tests.canary import CANARY, files_with_a_key, holds_a_key
 from tests.providers.asking import PROVIDERS, judge_at, question
 from tests.sample_runs import SAMPLE, run
-from tests.survival import ROOT
 
 FAST = [kind for kind, fault in KINDS.items() if fault.group != "slow"]
 ECHOES = ["key_echo", "key_in_redirect", "key_in_reply"]

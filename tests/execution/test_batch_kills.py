@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import Batching, Options, serve
-from claimeval.execution.batch.state import BatchState
-from tests.execution.batch_kills import (
+from benchmarks.batch import (
     CLOSED,
     GATHERING,
     ID_STORED,
@@ -19,8 +17,9 @@ from tests.execution.batch_kills import (
     killed,
     online,
 )
-from tests.instants import Instant
-from tests.survival import write_samples
+from benchmarks.clients import Instant, write_samples
+from benchmarks.loopback import Batching, Options, serve
+from claimeval.execution.batch.state import BatchState
 
 SAMPLES = 12
 FIRST_ROUND = (
@@ -49,7 +48,7 @@ def test_a_run_that_is_killed_five_times_pays_for_every_request_once(
     with serve(options) as server:
         wanted = online(tmp_path, server)
         came = killed(tmp_path, server, instants)
-    assert [client.code for client in came.clients] == [-signal.SIGKILL] * 5 + [0]
+    assert came.codes == [-signal.SIGKILL] * 5 + [0]
     assert came.batches == 3
     assert len(came.asked) == 3 * SAMPLES
     assert set(came.asked.values()) == set(came.paid.values()) == {1}

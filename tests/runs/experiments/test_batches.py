@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from benchmarks.clients import write_samples
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.evaluation.claims import choose_metrics
@@ -21,7 +22,6 @@ from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
-from tests.survival import write_samples
 
 
 @pytest.fixture(autouse=True)

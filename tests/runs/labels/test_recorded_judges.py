@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.recorded_panels import OPENQA
 from claimeval.api.claims import rejudge
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import read_labels
@@ -17,23 +18,6 @@ from claimeval.runs.labels.agreement import AgreementReport, measure
 from claimeval.runs.labels.join import join
 from claimeval.types.options import PanelOptions
 from tests.shared_data import shared_data
-
-OPENQA: dict[str, Any] = {
-    "id": "row",
-    "question": "question",
-    "answer": "answer",
-    "reference_answers": "gold_answers",
-    "claim": "answer",
-    "against": "reference",
-    "judges": {
-        "gpt-4": "judges/gpt-4/raw",
-        "davinci": "judges/text-davinci-003/raw",
-        "gpt-4 as recorded": {"reply": "judges/gpt-4/recorded", "forms": ["word"]},
-        "davinci as recorded": {"reply": "judges/text-davinci-003/recorded", "forms": ["word"]},
-    },
-    "forms": ["first_word", "answer", "statement"],
-    "human_label": "human",
-}
 
 
 def imported(name: str, mapping: dict[str, Any], folder: Path) -> ImportedRun:
