@@ -97,8 +97,7 @@ def draw_sample(
         seed=seed,
         stratify=by,
         question_field=text,
-        keep_duplicates=keep_copies,
-        duplicate_threshold=near,
+        duplicate_threshold=None if keep_copies else near,
         min_per_stratum=at_least,
     )
     return [json.loads(as_line(drawn, path.name, seed)) for drawn in drawing.rows]

@@ -76,8 +76,7 @@ def do(given: DrawOptions) -> int:
         seed=given.seed,
         stratify=given.stratify,
         question_field=fields.get("question"),
-        keep_duplicates=given.keep_duplicates,
-        duplicate_threshold=given.duplicate_threshold,
+        duplicate_threshold=None if given.keep_duplicates else given.duplicate_threshold,
         min_per_stratum=given.min_per_stratum,
     )
     source = "standard input" if from_stdin else given.log.name

@@ -124,8 +124,7 @@ def draw(
     seed: int,
     stratify: str | None = None,
     question_field: str | None = None,
-    keep_duplicates: bool = False,
-    duplicate_threshold: float = DUPLICATE_THRESHOLD,
+    duplicate_threshold: float | None = DUPLICATE_THRESHOLD,
     min_per_stratum: int = MIN_PER_STRATUM,
 ) -> LogDraw:
     """Draw rows from a log. Memory grows with `count` and the number of strata.
@@ -136,8 +135,8 @@ def draw(
         seed: Seed of the draw.
         stratify: Field whose values are the strata, such as `generator` or `metadata.topic`.
         question_field: Field with the question. Default: the names that are recognized in samples.
-        keep_duplicates: Give every row the same probability, so that frequent questions are drawn more often.
-        duplicate_threshold: Similarity, from 0 to 100, from which two questions are near duplicates.
+        duplicate_threshold: Similarity, from 0 to 100, from which two questions are near duplicates. None: keep all
+            duplicates and give every row the same probability, so that frequent questions are drawn more often.
         min_per_stratum: Minimum number of rows of each stratum, if it has as many.
 
     Returns:
@@ -149,6 +148,7 @@ def draw(
     """
     if count < 1:
         raise UsageError(f"Cannot draw {count} rows; draw at least 1")
+    keep_duplicates = duplicate_threshold is None
     reservoirs: dict[str, _Reservoir] = {}
     empty = 0
     for row in rows:
@@ -176,7 +176,7 @@ def draw(
     sizes = {name: one.rows if keep_duplicates else one.questions() for name, one in sorted(reservoirs.items())}
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
-    distinct = None if keep_duplicates else DistinctQuestions(duplicate_threshold)
+    distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
     drawn: list[DrawnRow] = []
     strata = {}
     for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]):

@@ -1,9 +1,13 @@
-"""Templates, styles and scripts of the HTML pages, put together with a policy that admits nothing else."""
+"""Templates, styles and scripts of the HTML pages, each with a policy that allows nothing else.
+
+`visible` makes text from data safe to read in titles, Markdown and other plain text.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -51,21 +55,21 @@ SCRIPTS = {
     "experiment": ("elements.js", "text.js", "labels.js", "unpacking.js", "plots.js", "experiment.js"),
     "viewer": ("elements.js", "text.js", "unpacking.js", "viewer.js"),
 }
-"""The files of each page, in the order in which they are joined."""
+"""Files of each page, in the order in which they are joined."""
 
 
 class Page(NamedTuple):
     """A page without its data."""
 
     html: str
-    """With `<!--NAME-->` where data goes."""
+    """HTML with `<!--NAME-->` as the place for data."""
     policy: str
-    """The Content-Security-Policy, which also stands in the page: this style, this script, and nothing else."""
+    """Content-Security-Policy, also included in the page. It allows this style and this script."""
 
 
 @cache
 def page(name: str) -> Page:
-    """The page of that name, with style and script inside."""
+    """Return a page with its style and script."""
     style = "".join((FOLDER / file).read_text(encoding="utf-8") for file in STYLES[name])
     script = '"use strict";\n' + "".join((FOLDER / file).read_text(encoding="utf-8") for file in SCRIPTS[name])
     policy = (
@@ -80,3 +84,16 @@ def page(name: str) -> Page:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""Lone surrogates, and control and format characters that no script needs. Joiners are kept, for Persian."""
+
+
+def visible(text: str, width: int | None = None) -> str:
+    """Return the text on one line, at most `width` characters long, with hidden characters as `⟨U+202E⟩`."""
+    line = " ".join(_HIDDEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text).split())
+    return line if width is None or len(line) <= width else line[: width - 1] + "…"

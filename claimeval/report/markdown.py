@@ -1,6 +1,6 @@
-"""A short summary in Markdown, for a pull request or a CI comment.
+"""Summaries in Markdown, for a pull request or a CI comment.
 
-Texts of others stand in code spans, in which Markdown, HTML, links and mentions mean nothing.
+Texts from data are in code spans, so that Markdown, HTML, links and mentions in them have no effect.
 """
 
 from __future__ import annotations
@@ -12,51 +12,51 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.report.visible import visible
+from claimeval.report.assets import visible
 from claimeval.runs.overview import Comparison, MetricComparison, Overview
 from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.records import Reason
 
-WORST = 5
-FLIPS = 10
-WIDTH = 160
-"""Characters of a claim that are shown."""
+MAX_WORST = 5
+MAX_FLIPS = 10
+MAX_WIDTH = 160
+"""Characters of a claim."""
 
 
-def summary(facts: Overview) -> str:
-    """What a run comes to: the means, what to beware of, and the worst claims."""
-    shorter = {judge.name: judge.short for judge in facts.judges}
-    judges = ", ".join(code(shorter[judge.name]) for judge in facts.manifest.judges)
+def summary(overview: Overview) -> str:
+    """Return the means, the cautions and the worst claims of a run."""
+    short_names = {judge.name: judge.short for judge in overview.judges}
+    judges = ", ".join(code(short_names[judge.name]) for judge in overview.manifest.judges)
     return _page(
-        f"### claimeval: {code(facts.manifest.data or facts.name)}",
-        f"{_samples(facts)}, judged by {judges}.",
+        f"### claimeval: {code(overview.manifest.data or overview.name)}",
+        f"{_samples(overview)}, judged by {judges}.",
         _table(
             ("metric", "mean", "95 % interval", "n", "without a score", "counted", "bounds"),
-            (_row(name, metric) for name, metric in facts.summary.metrics.items()),
+            (_row(name, metric) for name, metric in overview.summary.metrics.items()),
         ),
         _table(
             ("other scores", "of", "mean", "95 % interval", "n", "without a score", "bounds"),
-            (_side(side.kind, name, metric) for side in facts.sides for name, metric in side.metrics.items()),
+            (_side(side.kind, name, metric) for side in overview.sides for name, metric in side.metrics.items()),
         )
-        if facts.sides
+        if overview.sides
         else "",
-        _orders(facts.summary.orders) if facts.summary.orders else "",
-        _list((code(caution.text, 1000) for caution in facts.cautions), "Before you believe these numbers:"),
+        _orders(overview.summary.orders) if overview.summary.orders else "",
+        _list((code(caution.text, 1000) for caution in overview.cautions), "Before you believe these numbers:"),
         _list(
             (
-                f"{code(trouble.sample_id)}: {code(trouble.claim, WIDTH)} {trouble.label.replace('_', ' ')} "
-                f"in {code(str(trouble.evidence))}"
-                for trouble in facts.worst[:WORST]
+                f"{code(claim.sample_id)}: {code(claim.claim, MAX_WIDTH)} {claim.label.replace('_', ' ')} "
+                f"in {code(str(claim.evidence))}"
+                for claim in overview.worst[:MAX_WORST]
             ),
             "Worst claims:",
         ),
-        _footer(facts),
+        _footer(overview),
     )
 
 
-def compared(comparison: Comparison, facts: Overview) -> str:
-    """What two runs differ by; `facts` are those of the first."""
+def compared(comparison: Comparison, overview: Overview) -> str:
+    """Return the differences of two runs. `overview` is the overview of the first."""
     only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
     return _page(
         f"### claimeval: a = {code(comparison.a)}, b = {code(comparison.b)}",
@@ -69,14 +69,14 @@ def compared(comparison: Comparison, facts: Overview) -> str:
         ),
         _list(
             (
-                f"{code(flip.sample_id)}: {code(flip.claim, WIDTH)} {words(flip.a, flip.a_grade)} → "
+                f"{code(flip.sample_id)}: {code(flip.claim, MAX_WIDTH)} {words(flip.a, flip.a_grade)} → "
                 f"{words(flip.b, flip.b_grade)} against {code(str(flip.evidence))}"
-                for flip in comparison.flips[:FLIPS]
+                for flip in comparison.flips[:MAX_FLIPS]
             ),
             f"{comparison.flipped} of {comparison.compared} claims flipped:",
         ),
         f"Not counted as flips: {other}." if (other := comparison.other_changes) else "",
-        _footer(facts),
+        _footer(overview),
     )
 
 
@@ -87,7 +87,7 @@ def _shared(comparison: Comparison) -> str:
 
 
 def code(text: str, width: int | None = None) -> str:
-    """The text as a code span that also holds inside a table."""
+    """Return a text as a code span that can be used in a table."""
     line = visible(text, width).replace("|", "\\|")
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
@@ -98,9 +98,9 @@ def _page(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _samples(facts: Overview) -> str:
-    summary = facts.summary
-    return sample_count(summary.samples, summary.clusters, facts.manifest.cluster) + (
+def _samples(overview: Overview) -> str:
+    summary = overview.summary
+    return sample_count(summary.samples, summary.clusters, overview.manifest.cluster) + (
         "" if summary.complete else " (stopped early)"
     )
 
@@ -115,44 +115,44 @@ def _list(entries: Iterable[str], heading: str) -> str:
     return "\n".join([heading, "", *lines]) if lines else ""
 
 
-def _row(name: str, found: MetricSummary) -> Sequence[str]:
+def _row(name: str, metric: MetricSummary) -> Sequence[str]:
     return (
         code(name),
-        decimal(found.mean),
-        ends_in_words(found),
-        str(found.n),
-        _reasons(found.missing),
-        _counted(found),
-        interval(found.bounds),
+        decimal(metric.mean),
+        ends_in_words(metric),
+        str(metric.n),
+        _reasons(metric.missing),
+        _counted(metric),
+        interval(metric.bounds),
     )
 
 
-def _counted(found: MetricSummary) -> str:
-    """Of how many claims (or documents) the metric holds; nothing for one that is no share of them."""
-    if not found.claims:
+def _counted(metric: MetricSummary) -> str:
+    """Return the counts of a metric that is a share of claims or documents."""
+    if not metric.claims:
         return "-"
-    lost = sum(found.unassessed.values())
-    return f"{found.supported} of {found.judged}" + (f", {lost} unassessed" if lost else "")
+    unassessed = sum(metric.unassessed.values())
+    return f"{metric.supported} of {metric.judged}" + (f", {unassessed} unassessed" if unassessed else "")
 
 
-def _side(kind: str, name: str, found: MetricSummary) -> Sequence[str]:
-    unit = "" if found.unit == "share" else f" ({code(found.unit)})"
-    missing = ", ".join(f"{n} {reason}" for reason, n in found.missing.items()) or "none"
+def _side(kind: str, name: str, metric: MetricSummary) -> Sequence[str]:
+    unit = "" if metric.unit == "share" else f" ({code(metric.unit)})"
+    missing = ", ".join(f"{n} {reason}" for reason, n in metric.missing.items()) or "none"
     return (
         code(name) + unit,
         kind,
-        decimal(found.mean),
-        ends_in_words(found),
-        str(found.n),
+        decimal(metric.mean),
+        ends_in_words(metric),
+        str(metric.n),
         missing,
-        interval(found.bounds),
+        interval(metric.bounds),
     )
 
 
-def _orders(found: OrderEffects) -> str:
+def _orders(effects: OrderEffects) -> str:
     return (
-        f"{found.flipped} of {found.claims} claims flip in one of {found.orders} other orders of the "
-        f"documents; {found.lost} labels lose support, {found.gained} gain it."
+        f"{effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other orders of the "
+        f"documents; {effects.lost} labels lose support, {effects.gained} gain it."
     )
 
 
@@ -174,17 +174,17 @@ def _reasons(missing: dict[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in missing.items()) or "none"
 
 
-def _asked(facts: Overview, prompt: PromptRecord) -> str:
-    """Who was asked with a prompt, where not all judges were."""
-    asked_with = facts.manifest.asked_with
+def _judges_of(overview: Overview, prompt: PromptRecord) -> str:
+    """Return the judges that used a prompt, unless all judges did."""
+    asked_with = overview.manifest.asked_with
     judges = [judge for judge, prompts in asked_with.items() if prompt.id in prompts]
-    return f" ({', '.join(map(code, judges))})" if judges and len(judges) < len(facts.manifest.judges) else ""
+    return f" ({', '.join(map(code, judges))})" if judges and len(judges) < len(overview.manifest.judges) else ""
 
 
-def _footer(facts: Overview) -> str:
+def _footer(overview: Overview) -> str:
     def parts() -> Iterator[str]:
-        yield f"claimeval {code(facts.manifest.versions.get('claimeval', 'unknown'))}"
-        for prompt in facts.manifest.prompts:
-            yield f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}{_asked(facts, prompt)}"
+        yield f"claimeval {code(overview.manifest.versions.get('claimeval', 'unknown'))}"
+        for prompt in overview.manifest.prompts:
+            yield f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}{_judges_of(overview, prompt)}"
 
     return f"<sub>{', '.join(parts())}</sub>"

@@ -1,6 +1,6 @@
-"""Data inside a page: compressed, and written so that nothing in it can be markup.
+"""Data in a page: compressed, and encoded so that it cannot contain markup.
 
-One short row per sample: what the page's list shows, sorts and filters without opening the sample.
+The index has one short row per sample, which the page's list shows, sorts and filters without opening the sample.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from claimeval.report.requests import Literals, RequestPieces
 from claimeval.types.records import Assessment, SampleResult
 
 CHUNK = 256 * 1024
-"""Bytes of JSON from which a chunk of details is closed; a page unpacks one chunk to show one sample."""
+"""Bytes of JSON after which a chunk of details ends. The page unpacks one chunk to show one sample."""
 
 
 def block(name: str, content: bytes) -> str:
-    """An element that holds zlib-compressed content as base64; the browser neither shows nor runs it."""
+    """Return an element with compressed content as base64, which the browser neither shows nor runs."""
     return f'<script type="text/plain" id="{name}">{base64.b64encode(zlib.compress(content, 9)).decode()}</script>\n'
 
 
 def as_json(value: object) -> bytes:
-    """Compact JSON; only where a text has lone surrogates, which UTF-8 cannot hold, everything is escaped."""
+    """Return compact JSON. If a text has lone surrogates, which UTF-8 cannot encode, all characters are escaped."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -33,36 +33,36 @@ def as_json(value: object) -> bytes:
 
 
 class Index:
-    """Writes the element `index` into a file row by row: `{"rows": [...], "starts": [first sample of every chunk]}`."""
+    """Writer of the element `index`: `{"rows": [...], "starts": [first sample of every chunk]}`."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
-        self._packer = zlib.compressobj(9)
-        self._left = b""
-        self._next = b'{"rows":['
+        self._compressor = zlib.compressobj(9)
+        self._remainder = b""
+        self._prefix = b'{"rows":['
         file.write('<script type="text/plain" id="index">')
 
     def add(self, row: object) -> None:
-        """One sample."""
-        self._write(self._packer.compress(self._next + as_json(row)))
-        self._next = b","
+        """Write the row of one sample."""
+        self._write(self._compressor.compress(self._prefix + as_json(row)))
+        self._prefix = b","
 
     def close(self, starts: Sequence[int]) -> None:
-        """Ends the element."""
-        opened = b"" if self._next == b"," else self._next
-        self._write(self._packer.compress(opened + b'],"starts":' + as_json(starts) + b"}"))
-        self._file.write(base64.b64encode(self._left + self._packer.flush()).decode() + "</script>\n")
+        """End the element."""
+        opened = b"" if self._prefix == b"," else self._prefix
+        self._write(self._compressor.compress(opened + b'],"starts":' + as_json(starts) + b"}"))
+        self._file.write(base64.b64encode(self._remainder + self._compressor.flush()).decode() + "</script>\n")
 
-    def _write(self, packed: bytes) -> None:
-        """Base64 of as many bytes as make whole letters; the others wait for more."""
-        packed = self._left + packed
-        whole = len(packed) - len(packed) % 3
-        self._left = packed[whole:]
-        self._file.write(base64.b64encode(packed[:whole]).decode())
+    def _write(self, compressed: bytes) -> None:
+        """Write as many bytes as are complete in base64, which are multiples of three."""
+        compressed = self._remainder + compressed
+        complete = len(compressed) - len(compressed) % 3
+        self._remainder = compressed[complete:]
+        self._file.write(base64.b64encode(compressed[:complete]).decode())
 
 
 class Details:
-    """Writes the full results of a run into a file, in chunks named `chunk-0`, `chunk-1` and so on.
+    """Writer of the full results of a run, in chunks named `chunk-0`, `chunk-1` and so on.
 
     A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null per call of a], ...],
     "literals": [...]}`.
@@ -71,18 +71,18 @@ class Details:
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._samples = 0
-        self._begin()
+        self._start_chunk()
         self.starts: list[int] = []
-        """The number of the first sample of every chunk, counted from 0."""
+        """Number, from 0, of the first sample of every chunk."""
 
-    def _begin(self) -> None:
+    def _start_chunk(self) -> None:
         self.literals = Literals()
         self._lines: list[bytes] = []
         self._requests: list[object] = []
         self._bytes = 0
 
     def add(self, lines: Iterable[bytes], requests: Sequence[Sequence[RequestPieces | None]]) -> None:
-        """One sample: its line in each run, and the requests behind its calls in each run."""
+        """Add a sample: its line and the requests of its calls, in each run."""
         if not self._lines:
             self.starts.append(self._samples)
         self._samples += 1
@@ -93,55 +93,55 @@ class Details:
             self.close()
 
     def close(self) -> None:
-        """Writes what has been gathered since the last chunk."""
+        """Write the chunk."""
         if not self._lines:
             return
         lines = b",".join(self._lines)
-        rest = as_json({"requests": self._requests, "literals": self.literals.texts()})
-        self._file.write(block(f"chunk-{len(self.starts) - 1}", b'{"results":[' + lines + b"]," + rest[1:]))
-        self._begin()
+        requests = as_json({"requests": self._requests, "literals": self.literals.texts()})
+        self._file.write(block(f"chunk-{len(self.starts) - 1}", b'{"results":[' + lines + b"]," + requests[1:]))
+        self._start_chunk()
 
 
 QUESTION = 200
-"""Characters of the question that a row carries."""
+"""Characters of the question in a row."""
 LETTERS = {"supported": "s", "contradicted": "c", "not_found": "n", None: "u"}
 
 
 class ScoreCell(NamedTuple):
-    """One metric of one sample."""
+    """Score of a sample."""
 
     value: float | None
     strip: str
-    """A letter per claim (`LETTERS`), in the order of the claims; a capital where judges differ."""
+    """A letter per claim (`LETTERS`), in the order of the claims. Upper case if the judges disagree."""
     because: str | None
-    """Why there is no value."""
+    """Reason why there is no value."""
 
 
 class SampleRow(NamedTuple):
-    """One sample."""
+    """A sample in the index."""
 
     id: str
     question: str
     ungrounded: int
-    """Claims that are tied to no place in their text."""
+    """Number of claims without a span in their text."""
     failed: int
-    """Calls without a usable reply."""
+    """Number of failed calls."""
     cells: tuple[ScoreCell, ...]
-    """In the order of the run's metrics."""
+    """Scores in the order of the run's metrics."""
 
 
 def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
-    """The row of one sample."""
-    found = {(a.evidence.part, a.subject): a for a in result.assessments}
+    """Return the row of a sample."""
+    assessments = {(a.evidence.part, a.subject): a for a in result.assessments}
     extracted = {extraction.of: extraction.claims for extraction in result.extractions}
     scores = {score.metric: score for score in result.scores}
 
     def letter(against: str, subject: str) -> str:
-        assessment = found.get((against, subject))
+        assessment = assessments.get((against, subject))
         if assessment is None:
             return LETTERS[None]
         letter = LETTERS[assessment.label]
-        return letter.upper() if _divided(assessment) else letter
+        return letter.upper() if _disagree(assessment) else letter
 
     return SampleRow(
         id=result.sample.id,
@@ -159,8 +159,8 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
     )
 
 
-def _divided(assessment: Assessment) -> bool:
-    """Whether two verdicts have different labels; those without one do not count."""
+def _disagree(assessment: Assessment) -> bool:
+    """Return whether two verdicts have different labels. Verdicts without a label are ignored."""
     return len({verdict.label for verdict in assessment.verdicts if verdict.label is not None}) > 1
 
 

@@ -1,8 +1,8 @@
-"""Rebuilds the requests that judges were sent, and writes them as pieces of the sample's own texts.
+"""Rebuild the requests of a run, and split them into pieces that refer to the texts of the sample.
 
-Results hold replies, not requests: a request follows from prompt, sample and claims, and its key says whether the
-rebuilt one is the one that was sent. In a page a request is a list of pieces, each a piece of the prompt or the
-place of a text that the sample has anyway, so that requests cost a few bytes each.
+Results contain replies, but no requests. A request is rebuilt from prompt, sample and claims, and compared with the
+call's key. In a page, a request is a list of pieces: parts of the prompt and references to texts of the sample. So each
+request takes only a few bytes.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from claimeval.types.errors import PromptError
 from claimeval.types.records import Call, Evidence, Sample, SampleResult
 from claimeval.types.requests import ExtractTask, Request
 
-SHORTEST = 12
-"""Characters from which a text is referred to; shorter ones stand in the pieces of the prompt."""
+MIN_LENGTH = 12
+"""Characters of the shortest text that is referred to."""
 
 Piece = int | str
-"""The number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second document of the
-evidence, `c3` the third claim of the call, `s10-25` the characters 10 to 25 of the text that claims are taken from."""
+"""Number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second document of the evidence,
+`c3` third claim of the call, `s10-25` characters 10 to 25 of the text that claims are extracted from."""
 
 
 class MessagePieces(NamedTuple):
+    """A message in pieces."""
+
     role: str
     pieces: tuple[Piece, ...]
 
@@ -36,30 +38,32 @@ class RequestPieces(NamedTuple):
 
     messages: tuple[MessagePieces, ...]
     schema: int | None
-    """The number of the reply's JSON schema among the literals."""
+    """Number of the literal with the JSON schema of the reply."""
 
 
 class _TextSlot(NamedTuple):
-    known: str
-    """A text of the sample, as it stands in the messages."""
-    name: str
+    text: str
+    """Text of the sample, as quoted in the messages."""
+    reference: str
 
 
 class Literals:
-    """The pieces of prompts, each kept once and known by its number."""
+    """Distinct parts of prompts, by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
+        """Return the number of a literal, which is added if it is new."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     def texts(self) -> list[str]:
+        """Return the literals in the order of their numbers."""
         return list(self._numbers)
 
 
 class Rebuilder:
-    """Rebuilds the requests of one run."""
+    """Rebuilder of the requests of a run."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._judges = {judge.name: judge for judge in reversed(manifest.asked)}
@@ -69,65 +73,72 @@ class Rebuilder:
                 self._prompts[record.id] = Prompt(record.name, record.step, record.source, record.parameters)
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
-        """The request that was sent; None when what can be rebuilt has another key."""
+        """Return the request of a call, or None if the rebuilt request has another key."""
         request = self._ask(result, call)
         return request if request is not None and request.key == call.key else None
 
     def _ask(self, result: SampleResult, call: Call) -> Request | None:
         judge, question = self._judges.get(call.judge), result.sample.question
         prompt = self._prompts.get(call.prompt)
-        again = {"attempt": call.attempt, "replicate": call.replicate}
+        numbers = {"attempt": call.attempt, "replicate": call.replicate}
         if judge is None or prompt is None:
             return None
         if call.step == "extract":
             texts = result.sample.texts(call.part) or ()
-            asked = [extract.ask(prompt, judge, call.part, text, question, **again) for text in texts]
-            return next((request for request in asked if request.key == call.key), None)
+            requests = [extract.ask(prompt, judge, call.part, text, question, **numbers) for text in texts]
+            return next((request for request in requests if request.key == call.key), None)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.evidence) if call.evidence else None
         if not documents or not claims.keys() >= set(call.subjects):
             return None
-        several = call.evidence is not None and result.sample.alternatives(call.evidence.part)
-        about = [claims[i] for i in call.subjects]
-        return assess.ask(prompt, judge, about, documents, question, alternatives=several, **again)
+        alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
+        assessed = [claims[i] for i in call.subjects]
+        return assess.ask(prompt, judge, assessed, documents, question, alternatives=alternatives, **numbers)
 
 
 def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:
-    """The request in pieces. Documents are referred to by their place in the whole set and its own order."""
-    places = sorted(_places(request, sample, evidence), key=lambda place: -len(place.known))
+    """Return a request in pieces. Documents are numbered by their rank in the evidence.
+
+    Args:
+        request: The request.
+        sample: Its sample.
+        evidence: The evidence of an assessment, None for an extraction.
+        literals: The literals of the page, to which new ones are added.
+    """
+    slots = sorted(_slots(request, sample, evidence), key=lambda slot: -len(slot.text))
     return RequestPieces(
-        tuple(MessagePieces(m.role, tuple(_cut(m.content, places, literals))) for m in request.messages),
+        tuple(MessagePieces(m.role, tuple(_cut(m.content, slots, literals))) for m in request.messages),
         None if request.response_schema is None else literals.number(request.response_schema),
     )
 
 
-def _places(request: Request, sample: Sample, evidence: Evidence | None) -> list[_TextSlot]:
-    """The texts of the sample that can stand in a request, and what refers to each."""
+def _slots(request: Request, sample: Sample, evidence: Evidence | None) -> list[_TextSlot]:
+    """Return the texts of the sample that a request can contain, with their references."""
     task = request.task
-    assert task is not None, "every step gives its request a task"
-    found: list[tuple[str, str]] = [(sample.question, "q")]
+    assert task is not None, "every request has a task"
+    texts: list[tuple[str, str]] = [(sample.question, "q")]
     if isinstance(task, ExtractTask):
-        found += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
+        texts += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
     else:
-        assert evidence, "claims are held against something"
+        assert evidence, "an assessment has evidence"
         for i, document in zip(sample.ranks(evidence), task.documents, strict=True):
-            found += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
-        found += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
-    return [_TextSlot(quoted(text)[1:-1], name) for text, name in found if len(text) >= SHORTEST]
+            texts += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
+        texts += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
+    return [_TextSlot(quoted(text)[1:-1], name) for text, name in texts if len(text) >= MIN_LENGTH]
 
 
-def _cut(text: str, places: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:
-    """Cuts a message at the places of known texts, longest first; what is left are literals."""
+def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:
+    """Split a message at the texts of the sample, longest first. The other parts are literals."""
     pieces: list[str | _TextSlot] = [text]
-    for place in places:
-        pieces = [part for piece in pieces for part in (_split(piece, place) if isinstance(piece, str) else [piece])]
+    for slot in slots:
+        pieces = [part for piece in pieces for part in (_split(piece, slot) if isinstance(piece, str) else [piece])]
     for piece in pieces:
         if isinstance(piece, _TextSlot):
-            yield piece.name
+            yield piece.reference
         elif piece:
             yield literals.number(piece)
 
 
-def _split(text: str, place: _TextSlot) -> list[str | _TextSlot]:
-    first, *others = text.split(place.known)
-    return [first, *(part for other in others for part in (place, other))]
+def _split(text: str, slot: _TextSlot) -> list[str | _TextSlot]:
+    first, *others = text.split(slot.text)
+    return [first, *(part for other in others for part in (slot, other))]

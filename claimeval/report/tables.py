@@ -1,6 +1,6 @@
-"""The results as tables: a row a sample, a claim and evidence, a verdict, or a call.
+"""Tables of the results, with a row per sample, per claim and evidence, per verdict, or per call.
 
-A cell of text that a spreadsheet would take for a formula gets an apostrophe in front.
+In a CSV, text that a spreadsheet would take for a formula is prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from claimeval.types.records import SampleResult, Verdict
 
 Rows = Literal["samples", "claims"]
 Table = Literal["samples", "claims", "verdicts", "calls"]
-VERDICT = ("judge", "label", "unassessed_because", "grade", "replicate", "probability", "explanation", "prompt")
+VERDICT = ("judge", "label", "unassessed", "grade", "replicate", "probability", "explanation", "prompt")
 CALL = (
-    *("key", "step", "judge", "part", "attempt", "replicate", "reused", "failed_because", "message"),
+    *("key", "step", "judge", "part", "attempt", "replicate", "reused", "failed", "message"),
     *("served_model", "prompt_tokens", "completion_tokens"),
 )
 Cell = str | int | float | None
 
 
 def write(file: IO[str], folder: Path, table: Rows) -> None:
-    """Write the results of a run as CSV with a header line; undefined values are empty cells."""
+    """Write the results of a run as CSV with a header line. Undefined values are empty cells."""
     writer = csv.writer(file, lineterminator="\n")
     for row in rows(load_manifest(folder), read_results(folder), table):
         writer.writerow([plain(cell) for cell in row])
 
 
 def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> Iterator[list[Cell]]:
-    """Return the rows of a table, the names of its columns first; None where a value is undefined."""
+    """Return the rows of a table, the column names first. Undefined values are None."""
     if table not in get_args(Table):
         raise unknown_name("table", table, get_args(Table))
     makers = {"samples": _samples, "claims": _claims, "verdicts": _verdicts, "calls": _calls}
@@ -41,7 +41,7 @@ def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> I
 
 
 def plain(cell: Cell) -> Cell:
-    """The cell as a spreadsheet shall show it: text that begins like a formula is no formula."""
+    """Return a cell for a spreadsheet. Text that begins like a formula is prefixed with an apostrophe."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else cell
 
 
@@ -61,11 +61,11 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
 
 def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
     judges = [judge.name for judge in manifest.judges]
-    shorter = manifest.short_names
-    said = ("label", "probability", "explanation", "cites")
+    names = manifest.short_names
+    fields = ("label", "probability", "explanation", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
     head += ["label", "unassessed", "agreement"]
-    yield [*head, *(f"{shorter[judge]}: {word}" for judge in judges for word in said)]
+    yield [*head, *(f"{names[judge]}: {field}" for judge in judges for field in fields)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         for assessment in (*result.assessments, *result.per_document, *result.orders):
@@ -74,10 +74,10 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]
             row += [assessment.label, assessment.unassessed, assessment.agreement]
-            yield row + [cell for judge in judges for cell in _said(verdicts.get(judge))]
+            yield row + [cell for judge in judges for cell in _verdict_cells(verdicts.get(judge))]
 
 
-def _said(verdict: Verdict | None) -> list[Cell]:
+def _verdict_cells(verdict: Verdict | None) -> list[Cell]:
     if verdict is None:
         return [None] * 4
     label = verdict.unassessed or verdict.label
@@ -90,10 +90,10 @@ def _verdicts(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cel
         parts = {claim.id: claim.of for claim in result.claims}
         for assessment in (*result.assessments, *result.per_document, *result.orders):
             evidence = assessment.evidence
-            about: list[Cell] = [result.sample.id, assessment.subject, parts[assessment.subject]]
-            about += [evidence.part, evidence.document, evidence.order]
+            row: list[Cell] = [result.sample.id, assessment.subject, parts[assessment.subject]]
+            row += [evidence.part, evidence.document, evidence.order]
             for verdict in assessment.verdicts:
-                yield [*about, *(getattr(verdict, name) for name in VERDICT), " ".join(verdict.cites)]
+                yield [*row, *(getattr(verdict, name) for name in VERDICT), " ".join(verdict.cites)]
 
 
 def _calls(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:

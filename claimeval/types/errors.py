@@ -39,23 +39,23 @@ class StoreError(ClaimevalError):
 
 
 class StoppedEarly(ClaimevalError):
-    """The run stopped before the last sample; the same command, or call, resumes it."""
+    """End of a run before its last sample. The same command or call resumes it."""
 
     def __init__(self, reason: str, run: Any = None) -> None:
         super().__init__(reason)
         self.reason = reason
-        """Why, and what to do."""
+        """The reason and the fix."""
         self.run = run
-        """The `Run` as far as it went; None if it has no results yet."""
+        """The incomplete `Run`, None if it has no results."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or a signal to end, while a run was under way; the same command, or call, resumes it."""
+    """Interruption of a run by Ctrl-C or a signal. The same command or call resumes it."""
 
     def __init__(self, run: Any) -> None:
         super().__init__("Interrupted. All replies received so far are stored; run the same command to resume.")
         self.run = run
-        """The `Run` as far as it went."""
+        """The incomplete `Run`."""
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:

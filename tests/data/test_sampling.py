@@ -55,7 +55,7 @@ def test_every_question_is_as_likely_as_any_other_however_often_it_was_asked() -
 
 
 def test_rows_are_the_unit_where_copies_are_kept() -> None:
-    found = draw(rows(*["often"] * 90, *words(10)), 50, seed=0, keep_duplicates=True)
+    found = draw(rows(*["often"] * 90, *words(10)), 50, seed=0, duplicate_threshold=None)
     assert questions(found).count("often") >= 40
     assert found.strata[""].questions == 100
     assert {drawn.probability for drawn in found.rows} == {0.5}

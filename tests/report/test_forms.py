@@ -11,7 +11,7 @@ import pytest
 
 from claimeval.judging.panel import Panel
 from claimeval.report import forms, markdown, tables
-from claimeval.report.visible import visible
+from claimeval.report.assets import visible
 from claimeval.runs import scores
 from tests.command_line import call
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make

@@ -162,7 +162,7 @@ def test_what_cannot_be_read_or_written_is_said_in_one_line(tmp_path: Path) -> N
         forms.write(tmp_path, "html")
     (tmp_path / "file").write_text("")
     for form in ("html", "md"):
-        with pytest.raises(UsageError, match="cannot write the report"):
+        with pytest.raises(UsageError, match="Cannot write the report"):
             forms.write(run, form, tmp_path / "file" / "report")
-    with pytest.raises(UsageError, match="a csv shows one run"):
+    with pytest.raises(UsageError, match="A CSV has one run"):
         forms.write(run, "csv", compared=run)

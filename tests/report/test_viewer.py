@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.report import run_index
-from claimeval.report.viewer import Viewer
+from claimeval.report.viewer import Viewer, run_entry, runs
 from claimeval.types.errors import UsageError
 from tests.report.conftest import Browser
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -51,19 +50,19 @@ def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple
 
 
 def test_runs_are_found_at_any_depth_but_not_through_links(folder: Path) -> None:
-    assert list(run_index.runs(folder)) == ["broken", "deep/er/second", "first"]
-    assert list(run_index.runs(folder / "first")) == ["."]
+    assert list(runs(folder)) == ["broken", "deep/er/second", "first"]
+    assert list(runs(folder / "first")) == ["."]
 
 
 def test_a_run_is_listed_with_what_it_came_to(folder: Path) -> None:
-    found = run_index.listed("first", folder / "first")
+    found = run_entry("first", folder / "first")
     assert (found.data, found.judges, found.samples, found.complete) == ("towers.jsonl", ("strict",), 2, True)
     # tower 1 of 3 claims, bridge 1 of 1
     assert found.metrics["faithfulness"][0] == pytest.approx(2 / 3)
 
 
 def test_a_run_that_cannot_be_read_is_listed_with_the_reason(folder: Path) -> None:
-    assert "complete: Field required" in (run_index.listed("broken", folder / "broken").problem or "")
+    assert "complete: Field required" in (run_entry("broken", folder / "broken").problem or "")
 
 
 def test_it_listens_on_this_machine_only(viewer: Viewer) -> None:
@@ -148,9 +147,9 @@ def test_a_run_that_was_written_anew_is_read_anew(viewer: Viewer, folder: Path) 
 
 
 def test_a_folder_that_is_none_and_a_taken_port_are_said_in_one_line(viewer: Viewer, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not a folder"):
+    with pytest.raises(UsageError, match="is not a directory"):
         Viewer(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match=f"port {viewer.server_port} cannot be used"):
+    with pytest.raises(UsageError, match=f"Port {viewer.server_port} cannot be used"):
         Viewer(tmp_path, viewer.server_port)
 
 

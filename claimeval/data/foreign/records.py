@@ -76,7 +76,14 @@ def metric_of(claims_of: Part, against: Part) -> Metric:
 
 
 def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
-    """Return a claim with its span in the text it was extracted from, if the sample has the text."""
+    """Return a claim with its span in the text it was extracted from, if the sample has the text.
+
+    Args:
+        claim_id: Id of the claim.
+        text: Text of the claim.
+        of: The part that the claim was extracted from.
+        sample: Its sample.
+    """
     source = sample.text(of)
     if source is None:
         return Claim(id=claim_id, text=text, of=of, grounding="ids_only")
