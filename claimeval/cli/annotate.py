@@ -142,7 +142,7 @@ def _ask_about_claims(given: AnnotateOptions, found: ClaimDraw, labels: LabelFil
         while (key := keys.next()) not in LABELS:
             if key == "q":
                 return
-            output.line(LABEL_KEYS)
+            output.line(LABEL_KEYS, wrap=True)
         output.line(bold=LABELS[key])
         labels.add(question, found.metric.against, LABELS[key], given.annotator)
 
@@ -162,7 +162,7 @@ def _show_claim(output: Output, question: ClaimToLabel, found: ClaimDraw, number
             "claim": (strip_control(question.claim.text), "bold"),
         }
     )
-    output.line(f"Is the claim supported by the {found.metric.against} above?  {LABEL_KEYS}", style="dim")
+    output.line(f"Is the claim supported by the {found.metric.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
 
 
 def _label_documents(given: AnnotateOptions) -> int:
@@ -234,7 +234,7 @@ def _ask_about_documents(output: Output, labels: DocumentLabels, todo: list[Docu
             if key == "m":
                 output.line(_text(item), indent=2)
                 output.line()
-            output.line(MARK_KEYS if key != "b" else "This is the first one.")
+            output.line(MARK_KEYS if key != "b" else "This is the first one.", wrap=True)
         if key == "b":
             at -= 1
             continue
@@ -261,11 +261,11 @@ def _show_document(output: Output, item: DocumentToLabel, queries: int, label: M
     for line in itertools.islice(lines, room):
         output.line(line, indent=2)
     if len(lines) > room or len(text) > 2 * room * width:
-        output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
+        output.line(f"  ... {len(text)} characters in all; m shows them", style="dim", wrap=True)
     output.line()
     texts = {"document": (strip_control(item.document.id), ""), "question": (strip_control(item.question), "bold")}
     output.pairs(texts | ({"so far": (label, "")} if label else {}))
-    output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim")
+    output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim", wrap=True)
 
 
 def _text(item: DocumentToLabel) -> str:
@@ -279,18 +279,18 @@ def _print_lgtm(output: Output, found: Lgtm) -> None:
     from claimeval.statistics.formatting import decimal, interval
 
     if found.value is None:
-        output.line(f"  -  {found.undefined_because}", bold=f"LGTM@{found.first}")
+        output.line(f"  -  {found.undefined_because}", bold=f"LGTM@{found.first}", wrap=True)
     else:
         ends = f", 95 % interval {interval(found.ci)}" if found.ci else ""
         questions = "question" if found.n == 1 else "questions"
         output.line(f"{ends}, n {found.n} {questions}", bold=f"LGTM@{found.first}  {decimal(found.value)}")
         if not found.ci:
-            output.line(f" no interval: {found.undefined_because}", style="dim")
+            output.line(f" no interval: {found.undefined_because}", style="dim", wrap=True)
     counts = f"{found.good} good, {found.bad} not, {found.unsure} unsure, {found.unmarked} not yet labeled"
     blank = f", {found.without_text} without a text" if found.without_text else ""
-    output.line(f" documents: {counts}{blank}", style="dim")
+    output.line(f" documents: {counts}{blank}", style="dim", wrap=True)
     none = f"; nothing was retrieved for {found.without_results} others" if found.without_results else ""
-    output.line(f" questions: {found.begun} begun of {found.drawn} drawn{none}", style="dim")
+    output.line(f" questions: {found.begun} begun of {found.drawn} drawn{none}", style="dim", wrap=True)
     if found.bounds:
         ends = interval(found.bounds)
-        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim")
+        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim", wrap=True)

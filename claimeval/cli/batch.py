@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
+class BatchListOptions:
     """List the batches that a reply cache waits for. With --refresh, ask the providers for their status.
 
     Example: claimeval batch list --refresh
@@ -36,7 +36,7 @@ class ListOptions:
     output: Output = Output()
 
 
-def list_(given: ListOptions) -> int:
+def list_(given: BatchListOptions) -> int:
     """Print the batches, and return the exit code."""
     from claimeval.types.errors import UsageError
 
@@ -192,7 +192,7 @@ batch = group(
     "batch",
     "List, collect and cancel the batches of `--batch`. The same command resumes by itself; these are for the time in "
     "between.",
-    command("list", ListOptions, list_),
+    command("list", BatchListOptions, list_),
     command("collect", CollectOptions, collect),
     command("cancel", CancelOptions, cancel),
 )

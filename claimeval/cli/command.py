@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 
-from claimeval.types.errors import unknown_name
+from claimeval.types.errors import StoppedEarly, unknown_name
 
 Record = TypeVar("Record")
 HEADINGS = (
@@ -75,7 +75,7 @@ class Choice(click.ParamType[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandParameter:
     """A parameter, and what the help page needs besides."""
 
     parameter: click.Parameter
@@ -84,10 +84,10 @@ class Entry:
     field: str
 
 
-class Page(click.Command):
+class RecordCommand(click.Command):
     """A command whose help fits 80 columns and has its texts under headings."""
 
-    def __init__(self, name: str, entries: list[Entry], **settings: Any) -> None:
+    def __init__(self, name: str, entries: list[CommandParameter], **settings: Any) -> None:
         settings["context_settings"] = {"help_option_names": ["-h", "--help"]}
         super().__init__(name, params=[entry.parameter for entry in entries], **settings)
         self.entries = entries
@@ -127,9 +127,16 @@ def command(name: str, record: type[Record], do: Callable[[Record], int]) -> cli
     """Return the command that makes the record of its options and passes it to `do`, which returns the exit code."""
 
     def call(**values: Any) -> None:
-        click.get_current_context().exit(do(_made(record, values)))
+        given = _made(record, values)
+        try:
+            code = do(given)
+        except StoppedEarly as early:
+            if output := getattr(given, "output", None):
+                output.result(name, {}, exit_code=3, stopped=str(early))
+            raise
+        click.get_current_context().exit(code)
 
-    return Page(name, list(_entries(record, "Options")), callback=call, help=record.__doc__)
+    return RecordCommand(name, list(_entries(record, "Options")), callback=call, help=record.__doc__)
 
 
 class Group(click.Group):
@@ -187,7 +194,7 @@ def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
     return (get_args(hint)[0], list(get_args(hint)[1:])) if get_origin(hint) is Annotated else (hint, [])
 
 
-def _entries(record: type, heading: str, only: Iterable[str] = ()) -> Iterator[Entry]:
+def _entries(record: type, heading: str, only: Iterable[str] = ()) -> Iterator[CommandParameter]:
     known = {of.name: of for of in fields(record)}
     for name in only or known:
         hint, marks = _hint(record, name)
@@ -196,7 +203,9 @@ def _entries(record: type, heading: str, only: Iterable[str] = ()) -> Iterator[E
             for mark in under or [Heading(heading)]:
                 yield from _entries(hint, mark.name, mark.names)  # type: ignore[arg-type]
         else:
-            yield Entry(_parameter(known[name], hint, marks), under[0].name if under else heading, record, name)
+            yield CommandParameter(
+                _parameter(known[name], hint, marks), under[0].name if under else heading, record, name
+            )
 
 
 def _parameter(of: Field[Any], hint: Any, marks: list[Any]) -> click.Parameter:

@@ -1,34 +1,253 @@
-"""`claimeval compare`: what changed between two runs, and whether it is more than noise."""
+"""`claimeval compare`: two or more runs, sample by sample."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from claimeval.cli.command import Argument, command
+from claimeval.cli.printer import BOUNDED, Output
+from claimeval.cli.shared import Metrics, Out
+from claimeval.types.errors import UsageError
+from claimeval.types.options import require_at_least
 
-from claimeval.cli import options as o
+if TYPE_CHECKING:
+    from claimeval.runs.differences import Differences
+    from claimeval.runs.overview import Comparison, MetricComparison
+    from claimeval.runs.track import Change, MetricSeries
+
+COLUMNS = ("metric", "n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Holm)")
 
 
-def compare(
-    run_a: Annotated[Path, typer.Argument(help="The run to compare with, a directory.")],
-    run_b: Annotated[Path, typer.Argument(help="The other run over the same samples. Differences are B minus A.")],
-    flips: Annotated[int, typer.Option(min=0, help="How many flipped claims to print.")] = 10,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Also write the page of both runs to this file.", show_default=False),
-    ] = None,
-    cluster: o.Cluster = None,
-    json: o.Json = False,
-) -> None:
-    """Compare two runs sample by sample: paired differences, intervals, tests, and the claims that flipped.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """Compare two or more runs, sample by sample: paired differences, intervals, tests, and the claims that flipped.
 
     Samples are aligned by id, and those that only one run has are counted. Two systems, two judges, two prompts:
-    whatever was scored with the same metrics can be compared, also directories that `claimeval retrieval`, `lexical` or
-    `relevance` wrote. Nothing is asked and nothing is paid.
+    whatever was scored with the same metrics can be compared, also runs without a judge. Of three or more runs, oldest
+    first, each is compared with the one before; p-values are Holm's over all steps and metrics. Nothing is asked.
 
-    Example: `claimeval compare runs/before runs/after --out comparison.html`
+    Example: claimeval compare runs/before runs/after --out comparison.html
+
+    Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness
     """
-    from claimeval.cli.comparing import compare_and_tell
 
-    compare_and_tell(run_a, run_b, shown=flips, out=out, cluster=cluster, as_json=json)
+    runs: Annotated[tuple[Path, ...], Argument("RUN")]
+    """Run directories over the same samples. Differences are later minus earlier."""
+    metrics: Metrics = None
+    """Comma-separated; prints the series of these metrics, for two runs too."""
+    flips: int = 10
+    """Flipped claims to print, or with three or more runs changed samples, at most 5."""
+    out: Out = None
+    """File for the page of both runs."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: as in the first run]"""
+    output: Output = Output()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 0, "flips")
+
+
+def do(given: CompareOptions) -> int:
+    """Compare the runs, print what differs, and return the exit code."""
+    from claimeval.runs import scores
+
+    if len(given.runs) < 2:
+        raise UsageError("compare needs two or more runs, as in `claimeval compare runs/before runs/after`")
+    if len(given.runs) > 2 or given.metrics is not None:
+        return _series(given)
+    if any(map(scores.stand_alone, given.runs)):
+        return _scores(given)
+    return _pair(given)
+
+
+compare = command("compare", CompareOptions, do)
+
+
+def _pair(given: CompareOptions) -> int:
+    from claimeval.report import forms
+    from claimeval.runs import scores
+    from claimeval.runs.differences import differences, metrics_without_claims
+
+    a, b = given.runs
+    found = differences(a, b, given.cluster)
+    comparison = found.compared.comparison
+    of_claims = [metric.metric for metric in comparison.metrics]
+    sides = metrics_without_claims(a, b, comparison.cluster, of_claims)
+    changed = list(scores.changed_settings(a, b))
+    if given.out:
+        forms.write(a, "html", given.out, compared=b)
+    _print_pair(given, found, sides, changed)
+    if given.out:
+        given.output.line()
+        given.output.line(f"Report: {given.out}")
+    record = {
+        **comparison.model_dump(),
+        "supported_in_one_only": {name: counts._asdict() for name, counts in found.discordant.items()},
+        "side_scores": [metric.model_dump() for metric in sides],
+        "side_settings": changed,
+    }
+    return given.output.result("compare", record)
+
+
+def _scores(given: CompareOptions) -> int:
+    from claimeval.runs.differences import score_differences
+    from claimeval.types.clusters import cluster_noun
+
+    if given.out:
+        raise UsageError("--out writes the page of two runs with claims; these folders hold other scores")
+    a, b = given.runs
+    found, output = score_differences(a, b, given.cluster), given.output
+    groups = max(metric.clusters for metric in found.metrics)
+    parts = [f"{found.shared} samples in both"]
+    if groups < max(metric.n for metric in found.metrics):
+        parts.append(f"{groups} {cluster_noun(found.cluster)}")
+    if found.only_a or found.only_b:
+        parts += [f"{found.only_a} only in A", f"{found.only_b} only in B"]
+    output.line()
+    output.line(f"{a} (A) and {b} (B), {', '.join(parts)}")
+    output.table(COLUMNS, map(_cells, found.metrics))
+    for setting in found.settings:
+        output.line(setting, indent=2)
+    record = {
+        "a": str(a),
+        "b": str(b),
+        "shared": found.shared,
+        "only_a": found.only_a,
+        "only_b": found.only_b,
+        "side_scores": [metric.model_dump() for metric in found.metrics],
+        "side_settings": found.settings,
+    }
+    return output.result("compare", record)
+
+
+def _print_pair(
+    given: CompareOptions, found: Differences, sides: list[MetricComparison], changed: Iterable[str]
+) -> None:
+    from claimeval.metrics.flips import words
+    from claimeval.statistics.formatting import decimal, p_value
+
+    comparison, output = found.compared.comparison, given.output
+    output.line()
+    output.line(f"{comparison.a} (A) and {comparison.b} (B), {_aligned(comparison)}")
+    for setting in comparison.settings:
+        output.line(setting, indent=2)
+    output.table(COLUMNS, map(_cells, comparison.metrics))
+    for caution in comparison.abstained:
+        output.note(caution, kind="Caution")
+    if sides:
+        output.table(COLUMNS, map(_cells, sides))
+    for setting in changed:
+        output.line(setting, indent=2)
+    for metric in comparison.metrics:
+        text = (
+            f"{metric.metric}: {metric.higher} samples higher in B, {metric.lower} lower, "
+            f"{metric.dropped} without a value in one"
+        )
+        if counts := found.discordant.get(metric.metric):
+            text += (
+                f"; claims supported only in A {counts.only_a}, only in B {counts.only_b} (McNemar, claims taken as "
+                f"independent: p {p_value(counts.p_value)})"
+            )
+        output.line(text, style="dim", indent=1)
+    for name, samples in found.changed.items():
+        if samples:
+            most = ", ".join(f"{one.id} {decimal(one.a)} to {decimal(one.b)}" for one in samples)
+            output.line()
+            output.line(f": {most}", bold=f"Changed most in {name}")
+    if comparison.flipped:
+        first = f", the first {min(given.flips, len(comparison.flips))}" if given.flips else ""
+        output.line()
+        output.line(first, bold=f"{comparison.flipped} of {comparison.compared} claims flipped")
+    for flip in comparison.flips[: given.flips]:
+        output.line()
+        output.line(f"  against the {flip.evidence}", bold=flip.sample_id, indent=1)
+        output.line(flip.claim, indent=3)
+        output.line(f"A {words(flip.a, flip.a_grade)}, B {words(flip.b, flip.b_grade)}", indent=3)
+    if other := comparison.other_changes:
+        output.line()
+        output.line(f"Not counted as flips: {other}", style="dim")
+
+
+def _aligned(comparison: Comparison) -> str:
+    from claimeval.types.clusters import sample_count
+
+    shared = sample_count(comparison.shared, comparison.clusters, comparison.cluster)
+    parts = [shared.replace("samples", "samples in both", 1)]
+    if comparison.only_a or comparison.only_b:
+        parts.append(f"{comparison.only_a} only in A, {comparison.only_b} only in B")
+    if comparison.other_texts:
+        parts.append(f"{comparison.other_texts} of them with other texts")
+    if comparison.other_claims:
+        parts.append(f"{comparison.other_claims} with other claims")
+    return ", ".join(parts)
+
+
+def _cells(metric: MetricComparison) -> list[str]:
+    from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
+
+    return [
+        metric.metric,
+        str(metric.n),
+        decimal(metric.a),
+        decimal(metric.b),
+        signed(metric.difference.value),
+        signed_interval((metric.difference.low, metric.difference.high)),
+        p_value(metric.p_value),
+        p_value(metric.p_adjusted),
+    ]
+
+
+def _series(given: CompareOptions) -> int:
+    from claimeval.metrics.scoring import ends_in_words
+    from claimeval.runs.track import track
+    from claimeval.statistics.formatting import decimal
+
+    if given.out:
+        raise UsageError("--out writes the page of two runs")
+    output = given.output
+    found = track(given.runs, tuple(given.metrics.split(",")) if given.metrics else (), cluster=given.cluster)
+    columns = ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down")
+    for series in found.tracks:
+        steps = zip(series.points, (None, *series.changes), strict=True)
+        rows = [
+            (point.run, str(point.n), decimal(point.mean), ends_in_words(point, "*"), *_step(change))
+            for point, change in steps
+        ]
+        output.table((series.metric, *columns), rows)
+        if any(point.shown == "bounds" for point in series.points):
+            output.line(f" {BOUNDED} of the claims")
+        _print_changed(output, series, min(given.flips, 3))
+        output.line()
+    points = found.tracks[0].points
+    for before, after, changed in zip(points, points[1:], found.settings, strict=False):
+        for setting in changed:
+            output.line(f"{before.run} to {after.run}: {setting}")
+    metrics = {one.metric: one.model_dump(exclude={"metric"}) for one in found.tracks}
+    return output.result("compare", {"metrics": metrics, "settings": found.settings})
+
+
+def _step(change: Change | None) -> tuple[str, ...]:
+    from claimeval.statistics.formatting import p_value, signed, signed_interval
+
+    if change is None:
+        return ("", "", "", "", "")
+    ends = signed_interval((change.low, change.high))
+    return signed(change.difference), ends, p_value(change.p_adjusted), str(change.higher), str(change.lower)
+
+
+def _print_changed(output: Output, series: MetricSeries, shown: int) -> None:
+    from claimeval.statistics.formatting import decimal
+
+    for point, change in zip(series.points[1:], series.changes, strict=True):
+        counts = {
+            "without a value in one": change.dropped,
+            "gone": change.only_before,
+            "new": change.only_after,
+        }
+        if lost := [f"{count} {what}" for what, count in counts.items() if count]:
+            output.line(f" {point.run}: {', '.join(lost)}", style="dim")
+        if most := [f"{one.sample} {decimal(one.before)} to {decimal(one.after)}" for one in change.moved[:shown]]:
+            output.line(f" {point.run} changed most: {', '.join(most)}")

@@ -1,44 +1,135 @@
-"""`claimeval experiment`: prompt variants, judges and panels over the same samples, compared in pairs."""
+"""`claimeval experiment`: prompts and judges over the same samples."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from claimeval.cli import options as o
-from claimeval.cli.judging_options import asking
-from claimeval.cli.option_groups import takes
+from claimeval.cli.command import Argument, command
+from claimeval.cli.printer import BOUNDED, Output
+from claimeval.cli.shared import Asking, Out
 from claimeval.types.options import RunOptions
 
+if TYPE_CHECKING:
+    from claimeval.runs.experiments.results import ArmResult, ExperimentResult
 
-@takes(options=asking)
-def experiment(
-    file: Annotated[Path, typer.Argument(help="The experiment: a YAML file with data, judges and a grid or arms.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The folder. Default: `experiments/FILE`.", show_default=False),
-    ] = None,
-    *,
-    options: RunOptions,
-    select: Annotated[
-        bool,
-        typer.Option(
-            "--select",
-            help="Choose the arm that agrees best with the human labels on one half of the questions, and report it on "
-            "the other.",
-        ),
-    ] = False,
-    json: o.Json = False,
-) -> None:
-    """Judge the same samples in several ways and say which differences are more than noise.
 
-    Questions that two arms share are asked once: an arm that changes only the assessment prompt pays no extraction.
-    Stop it at any time; the same command goes on and pays nothing twice.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentOptions:
+    """Compare prompts and judges over the same samples, and say which differences are more than noise.
 
-    A FILE may be: `{data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt: [three_way, binary]}}`
+    Questions that two arms share are asked once: an arm that changes only the assessment prompt pays for no
+    extraction. Stop at any time; the same command resumes and pays nothing twice.
+
+    A file may be: {data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt: [three_way, binary]}}
     """
-    from claimeval.cli.experimenting import experiment_and_tell
 
-    experiment_and_tell(file, out, options, select=select, as_json=json)
+    file: Annotated[Path, Argument("FILE")]
+    """YAML file with data, judges and a grid or arms."""
+    out: Out = None
+    """Folder; default experiments/FILE."""
+    select: bool = False
+    """Choose the arm that agrees best with human labels on half of the questions; report it on the other half."""
+    output: Output = Output()
+    options: Asking = RunOptions()
+
+
+def do(given: ExperimentOptions) -> int:
+    """Run the arms, print what differs, and return the exit code."""
+    import asyncio
+
+    from claimeval.api.run import raise_if_stopped
+    from claimeval.cli.progress_line import ProgressLine
+    from claimeval.cli.running import notes_on_stderr
+    from claimeval.evaluation.claims import choose_metrics
+    from claimeval.runs.experiments import printing
+    from claimeval.runs.experiments.design import read
+    from claimeval.runs.experiments.results import flips, tabulate
+    from claimeval.runs.experiments.running import prepare, run
+    from claimeval.runs.experiments.selection import select
+    from claimeval.types.errors import UsageError
+
+    design = read(given.file)
+    if given.select and not design.labels:
+        raise UsageError(f"--select needs human labels: give {given.file} the key `labels`")
+    prepared = prepare(design, choose_metrics)
+    folder, output = given.out or Path("experiments") / given.file.stem, given.output
+    with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
+        carried = asyncio.run(run(prepared, folder, options=given.options, show=lambda arm: line.show))
+    raise_if_stopped(carried.last.status)
+    table = tabulate(design, prepared.metrics, folder, given.options, carried.calls)
+    if given.select:
+        table = table.model_copy(update={"selection": select(design, folder)})
+    others = [arm for arm in design.arms if arm.name != design.baseline]
+    printing.write(folder, table, (flip for arm in others for flip in flips(design, folder, arm)))
+    _print(output, table, design.data.name)
+    output.line()
+    output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
+    return output.result("experiment", table.model_dump(), path=folder)
+
+
+experiment = command("experiment", ExperimentOptions, do)
+
+
+def _print(output: Output, table: ExperimentResult, data: str) -> None:
+    from claimeval.runs.experiments import printing
+    from claimeval.statistics.formatting import decimal, interval
+    from claimeval.types.clusters import sample_count
+
+    samples = sample_count(table.samples, table.clusters, table.cluster)
+    output.line()
+    output.line(f": {samples}; {len(table.arms)} arms", bold=data)
+    columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
+    for metric in table.arms[0].metrics:
+        output.table(columns, [_cells(table, arm, metric) for arm in table.arms], title=metric)
+        if any(arm.metrics[metric].shown == "bounds" for arm in table.arms):
+            output.line(f" {BOUNDED} of the claims")
+    columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
+    output.table(columns, [_costs(arm, table.baseline) for arm in table.arms], title="cost")
+    for changes in printing.other_changes(table):
+        output.line(f" not counted as flips, {changes}", style="dim")
+    rows = [
+        (
+            arm.name,
+            str(found.claims),
+            decimal(found.accuracy),
+            decimal(found.balanced_accuracy),
+            interval(found.balanced_accuracy_ci),
+            decimal(found.kappa),
+        )
+        for arm in table.arms
+        if (found := arm.with_people)
+    ]
+    if rows:
+        columns = ("arm", "claims", "accuracy", "balanced", "95 % interval", "kappa")
+        output.table(columns, rows, title="agreement with people")
+    if table.selection:
+        output.line(printing.chosen(table.selection))
+
+
+def _cells(table: ExperimentResult, arm: ArmResult, metric: str) -> list[str]:
+    from claimeval.metrics.scoring import ends_in_words
+    from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
+
+    cell = arm.metrics[metric]
+    cells = [arm.name, decimal(cell.mean), ends_in_words(cell, "*"), str(cell.n)]
+    if arm.name == table.baseline:
+        return [*cells, "baseline", "", ""]
+    return [*cells, signed(cell.difference), signed_interval(cell.difference_ci), p_value(cell.p_holm)]
+
+
+def _costs(arm: ArmResult, baseline: str) -> list[str]:
+    from claimeval.statistics.formatting import percent
+
+    return [
+        arm.name,
+        str(arm.claims),
+        percent(arm.unassessed_rate),
+        percent(arm.parse_failure_rate),
+        "" if arm.name == baseline else str(arm.flips),
+        str(arm.calls),
+        str(arm.new_calls),
+        "?" if arm.cost is None else f"{arm.cost:.2f}",
+    ]

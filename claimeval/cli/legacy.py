@@ -7,8 +7,6 @@ import typer
 
 from claimeval.cli.answerability import answerability
 from claimeval.cli.answers import answers
-from claimeval.cli.compare import compare
-from claimeval.cli.experiment import experiment
 from claimeval.cli.lexical import lexical
 from claimeval.cli.perplexity import perplexity
 from claimeval.cli.plan import plan
@@ -16,7 +14,6 @@ from claimeval.cli.queries import queries
 from claimeval.cli.relevance import relevance
 from claimeval.cli.retrieval import retrieval
 from claimeval.cli.reward import reward
-from claimeval.cli.track import track
 
 app = typer.Typer(
     name="claimeval",
@@ -31,9 +28,6 @@ app = typer.Typer(
 )
 for command in (
     plan,
-    experiment,
-    compare,
-    track,
     lexical,
     perplexity,
     reward,

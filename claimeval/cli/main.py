@@ -19,6 +19,7 @@ COMMANDS = {
     "Start": {
         "demo": "Score bundled samples with a local judge: no key, no model.",
         "doctor": "Check a data file: which metrics it can feed.",
+        "metrics": "List all metrics and vote rules, or explain one.",
     },
     "Judge": {
         "plan": "Say what a run would ask and cost, without asking.",
@@ -31,8 +32,7 @@ COMMANDS = {
     "Look": {
         "report": "Write the page, Markdown or tables of a run.",
         "view": "Browse a folder of runs on this machine.",
-        "compare": "Compare two runs, sample by sample.",
-        "track": "Compare a series of runs.",
+        "compare": "Compare two or more runs, sample by sample.",
     },
     "People": {
         "annotate": "Label claims or documents in the terminal.",
@@ -79,8 +79,7 @@ HINTS = {
 
 
 LEGACY = {
-    "plan", "experiment", "compare", "track", "lexical", "perplexity", "reward", "relevance", "retrieval", "answers",
-    "answerability", "queries",
+    "plan", "lexical", "perplexity", "reward", "relevance", "retrieval", "answers", "answerability", "queries",
 }  # fmt: skip
 
 
@@ -186,8 +185,8 @@ def main() -> None:
         fail(str(error), 2)
     except ClaimevalError as error:
         fail(str(error), 3)
-    except KeyboardInterrupt:
-        fail("interrupted", 130)
+    except KeyboardInterrupt as error:
+        fail(str(error) or "interrupted", 130)
     except OSError as error:
         fail_for(error)
     raise SystemExit(code)

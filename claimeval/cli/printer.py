@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WORDS = 16
 """Characters to which a column of words may be folded."""
+BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
+"""Stands under a table that prints bounds for an interval."""
 Row = Sequence[str]
 
 
@@ -34,8 +36,9 @@ class Output:
         """Where text for people goes: with --json standard error, so that the object is alone on standard output."""
         return _console(stderr=self.json, quiet=self.quiet)
 
-    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0) -> None:
-        """Print a line, the words in `bold` first; longer ones run on instead of breaking words."""
+    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, wrap: bool = False) -> None:
+        """Print a line, the words in `bold` first. With `indent` or `wrap` it is folded; otherwise it runs on, so that
+        a path can be copied."""
         from rich.padding import Padding
         from rich.text import Text
 
@@ -43,7 +46,7 @@ class Output:
         if indent:
             self.console.print(Padding(shown, (0, 0, 0, indent)))
         else:
-            self.console.print(shown, soft_wrap=True)
+            self.console.print(shown, soft_wrap=not wrap)
 
     def note(self, text: str, *, kind: str = "Note") -> None:
         """Print a line that readers of the numbers must know."""

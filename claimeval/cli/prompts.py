@@ -16,13 +16,13 @@ Name = Annotated[str, Argument("PROMPT")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
+class PromptListOptions:
     """List the shipped prompts with their reply formats, purposes and digests."""
 
     output: Output = Output()
 
 
-def list_(given: ListOptions) -> int:
+def list_(given: PromptListOptions) -> int:
     """Print all shipped prompts, and return the exit code."""
     from claimeval.judging import prompts
 
@@ -150,7 +150,7 @@ def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None
 prompts = group(
     "prompts",
     "See exactly what a judge will read: list, show, compare, check and render prompts.",
-    command("list", ListOptions, list_),
+    command("list", PromptListOptions, list_),
     command("show", ShowOptions, show),
     command("diff", DiffOptions, diff),
     command("check", CheckOptions, check),

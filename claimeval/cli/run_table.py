@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import BOUNDED, Output
 from claimeval.data.foreign.records import RECORDED
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.orders import OrderEffects
@@ -32,7 +32,6 @@ DISPUTES = 3
 """The most disputed claims that are printed."""
 SHOWN = 100
 """Characters of a claim."""
-BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
 WORST = 5
 WIDTH = 66
 """Characters of a text that fit on a line beside its name."""

@@ -16,7 +16,7 @@ from claimeval.cli.shared import (
     Metrics,
     Out,
     Panel,
-    Reading,
+    ReadingOptions,
     ScoreQuestions,
 )
 from claimeval.types.options import PanelOptions, RunOptions
@@ -41,7 +41,7 @@ class ScoreOptions:
     """Run directory; default runs/DATA-SETTINGS."""
     overwrite: bool = False
     """Replace a run of other settings in --out."""
-    reading: Reading = Reading()
+    reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: AskedFirst = ScoreQuestions()
     panel: Panel = PanelOptions()

@@ -28,7 +28,7 @@ Clustering = Annotated[RunOptions, Heading("Options", "cluster")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadingOptions:
     """Which samples are read, and under which names."""
 
     limit: int | None = None

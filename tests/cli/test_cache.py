@@ -103,7 +103,7 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
     assert conflict.returncode == 1
     assert json.loads(conflict.stdout)["conflicts"] == 1
     assert conflict.stderr.splitlines() == [
-        "replies added: 2, there already: 0",
+        "replies added: 0, there already: 2",
         "claimeval: questions with another reply in the cache, which was kept: 1 (000000000000)",
     ]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli.comparing import compare_and_tell
+from claimeval.cli.compare import CompareOptions
+from claimeval.cli.compare import do as compare
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_run
-from claimeval.cli.tracks import track_and_tell
 from claimeval.report import forms
 from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.runs.experiments import printing
@@ -67,9 +67,9 @@ def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forms.write(runs[0], "md", tmp_path / "two.md", compared=runs[1])
-    compare_and_tell(*runs, shown=0, out=None, as_json=False)
+    compare(CompareOptions(runs=tuple(runs), flips=0))
     compared = capsys.readouterr().out
-    track_and_tell(runs, (), moved=0, as_json=False)
+    compare(CompareOptions(runs=(*runs, runs[0]), flips=0))
     tracked = capsys.readouterr().out
     for text in (compared, tracked, (tmp_path / "two.md").read_text()):
         assert "0.563" in text

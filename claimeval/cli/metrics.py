@@ -1,0 +1,77 @@
+"""`claimeval metrics`: all metrics and vote rules, or one of them explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from claimeval.cli.command import Argument, command
+from claimeval.cli.printer import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsOptions:
+    """List all metrics and vote rules, or explain one.
+
+    Example: claimeval metrics faithfulness
+    """
+
+    name: Annotated[str | None, Argument("NAME")] = None
+    """A metric, a group of metrics, or a vote rule; all by default."""
+    output: Output = Output()
+
+
+class MetricRow(NamedTuple):
+    """What the list says of a metric, a group or a vote rule."""
+
+    name: str
+    kind: str
+    """The command that computes it and, for metrics of claims, whose claims it assesses against what."""
+    description: str
+
+
+def do(given: MetricsOptions) -> int:
+    """Print the table or one row of it, and return the exit code."""
+    from claimeval.metrics.rows import canonical_name
+    from claimeval.types.errors import unknown_name
+
+    rows = {row.name: row for row in _rows()}
+    if given.name is None:
+        given.output.table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
+        given.output.line("Your own: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
+    else:
+        name = given.name if given.name in rows else canonical_name(given.name)
+        if name not in rows:
+            raise unknown_name("metric or vote rule", given.name, rows)
+        rows = {name: rows[name]}
+        given.output.line(f" ({rows[name].kind}): {rows[name].description}", bold=name)
+    return given.output.result("metrics", {"metrics": [row._asdict() for row in rows.values()]})
+
+
+metrics = command("metrics", MetricsOptions, do)
+
+
+def _rows() -> Iterator[MetricRow]:
+    from claimeval import lexical
+    from claimeval.evaluation import measure
+    from claimeval.judging.panel import rules
+    from claimeval.metrics.derived import DERIVED, GROUPS, NUMBERED
+    from claimeval.metrics.rows import METRICS
+
+    for row in METRICS.values():
+        yield MetricRow(row.name, f"score: {row.claims_of} against {row.against}", row.says)
+    for derived in DERIVED.values():
+        yield MetricRow(derived.name, f"score: from {', '.join(derived.needs)}", derived.says)
+    for name, (needs, _, text) in NUMBERED.items():
+        yield MetricRow(f"{name}@N", f"score: from {', '.join(needs)}", text.format("N"))
+    for name, members in GROUPS.items():
+        yield MetricRow(name, "score: group", ", ".join(members))
+    for name, metric in lexical.METRICS.items():
+        yield MetricRow(name, "measure: words", metric.meaning)
+    for name, members in measure.GROUPS.items():
+        yield MetricRow(name, "measure: group", ", ".join(members))
+    for rule, function in rules.VOTES.items():
+        yield MetricRow(rule, "vote rule", (function.__doc__ or "").partition("\n")[0].rstrip("."))
