@@ -136,7 +136,7 @@ def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 3
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("claimeval: ")]
-    assert said.startswith("claimeval: the store store cannot be ")
+    assert said.startswith("claimeval: the reply cache store cannot be ")
     assert after.ru_utime - before.ru_utime < 10, "it does not spin"
     asked = len(server.exchanges())
     assert 10 < asked < 200

@@ -86,7 +86,7 @@ def verify(given: VerifyOptions) -> int:
     from claimeval.store.stats import verify as verify_store
 
     with _open(given.cache) as store:
-        found = verify_store(store, repair=given.drop_damaged)
+        found = verify_store(store, drop_damaged=given.drop_damaged)
         folder = store.folder
     output = given.output
     output.line(f"{folder}: {found.replies:,} whole replies, damaged rows: {found.damaged}")
@@ -136,7 +136,7 @@ def export(given: ExportOptions) -> int:
     return given.output.result("cache export", {"file": str(given.file), **done._asdict()}, exit_code=code)
 
 
-def _export(store: Store, file: Path) -> transfer.Exported:
+def _export(store: Store, file: Path) -> transfer.ExportCounts:
     """Write a file that is complete or missing, and readable by its owner alone."""
     from claimeval.store import transfer
     from claimeval.types.errors import UsageError

@@ -1,4 +1,4 @@
-"""What the store keeps of one reply: a line that says where it came from, then the body as it was received."""
+"""The format of a stored reply: a line with its origin, then the body as it was received."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from claimeval.types.requests import Completion, Request
 
 
 class ReplyOrigin(NamedTuple):
-    """Where a stored reply came from. Nothing in it can change what the reply says."""
+    """The origin of a stored reply. Nothing in it can change what the reply says."""
 
     model: str
     endpoint: str | None
@@ -23,23 +23,23 @@ class ReplyOrigin(NamedTuple):
 
 
 def pack(request: Request, completion: Completion) -> bytes:
-    """The value to store for a reply that was just received."""
+    """Return the value to store for a reply that was just received."""
     origin = ReplyOrigin(request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency)
     return join(origin, completion.body)
 
 
 def join(origin: ReplyOrigin, body: bytes) -> bytes:
-    """The value to store for a reply whose origin is known."""
+    """Return the value to store for a reply whose origin is known."""
     return json.dumps(origin._asdict(), separators=(",", ":")).encode() + b"\n" + body
 
 
 def unpack(value: bytes) -> tuple[ReplyOrigin, bytes]:
-    """Origin and body of a stored value."""
+    """Split a stored value into origin and body."""
     line, _, body = value.partition(b"\n")
     return ReplyOrigin(**json.loads(line)), body
 
 
 def completion(value: bytes) -> Completion:
-    """The completion in a stored value, marked as cached. Its latency is that of the call that was paid."""
+    """Return the completion in a stored value, marked as cached. Its latency is that of the paid call."""
     _, _, body = value.partition(b"\n")
     return read_chat(body, cached=True)

@@ -1,4 +1,4 @@
-"""What a store holds: how many replies, of which models and prompts, from when, and whether they are whole."""
+"""Statistics of a store: how many replies, of which models and prompts, from when, and whether they are whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PromptUsage(Record):
 
 
 class StoreStats(Record):
-    """All of a store, added up."""
+    """The totals of a store."""
 
     replies: int
     """Whole ones."""
@@ -37,19 +37,19 @@ class StoreStats(Record):
     damaged: int
     """Rows whose checksum does not fit, or that no store has written."""
     unreadable: int
-    """Whole rows that this version finds no reply in."""
+    """Whole rows in which this version reads no reply."""
     groups: tuple[PromptUsage, ...]
     """By model, endpoint and prompt."""
 
 
 class Verification(Record):
-    """What a look at every reply of a store found."""
+    """The result of checking every reply of a store."""
 
     replies: int
     damaged: int
     unreadable: int
     dropped: int
-    """Damaged rows that were removed; their questions will be asked again."""
+    """Damaged rows that were removed; the next run that needs them sends their requests again."""
 
 
 @cache
@@ -58,7 +58,7 @@ def _origins() -> TypeAdapter[ReplyOrigin]:
 
 
 def read_origin(value: bytes) -> ReplyOrigin | None:
-    """Where a stored reply came from; None when it does not say so in this version's words."""
+    """Return the origin of a stored reply; None if it has none in the form of this version."""
     try:
         origin = _origins().validate_json(value.partition(b"\n")[0])
     except ValidationError:
@@ -67,7 +67,7 @@ def read_origin(value: bytes) -> ReplyOrigin | None:
 
 
 def collect_stats(store: Store) -> StoreStats:
-    """Adds a store up in one pass; the memory does not grow with the number of replies."""
+    """Add a store up in one pass; the memory does not grow with the number of replies."""
     groups: dict[tuple[str, str | None, str], PromptUsage] = {}
     damaged = unreadable = 0
     for row in store.rows():
@@ -77,28 +77,28 @@ def collect_stats(store: Store) -> StoreStats:
         if row.value is None or origin is None:
             continue
         key = (origin.model, origin.endpoint, origin.prompt)
-        had = groups.get(key)
+        usage = groups.get(key)
         groups[key] = PromptUsage(
             model=origin.model,
             endpoint=origin.endpoint,
             prompt=origin.prompt,
-            replies=1 + (had.replies if had else 0),
-            bytes=len(row.value) + (had.bytes if had else 0),
-            first=min(origin.at, had.first if had else origin.at),
-            last=max(origin.at, had.last if had else origin.at),
+            replies=1 + (usage.replies if usage else 0),
+            bytes=len(row.value) + (usage.bytes if usage else 0),
+            first=min(origin.at, usage.first if usage else origin.at),
+            last=max(origin.at, usage.last if usage else origin.at),
         )
-    found = sorted(groups.values(), key=lambda g: (g.model, g.endpoint or "", g.first))
+    usages = sorted(groups.values(), key=lambda g: (g.model, g.endpoint or "", g.first))
     return StoreStats(
-        replies=sum(group.replies for group in found),
-        bytes=sum(group.bytes for group in found),
+        replies=sum(group.replies for group in usages),
+        bytes=sum(group.bytes for group in usages),
         damaged=damaged,
         unreadable=unreadable,
-        groups=tuple(found),
+        groups=tuple(usages),
     )
 
 
-def verify(store: Store, *, repair: bool) -> Verification:
-    """Checks the checksum and the origin of every reply; with `repair` drops the rows that are damaged."""
+def verify(store: Store, *, drop_damaged: bool) -> Verification:
+    """Check the checksum and the origin of every reply; with `drop_damaged`, remove the rows that are damaged."""
     replies = unreadable = 0
     damaged = []
     for row in store.rows():
@@ -112,5 +112,5 @@ def verify(store: Store, *, repair: bool) -> Verification:
         replies=replies,
         damaged=len(damaged),
         unreadable=unreadable,
-        dropped=store.drop(damaged) if repair else 0,
+        dropped=store.drop(damaged) if drop_damaged else 0,
     )

@@ -1,9 +1,9 @@
 """The durable store of replies: bytes by key on diskcache, and nothing that could run or delete.
 
-diskcache by itself unpickles what it finds, reads and deletes files that its rows name, evicts silently, and cannot
-tell a cut value from a whole one. This store gives it none of that to do: keys are hex digests, values are bytes kept
-inside the SQLite file with their SHA-256 before them, eviction is off, the folder is ours alone (0700), and a row or
-setting that is not as this store writes it is refused.
+diskcache by itself unpickles its values, reads and deletes files that its rows name, evicts silently, and cannot
+tell a truncated value from a whole one. This store gives it no occasion: keys are hex digests, values are bytes inside
+the SQLite file with their SHA-256 before them, eviction is off, only the owner may read the folder (0700), and a row or
+setting that this store would not write is refused.
 
 A reply is written in the same step that received it, in WAL mode: it survives the death of the process at any
 instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk.
@@ -50,8 +50,8 @@ _SETTINGS: dict[str, Any] = {
 
 def cache_folder(cache: str | Path | None = None) -> Path:
     """Return `cache`, else `$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else `~/.cache/claimeval`."""
-    if given := cache or os.environ.get("CLAIMEVAL_CACHE"):
-        return Path(given)
+    if folder := cache or os.environ.get("CLAIMEVAL_CACHE"):
+        return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
 
 
@@ -64,12 +64,14 @@ def existing_cache(cache: str | Path | None = None) -> Path:
 
 
 class StoredReply(NamedTuple):
+    """One reply and its key."""
+
     key: str
     value: bytes
 
 
 class StoredRow(NamedTuple):
-    """A row of the database as it lies there, whole or not."""
+    """A row of the database, whole or damaged."""
 
     number: int
     key: str
@@ -80,7 +82,8 @@ class StoredRow(NamedTuple):
 class Store:
     """Replies by key. Several processes may hold the same folder open.
 
-    StoreError where the folder is not a store of this format, is not ours, is damaged, or cannot be written.
+    Raises StoreError if the folder is not a store of this format, belongs to another user, is damaged, or cannot be
+    written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,24 +99,24 @@ class Store:
         self._broken: StoreError | None = None
 
     def get(self, key: str) -> bytes | None:
-        """The reply under a key, None when there is none; StoreError when it is damaged."""
+        """Return the reply under a key, None if there is none; StoreError if it is damaged."""
         if not _KEY.fullmatch(key):
-            raise StoreError(f"{key[:80]!r} is not a key of this store")
+            raise StoreError(f"{key[:80]!r} is not a key of the reply cache")
         try:
-            found = self._cursor.execute(_BY_KEY, (key,)).fetchone()
-            if found is None and self._let_go():
-                found = self._cursor.execute(_BY_KEY, (key,)).fetchone()
-            elif found is not None and not self._reading.in_transaction:
+            columns = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            if columns is None and self._end_read():
+                columns = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            elif columns is not None and not self._reading.in_transaction:
                 self._cursor.execute("BEGIN")
         except sqlite3.Error as error:
             raise _cannot_be_used(self.folder, error) from error
-        return None if found is None else _checked(self.folder, key, *found)
+        return None if columns is None else _checked(self.folder, key, *columns)
 
-    def _let_go(self) -> bool:
-        """Ends the transaction in which stored replies are read; False where there is none.
+    def _end_read(self) -> bool:
+        """End the transaction in which stored replies are read; False if there is none.
 
-        Reading in one takes half the time. It sees the store as it was when it began: what it holds is still good, what
-        it lacks is looked for once more.
+        Reading in one takes half the time. It sees the store as it was at the start: its replies are still valid, and
+        a missing one is looked up once more.
         """
         if not self._reading.in_transaction:
             return False
@@ -121,15 +124,15 @@ class Store:
         return True
 
     def put(self, key: str, value: bytes) -> None:
-        """Keeps a reply; durable against the death of this process when it returns. Replaces an older one."""
+        """Store a reply; durable against the death of this process when it returns. Replaces an older one."""
         if self._broken:
             raise self._broken
-        self._let_go()
+        self._end_read()
         with _explained(self.folder):
             self._cache.set(key, hashlib.sha256(value).digest() + value, retry=False)
 
     def sync(self) -> None:
-        """Flushes what was put to the disk itself, so that a power cut does not take it.
+        """Flush stored replies to the disk itself, so that they survive a power cut.
 
         A disk that fails here makes the next `put` raise.
         """
@@ -144,14 +147,14 @@ class Store:
             self._broken = error
 
     def __iter__(self) -> Iterator[StoredReply]:
-        """All replies, in the order they were first put."""
+        """Yield all replies, in the order they were first put."""
         for row in self.rows():
             if row.value is None:
                 raise _damaged(self.folder, row.key)
             yield StoredReply(row.key, row.value)
 
     def rows(self, *, newest_first: bool = False) -> Iterator[StoredRow]:
-        """Every row in the order it was first put, damaged ones too; read as plain SQLite, so that nothing acts."""
+        """Yield every row, damaged ones too, in the order first put; plain SQLite reads them, and nothing is executed."""
         side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
         page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
@@ -160,7 +163,7 @@ class Store:
                 last = page[-1][0]
 
     def drop(self, numbers: Iterable[int]) -> int:
-        """Removes those of the rows that are still damaged and says how many. Files that they name are left alone."""
+        """Remove those of the rows that are still damaged and return how many. Files that they name are left alone."""
         dropped = 0
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database:
             for number in numbers:
@@ -176,7 +179,7 @@ class Store:
             return len(self._cache)
 
     def close(self) -> None:
-        """Flushes and releases the file; a closed store is not used again."""
+        """Flush and release the file; a closed store is not used again."""
         self.sync()
         self._reading.close()
         self._cache.close()
@@ -203,12 +206,12 @@ def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredR
 
 
 def _plain(database: Path, mode: str) -> sqlite3.Connection:
-    """The database without diskcache."""
+    """Open the database without diskcache."""
     return sqlite3.connect(f"{database.resolve().as_uri()}?mode={mode}", uri=True, timeout=60, isolation_level=None)
 
 
 def _whole(value: object) -> bytes | None:
-    """The reply in a stored value; None when its checksum does not fit."""
+    """Return the reply in a stored value; None if its checksum does not match."""
     if isinstance(value, bytes) and hashlib.sha256(value[_DIGEST:]).digest() == value[:_DIGEST]:
         return value[_DIGEST:]
     return None
@@ -225,27 +228,28 @@ def _checked(folder: Path, key: str, value: object, mode: object, ours: int) -> 
 
 def _damaged(folder: Path, key: str) -> StoreError:
     return StoreError(
-        f"the store {folder} holds a damaged reply under {key[:12]}; `claimeval cache verify --repair` drops it"
+        f"the reply cache {folder} holds a damaged reply under {key[:12]}; "
+        "`claimeval cache verify --drop-damaged` drops it"
     )
 
 
 def _prepare(folder: Path) -> bool:
-    """Makes the folder, or makes sure that it is a store of this format and ours alone; True once it was in use."""
+    """Create the folder, or check that it is a store of this format and this user's; True if it was in use before."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"the store {folder} is a file; --cache names a folder")
+        raise UsageError(f"the reply cache {folder} is a file; --cache names a folder")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     marker = folder / MARKER
     if not marker.exists():
         others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
         if others and not marker.exists():
-            raise StoreError(f"{folder} is not a claimeval store (it holds {min(others)!r}); give another folder")
+            raise StoreError(f"{folder} is not a claimeval reply cache (it holds {min(others)!r}); give another folder")
         _mark(folder, ready=False)
     form, *state = marker.read_text(encoding="utf-8").split("\n")
     if form != FORMAT:
-        raise StoreError(f"the store {folder} has the format {form[:40]!r}; this version reads {FORMAT!r}")
+        raise StoreError(f"the reply cache {folder} has the format {form[:40]!r}; this version reads {FORMAT!r}")
     status = folder.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
-        raise StoreError(f"the store {folder} belongs to another user; give a folder of your own")
+        raise StoreError(f"the reply cache {folder} belongs to another user; give another folder")
     if stat.S_IMODE(status.st_mode) & 0o077:
         folder.chmod(0o700)
     return "ready" in state
@@ -264,29 +268,45 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
         """Keys are hex digests, values are bytes inside the database: no path leads to pickle or to a file."""
 
         def put(self, key: object) -> tuple[object, bool]:
+            """Check a key; it is stored as text."""
             if not isinstance(key, str) or not _KEY.fullmatch(key):
-                raise StoreError(f"{str(key)[:80]!r} is not a key of this store")
+                raise StoreError(f"{str(key)[:80]!r} is not a key of the reply cache")
             return key, True
 
         def get(self, key: object, raw: object) -> object:
+            """Return the key of a row."""
             return self.put(key)[0]
 
         def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, memoryview]:
+            """Store bytes inside the database."""
             if read or not isinstance(value, bytes):
-                raise StoreError("the store keeps bytes only")
+                raise StoreError("the reply cache keeps bytes only")
             return 0, _RAW, None, memoryview(value)
 
         def fetch(self, mode: object, filename: object, value: object, read: bool) -> object:
+            """Return the bytes of a row; StoreError if the row is in another form.
+
+            Args:
+                mode: The form of the value, as diskcache numbers it.
+                filename: A file that holds the value; refused.
+                value: The value in the row.
+                read: Whether a file is expected in return; refused.
+            """
             if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
-                raise StoreError(f"the store {folder} holds a row that claimeval did not write; move the folder away")
+                raise StoreError(
+                    f"the reply cache {folder} holds a row that claimeval did not write; move the folder away"
+                )
             return value
 
         def remove(self, file_path: object) -> None:
-            raise StoreError(f"the store {folder} holds a row that names a file; move the folder away")
+            """Refuse to remove a file that a row names."""
+            raise StoreError(f"the reply cache {folder} holds a row that names a file; move the folder away")
 
     database = folder / "cache.db"
     if ready and not (database.exists() and database.stat().st_size):
-        raise StoreError(f"the store {folder} has lost its database; restore it or remove the folder to begin anew")
+        raise StoreError(
+            f"the reply cache {folder} has lost its database; restore it or remove the folder to start again"
+        )
     if database.exists():
         _check_settings(folder, database)
     old = os.umask(0o077)
@@ -297,25 +317,25 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
 
 
 def _check_settings(folder: Path, database: Path) -> None:
-    """Refuses a database whose own settings would make diskcache evict or look elsewhere; reads it as plain SQLite."""
+    """Refuse a database whose settings would make diskcache evict or read elsewhere; it is read as plain SQLite."""
     with contextlib.closing(_plain(database, "ro")) as connection:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'Settings'").fetchone():
             return  # another process is just creating it
-        found = dict(connection.execute("SELECT key, value FROM Settings"))
-    known = {"count", "size", "hits", "misses"}
-    for name, value in found.items():
-        if name in known or name.startswith(("sqlite_", "disk_pickle")):
+        settings = dict(connection.execute("SELECT key, value FROM Settings"))
+    counters = {"count", "size", "hits", "misses"}
+    for name, value in settings.items():
+        if name in counters or name.startswith(("sqlite_", "disk_pickle")):
             continue
         if name not in _SETTINGS or value != _SETTINGS[name]:
             raise StoreError(
-                f"the store {folder} was opened by another program with the setting {name}={str(value)[:40]!r}, "
+                f"the reply cache {folder} was opened by another program with the setting {name}={str(value)[:40]!r}, "
                 "which could delete replies. Move the folder away and import its replies"
             )
 
 
 @contextlib.contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """SQLite's and the system's errors in words that name the folder."""
+    """Translate errors of SQLite and the system into messages that name the folder."""
     import diskcache
 
     try:
@@ -325,11 +345,11 @@ def _explained(folder: Path) -> Iterator[None]:
         cause = str(error.__context__ or "")
         locked = "is locked by another process for over a minute"
         problem = locked if "locked" in cause else f"cannot be written: {cause}"
-        raise StoreError(f"the store {folder} {problem}") from error
+        raise StoreError(f"the reply cache {folder} {problem}") from error
     except (sqlite3.Error, OSError) as error:
         raise _cannot_be_used(folder, error) from error
 
 
 def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
     problem = (isinstance(error, OSError) and error.strerror) or error
-    return StoreError(f"the store {folder} cannot be used: {problem}")
+    return StoreError(f"the reply cache {folder} cannot be used: {problem}")

@@ -1,7 +1,7 @@
-"""Replies out of a store and into one, as JSON Lines: text that can be read, compared, split, joined and sent.
+"""Export and import of replies as JSON Lines: text that can be read, compared, split, joined and sent.
 
-A line is one reply: its key, where it came from, the body as it was received, and the body's SHA-256. What comes in is
-read as text, checked line by line, and written anew; the database of another program is never opened.
+A line is one reply: its key, its origin, the body as it was received, and the body's SHA-256. An imported file is
+read as text, checked line by line, and stored row by row; the database of another program is never opened.
 """
 
 from __future__ import annotations
@@ -26,23 +26,27 @@ LONGEST_LINE = 64 * 2**20
 SHOWN = 5
 
 
-class Exported(NamedTuple):
+class ExportCounts(NamedTuple):
+    """The result of an export."""
+
     replies: int
     left_out: int
     """Damaged or unreadable rows; `claimeval cache verify` counts them."""
 
 
 class TransferCounts(NamedTuple):
+    """The result of an import."""
+
     added: int
     present: int
-    """Replies that the store had already, word by word."""
+    """Replies that the store has already, byte for byte."""
     conflicts: int
     """Keys for which the store has another reply; it keeps its own."""
     conflicting: tuple[str, ...]
     """The first of these keys."""
 
 
-class _Line(Record):
+class _ExportedReply(Record):
     key: str = Field(pattern=r"^[0-9a-f]{64}$")
     origin: ReplyOrigin
     sha256: str
@@ -50,8 +54,8 @@ class _Line(Record):
     body_base64: str | None = None
 
 
-def write(store: Store, file: BinaryIO) -> Exported:
-    """Writes every reply of a store as a line, in the order they were first stored."""
+def write(store: Store, file: BinaryIO) -> ExportCounts:
+    """Write every reply of a store as a line, in the order they were first stored."""
     replies = left_out = 0
     for row in store.rows():
         if row.value is None or read_origin(row.value) is None:
@@ -60,7 +64,7 @@ def write(store: Store, file: BinaryIO) -> Exported:
         origin, body = unpack(row.value)
         file.write(_line(row.key, origin, body))
         replies += 1
-    return Exported(replies, left_out)
+    return ExportCounts(replies, left_out)
 
 
 def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
@@ -73,10 +77,10 @@ def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
 
 
 def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
-    """Adds the replies of a file to a store; reading it again changes nothing.
+    """Add the replies of a file to a store; reading it again changes nothing.
 
-    DataError with the line for the first one that is not a whole reply; what stands before it has been added. Where
-    the store has another reply to the same question, the store's is kept and the conflict counted.
+    If the store has another reply to the same request, that one is kept and the conflict counted. Raises DataError with
+    the line of the first one that is not a whole reply; the lines before it have been added.
     """
     added = present = conflicts = number = 0
     conflicting: list[str] = []
@@ -84,13 +88,13 @@ def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
         number += 1
         try:
             key, origin, body = _checked(line)
-        except _Unfit as error:
+        except _InvalidExport as error:
             raise DataError(f"{name}, line {number}: {error} (replies added before it: {added})") from error
-        had = store.get(key)
-        if had is None:
+        stored = store.get(key)
+        if stored is None:
             store.put(key, join(origin, body))
             added += 1
-        elif had.partition(b"\n")[2] == body:
+        elif stored.partition(b"\n")[2] == body:
             present += 1
         else:
             conflicts += 1
@@ -99,36 +103,36 @@ def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
     return TransferCounts(added, present, conflicts, tuple(conflicting))
 
 
-class _Unfit(ValueError):
+class _InvalidExport(ValueError):
     """A line that holds no whole reply."""
 
 
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
-    """Key, origin and body of a line that this module wrote and nobody changed."""
+    """Return key, origin and body of a line that this module wrote and nobody changed."""
     if line.startswith(b"SQLite format 3\0"):
-        raise _Unfit("this is a database; only what `claimeval cache export` wrote is read")
+        raise _InvalidExport("this is a database; only what `claimeval cache export` wrote is read")
     if len(line) >= LONGEST_LINE:
-        raise _Unfit(f"longer than {LONGEST_LINE} bytes")
+        raise _InvalidExport(f"longer than {LONGEST_LINE} bytes")
     try:
-        found = _Line.model_validate_json(line)
+        reply = _ExportedReply.model_validate_json(line)
     except ValidationError as error:
         if not line.endswith(b"\n"):
-            raise _Unfit("the line is cut short; export the store again") from error
+            raise _InvalidExport("the line is cut short; export the store again") from error
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
-        raise _Unfit(f"not an exported reply: {f'{field}: ' if field else ''}{first['msg']}") from error
-    if not 0 <= found.origin.at <= LATEST:
-        raise _Unfit(f"not an exported reply: origin.at: {found.origin.at} is no time")
-    if (found.body is None) == (found.body_base64 is None):
-        raise _Unfit("not an exported reply: exactly one of body and body_base64 is needed")
+        raise _InvalidExport(f"not an exported reply: {f'{field}: ' if field else ''}{first['msg']}") from error
+    if not 0 <= reply.origin.at <= LATEST:
+        raise _InvalidExport(f"not an exported reply: origin.at: {reply.origin.at} is no time")
+    if (reply.body is None) == (reply.body_base64 is None):
+        raise _InvalidExport("not an exported reply: exactly one of body and body_base64 is needed")
     try:
-        body = base64.b64decode(found.body_base64, validate=True) if found.body_base64 else (found.body or "").encode()
+        body = base64.b64decode(reply.body_base64, validate=True) if reply.body_base64 else (reply.body or "").encode()
     except ValueError as error:
-        raise _Unfit(f"not an exported reply: body_base64: {error}") from error
-    if hashlib.sha256(body).hexdigest() != found.sha256:
-        raise _Unfit("the body is not the one that was exported: its SHA-256 differs")
+        raise _InvalidExport(f"not an exported reply: body_base64: {error}") from error
+    if hashlib.sha256(body).hexdigest() != reply.sha256:
+        raise _InvalidExport("the body is not the one that was exported: its SHA-256 differs")
     try:
         read_chat(body)
     except CallError as error:
-        raise _Unfit(f"the body holds no reply: {error.message}") from error
-    return found.key, found.origin, body
+        raise _InvalidExport(f"the body holds no reply: {error.message}") from error
+    return reply.key, reply.origin, body

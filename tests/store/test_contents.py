@@ -65,9 +65,9 @@ def test_a_reader_does_not_keep_the_log_from_being_emptied_once_replies_are_put(
 
 @pytest.mark.parametrize("no_key", ["", "abc", "A" * 64, "g" * 64, "a" * 65, "a" * 63 + "\n", "a" * 63 + "\ud800"])
 def test_only_digests_are_keys(store: Store, no_key: str) -> None:
-    with pytest.raises(StoreError, match="is not a key of this store"):
+    with pytest.raises(StoreError, match="is not a key of the reply cache"):
         store.put(no_key, b"x")
-    with pytest.raises(StoreError, match="is not a key of this store"):
+    with pytest.raises(StoreError, match="is not a key of the reply cache"):
         store.get(no_key)
 
 

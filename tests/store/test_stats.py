@@ -87,9 +87,9 @@ def test_every_kind_of_damage_is_found_and_dropped_only_on_request(store: Store,
     sql(store, statement)
 
     assert collect_stats(store).damaged == 1
-    assert verify(store, repair=False) == Verification(replies=2, damaged=1, unreadable=0, dropped=0)
-    assert verify(store, repair=True) == Verification(replies=2, damaged=1, unreadable=0, dropped=1)
-    assert verify(store, repair=True) == Verification(replies=2, damaged=0, unreadable=0, dropped=0)
+    assert verify(store, drop_damaged=False) == Verification(replies=2, damaged=1, unreadable=0, dropped=0)
+    assert verify(store, drop_damaged=True) == Verification(replies=2, damaged=1, unreadable=0, dropped=1)
+    assert verify(store, drop_damaged=True) == Verification(replies=2, damaged=0, unreadable=0, dropped=0)
     assert (store.get(key(1)), store.get(key(2)), store.get(key(3))) != (None, None, None)
     assert store.get(key(2)) is None
     assert len(store) == 2
@@ -99,7 +99,7 @@ def test_every_kind_of_damage_is_found_and_dropped_only_on_request(store: Store,
 def test_a_question_whose_damaged_reply_was_dropped_can_be_answered_again(store: Store) -> None:
     put(store, 2)
     sql(store, "UPDATE Cache SET value = x'00'")
-    verify(store, repair=True)
+    verify(store, drop_damaged=True)
     value = put(store, 2, at=900.0)
 
     assert store.get(key(2)) == value
@@ -121,7 +121,7 @@ def test_a_whole_row_without_a_reply_is_counted_and_kept(store: Store, origin: b
     store.put(key(2), origin + b"\nbody")
 
     assert collect_stats(store).unreadable == 1
-    assert verify(store, repair=True) == Verification(replies=1, damaged=0, unreadable=1, dropped=0)
+    assert verify(store, drop_damaged=True) == Verification(replies=1, damaged=0, unreadable=1, dropped=0)
     assert store.get(key(2)) == origin + b"\nbody"
 
 

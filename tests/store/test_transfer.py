@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from claimeval.store import transfer
 from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
-from claimeval.store.transfer import Exported, TransferCounts
+from claimeval.store.transfer import ExportCounts, TransferCounts
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import DataError
 
@@ -145,7 +145,7 @@ def test_damaged_rows_are_left_out_of_an_export_and_counted(store: Store) -> Non
     connection.close()
 
     file = io.BytesIO()
-    assert transfer.write(store, file) == Exported(1, 1)
+    assert transfer.write(store, file) == ExportCounts(1, 1)
     assert json.loads(file.getvalue())["key"] == OTHER_KEY
 
 

@@ -64,7 +64,7 @@ def test_a_folder_that_holds_something_else_is_refused_untouched(folder: Path) -
 
     diskcache.Cache(str(folder)).close()
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    with pytest.raises(StoreError, match="is not a claimeval store"):
+    with pytest.raises(StoreError, match="is not a claimeval reply cache"):
         Store(folder)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
@@ -146,7 +146,7 @@ def test_a_disk_that_is_full_is_one_error_at_once_and_what_was_put_stays(folder:
     )
     put, said = done.stdout.splitlines()
     assert time.monotonic() - started < 10
-    assert said.startswith(f"the store {folder} cannot be ")
+    assert said.startswith(f"the reply cache {folder} cannot be ")
     assert int(put) > 50
     with Store(folder) as store:
         assert all(store.get(key(i)) == b"x" * 10_000 for i in range(int(put)))
