@@ -154,7 +154,7 @@ class Store:
             yield StoredReply(row.key, row.value)
 
     def rows(self, *, newest_first: bool = False) -> Iterator[StoredRow]:
-        """Yield every row, damaged ones too, in the order first put; plain SQLite reads them, and nothing is executed."""
+        """Yield every row, damaged ones too, in the order first put; plain SQLite reads them, so nothing is run."""
         side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
         page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
