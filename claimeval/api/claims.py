@@ -2,89 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
 
-from claimeval import providers
-from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
-from claimeval.api.run import Run, raise_if_stopped
+from claimeval.api.data import NO_FIELDS, Data, Metrics, path_of, samples_of
+from claimeval.api.jobs import Judges, JudgeSpec, Prepared, logger, metric_names, parse_spec, parse_specs, run_prepared
+from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
 from claimeval.data.reading import parse_references
 from claimeval.data.survey import survey
 from claimeval.evaluation.claims import (
-    ClaimsJob,
     ClaimsOptions,
     check_families,
     choose_metrics,
     incomplete,
     make_job,
 )
-from claimeval.evaluation.manifest import Manifest
-from claimeval.execution.batch.state import pending_requests
-from claimeval.execution.runner import RunStatus
 from claimeval.metrics.derived import select_metrics
-from claimeval.metrics.rows import SUPPORT, Metric
-from claimeval.providers import specs
-from claimeval.report import forms
-from claimeval.runs.directory import RunWriter
-from claimeval.runs.jobs import recount_into, run_into
-from claimeval.runs.rejudge.prepare import PreparedRejudge, prepare
+from claimeval.metrics.rows import SUPPORT
+from claimeval.runs.rejudge.prepare import prepare
 from claimeval.runs.rejudge.sources import RejudgeSource, open_source
-from claimeval.store.store import cache_folder
 from claimeval.types.clusters import check_cluster
-from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
-from claimeval.types.progress import Progress
-from claimeval.types.records import References, Sample, SampleResult
-from claimeval.types.requests import Judge
-
-logger = logging.getLogger("claimeval")
-
-JudgeSpec = str | Path | Mapping[str, Any] | Judge
-"""`provider:model`, `openai:model@URL`, the path of a judge file or a panel file, its content, or a `Judge`."""
-Judges = JudgeSpec | Sequence[JudgeSpec]
-Metrics = str | Sequence[str | Metric]
-"""Names and `NAME=CLAIMS_OF:AGAINST`, as a list or one text with commas; or `Metric` records."""
-
-
-class Prepared(NamedTuple):
-    """A job that is checked and ready to run: what is asked, about which items."""
-
-    job: ClaimsJob
-    manifest: Manifest
-    items: Iterable[Sample | SampleResult]
-    total: int | None
-    """How many items there are; None if nobody counted them."""
-    source: Path | None
-    """The file or run directory that the items come from."""
-    rejudged: PreparedRejudge | None = None
-    """What is taken over from the source, if it is judged again."""
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of the metrics of the run."""
-        return self.manifest.names
-
-
-BEFORE_RUN: ContextVar[Callable[[Prepared], None] | None] = ContextVar("before_run", default=None)
-
-
-@contextmanager
-def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
-    """Call `inspect` with every job that doors are about to run inside this context; what it raises stops the job."""
-    token = BEFORE_RUN.set(inspect)
-    try:
-        yield
-    finally:
-        BEFORE_RUN.reset(token)
+from claimeval.types.records import References, SampleResult
 
 
 async def ascore(
@@ -142,15 +83,15 @@ async def ascore(
             and the same call resumes it.
     """
     samples = samples_of(data, fields=fields, limit=limit, references=parse_references(references))
-    selection = select_metrics(_names(metrics)) if metrics is not None else None
+    selection = select_metrics(metric_names(metrics)) if metrics is not None else None
     found = survey(samples, selection.rows if selection else SUPPORT)
     chosen = choose_metrics(selection, found)
     for missing, names in incomplete(found, chosen.rows).items():
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
     job = make_job(
         ClaimsOptions(
-            judges=_specs(judges),
-            extractor=_spec(extractor),
+            judges=parse_specs(judges),
+            extractor=None if extractor is None else parse_spec(extractor),
             extract_prompt=str(extract_prompt),
             assess_prompt=None if assess_prompt is None else str(assess_prompt),
             per_document=per_document,
@@ -228,9 +169,9 @@ async def arejudge(
     rejudged = prepare(
         _source(source, fields, limit),
         ClaimsOptions(
-            judges=() if judges is None else _specs(judges),
-            extractor=_spec(extractor),
-            metrics=None if metrics is None else _names(metrics),
+            judges=() if judges is None else parse_specs(judges),
+            extractor=None if extractor is None else parse_spec(extractor),
+            metrics=None if metrics is None else metric_names(metrics),
             extract_prompt=None if extract_prompt is None else str(extract_prompt),
             assess_prompt=None if assess_prompt is None else str(assess_prompt),
             per_document=per_document,
@@ -250,71 +191,6 @@ async def arejudge(
 rejudge = blocking_twin(arejudge)
 
 
-async def run_prepared(
-    prepared: Prepared, *, out: str | Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
-) -> Run:
-    """Ask what a job asks, or only count its votes, and return the run, written to `out`."""
-    if inspect := BEFORE_RUN.get():
-        inspect(prepared)
-    record = prepared.manifest
-    folder = None if out is None else folder_for(out, record)
-    if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
-        raise UsageError(f"{folder} is the run that is judged again; give another --out")
-    if folder:
-        status = await _write(RunWriter(folder, record, overwrite=overwrite), prepared, panel, options)
-        run = Run.load(folder)
-        if not status.interrupted:
-            forms.write(folder, "html")
-    else:
-        with TemporaryDirectory() as temporary:
-            status = await _write(RunWriter(Path(temporary), record), prepared, panel, options)
-            run = Run.load(temporary).in_memory()
-    raise_if_stopped(status, run)
-    return run
-
-
-async def _write(writer: RunWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
-    """Ask, or only count the votes of a source again, and write the run directory."""
-    with writer:
-        if prepared.rejudged and not prepared.rejudged.asks:
-            return recount_into(writer, prepared.rejudged, panel).status
-        _announce(prepared.job, options)
-        progress = Progress(prepared.total, options.progress)
-        outcome = await run_into(writer, prepared.job, prepared.items, options=options, progress=progress, panel=panel)
-        return outcome.status
-
-
-def _announce(job: ClaimsJob, options: RunOptions) -> None:
-    """Tell the log which device local judges run on; warn if batches are pending that would be paid twice."""
-    if options.offline:
-        return
-    for judge in job.judges:
-        if judge.name not in job.on_record and (device := providers.describe_device(judge)):
-            logger.info("%s on %s", judge.name, device)
-    asks_online = not options.batch and any(map(providers.reads_prompts, job.asked))
-    if asks_online and (count := pending_requests(cache_folder(options.cache))):
-        warnings.warn(
-            f"{count:,} requests are pending in batches. This run will send and pay for the ones it needs again. Add "
-            "--batch to wait for them instead (see `claimeval batch list`).",
-            stacklevel=2,
-        )
-
-
-def without_labels(panel: PanelOptions) -> dict[str, Any]:
-    """Return the settings of a panel that were given; UsageError for labels, which only votes on claims learn from."""
-    if panel.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
-    return panel.given
-
-
-def folder_for(out: str | Path, record: Manifest) -> Path:
-    """Return the run directory: `out`, or with a final slash `out/DATA-SETTINGS`, the same for the same call."""
-    if not str(out).endswith("/"):
-        return Path(out)
-    digest = hashlib.sha256(record.model_dump_json(exclude={"versions"}).encode()).hexdigest()
-    return Path(out) / f"{Path(record.data or 'data').stem}-{digest[:8]}"
-
-
 def _source(data: Data, fields: Mapping[str, str], limit: int | None) -> RejudgeSource:
     """A run, another tool's results, or samples without verdicts."""
     if isinstance(data, Run):
@@ -328,25 +204,3 @@ def _source(data: Data, fields: Mapping[str, str], limit: int | None) -> Rejudge
     if limit is None:
         return source
     return source._replace(results=lambda: islice(source.results(), limit))
-
-
-def _names(metrics: Metrics) -> tuple[str | Metric, ...]:
-    return tuple(metrics.split(",")) if isinstance(metrics, str) else tuple(metrics)
-
-
-def _specs(judges: Judges) -> tuple[str | Judge, ...]:
-    """Judges one by one."""
-    if isinstance(judges, (str, Path, Mapping, Judge)):
-        return (parse_spec(judges),)
-    return tuple(map(parse_spec, judges))
-
-
-def parse_spec(spec: JudgeSpec) -> str | Judge:
-    """Return a judge as text or record: the content of a judge file becomes a record."""
-    if isinstance(spec, Mapping):
-        return specs.from_fields(spec, "the judge", str(spec.get("model", "")))
-    return str(spec) if isinstance(spec, Path) else spec
-
-
-def _spec(spec: JudgeSpec | None) -> str | Judge | None:
-    return None if spec is None else parse_spec(spec)

@@ -1,27 +1,40 @@
-"""What doors take as data: files, runs, samples, rows and tables, read into samples."""
+"""What doors take as data, and the doors that prepare data: read, examine, draw, import."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
 
 from claimeval.api.run import Run
-from claimeval.data import reading
-from claimeval.data.rows import SourceRow
+from claimeval.data import reading, sampling
+from claimeval.data.foreign.field_maps import field_map, read_mapping
+from claimeval.data.rows import SourceRow, read_json_lines, read_rows
+from claimeval.data.sampling import LogStratum
+from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.job import Reiterable
+from claimeval.metrics.rows import METRICS, Metric
+from claimeval.metrics.rows import rows as metric_rows
 from claimeval.runs.directory import RESULTS, read_results
-from claimeval.types.errors import UsageError
+from claimeval.runs.import_replies import import_judged, open_file
+from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.options import PanelOptions
 from claimeval.types.records import References, Sample, SampleResult
 
 Data = str | Path | Run | Sample | Mapping[str, Any] | Iterable[Any]
 """A file; a run directory; a `Run`; one sample or dict; rows as dicts, dataclasses or models; a DataFrame, Arrow table
 or Hugging Face Dataset (recognized by shape, never imported); a dict of columns."""
+
+Metrics = str | Sequence[str | Metric]
+"""Names and `NAME=CLAIMS_OF:AGAINST`, as a list or one text with commas; or `Metric` records."""
 
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
@@ -42,6 +55,167 @@ def read_samples(data: Data, *, fields: Mapping[str, str] = NO_FIELDS, limit: in
         UsageError: `fields` names a field that samples do not have.
     """
     return iter(samples_of(data, fields=fields, limit=limit))
+
+
+def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, str] = NO_FIELDS) -> Survey:
+    """Examine data: which metrics they provide the inputs for, and what is missing or malformed.
+
+    Args:
+        data: A file, a run or its directory, samples, rows, or a table.
+        metrics: The metrics to look at, as for `score`. Default: all built-in ones.
+        fields: Sample field to column name, as in `{"answer": "draft"}`.
+
+    Returns:
+        Counts per metric of what is missing, malformed rows with file, line and field, duplicate ids, contexts per
+        sample, and the first sample as it was read. Data without a readable row have `samples` 0.
+
+    Raises:
+        DataError: The file does not exist, or cannot be taken apart into rows. A bad row raises nothing.
+        UsageError: A metric or a field is unknown.
+    """
+    chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
+    reading.check_fields(fields)
+    malformed: list[str] = []
+
+    def samples() -> Iterator[Sample]:
+        if isinstance(data, (str, Path)) and not is_run(data):
+            yield from reading.read_samples(data, fields=fields, on_error=lambda error: malformed.append(str(error)))
+            return
+        if isinstance(data, Run) or is_run(data):
+            yield from samples_of(data)
+            return
+        for number, row in enumerate(_rows(data), 1):
+            try:
+                yield _sample(row, number, fields)
+            except UsageError as error:
+                malformed.append(str(error))
+
+    try:
+        found = survey(samples(), chosen)
+    except DataError:
+        if not malformed:
+            raise
+        found = Survey.empty(metric.name for metric in chosen)
+    return found.model_copy(update={"malformed": tuple(malformed)})
+
+
+class DrawnRows(list[dict[str, Any]]):
+    """Rows that were drawn from a log, with `drawn` added to each: source, row, stratum and sampling probability."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int) -> None:
+        super().__init__(rows)
+        self.strata = strata
+        """By value of the field that was stratified by, how many rows and different questions there were and are."""
+        self.empty_questions = empty_questions
+        """Rows with an empty question; they were left out."""
+
+
+def draw(
+    log: Data,
+    *,
+    n: int = 200,
+    stratify: str | None = None,
+    min_per_stratum: int = 15,
+    seed: int = 0,
+    keep_duplicates: bool = False,
+    duplicate_threshold: float = 90.0,
+    fields: Mapping[str, str] = NO_FIELDS,
+    out: str | Path | None = None,
+) -> DrawnRows:
+    """Draw a test set from a log of real questions, in one pass and bounded memory.
+
+    Each different question is equally likely, however often it was asked. A log that grew keeps most of its draw.
+
+    Args:
+        log: A file, `-` for JSON Lines on standard input, or rows as mappings.
+        n: How many rows to draw; fewer are drawn if the log has no more different questions.
+        stratify: A field whose values get their share each, as in `generator` or `metadata.topic`.
+        min_per_stratum: The least number of rows of each value, where it has so many.
+        seed: Another seed draws others.
+        keep_duplicates: Draw rows, so that frequent questions come often.
+        duplicate_threshold: From which likeness of words, 1 to 100, two questions are near duplicates; one stays.
+        fields: The column of the question, as `{"question": "prompt"}`, if it has none of the usual names.
+        out: A JSON Lines file to write.
+
+    Returns:
+        The rows in the order of the log, each with `drawn` added.
+
+    Raises:
+        DataError: The log holds no question, or no row has the field `stratify`.
+        UsageError: There are more strata than rows to draw, `n` is less than 1, or `out` is the log.
+    """
+    if unknown := set(fields) - {"question"}:
+        raise unknown_name("field of a log", min(unknown), ("question",))
+    path = Path(log) if isinstance(log, (str, Path)) and str(log) != "-" else None
+    target = None if out is None else Path(out)
+    if target and path and target.exists() and target.resolve() == path.resolve():
+        raise UsageError(f"{target} is the log itself; choose another file")
+    name = path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows"
+    found = sampling.draw(
+        _log_rows(log, path),
+        n,
+        seed=seed,
+        stratify=stratify,
+        question_field=fields.get("question"),
+        duplicate_threshold=None if keep_duplicates else duplicate_threshold,
+        min_per_stratum=min_per_stratum,
+    )
+    rows = DrawnRows(
+        (json.loads(sampling.as_line(row, name, seed)) for row in found.rows), found.strata, found.empty_questions
+    )
+    if target:
+        target.write_text(as_lines(rows), encoding="utf-8")
+    return rows
+
+
+def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _log_rows(log: Data, path: Path | None) -> Iterable[SourceRow]:
+    if path:
+        return read_rows(path)
+    if isinstance(log, (str, Path)):
+        return read_json_lines(sys.stdin.buffer, "standard input")
+    return (SourceRow(f"row {number}", number, dict(row)) for number, row in enumerate(_rows(log), 1))
+
+
+def import_replies(
+    file: str | Path,
+    *,
+    mapping: str | Path | Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    cluster: str | None = None,
+) -> Run:
+    """Turn recorded replies of judges, or results of ragas, RAGChecker and deepeval, into a run, without a call.
+
+    Args:
+        file: The recorded replies: .jsonl, .json, .csv or .parquet.
+        mapping: Which fields hold what, as a YAML file or its content; None for result files of known tools.
+        out: The run directory to write. None keeps the run in memory.
+        overwrite: Replace a run with other settings in `out`.
+        panel: How the verdicts of several judges are counted.
+        cluster: The field whose equal values are one cluster in intervals. Default: the question.
+
+    Returns:
+        The run. Texts in which no verdict could be read are unassessed, and listed in `unread.jsonl` of its directory;
+        `import.json` says how the replies of each judge were read.
+
+    Raises:
+        UsageError: The file is of no known tool and there is no mapping, or the mapping is wrong.
+        DataError: A row is malformed.
+    """
+    chosen = field_map(mapping) if isinstance(mapping, Mapping) else read_mapping(Path(mapping)) if mapping else None
+    recorded = open_file(Path(file), chosen)
+    if out is not None:
+        import_judged(recorded, str(file), Path(out), panel, overwrite=overwrite, cluster=cluster)
+        return Run.load(out)
+    with TemporaryDirectory() as folder:
+        import_judged(recorded, str(file), Path(folder), panel, cluster=cluster)
+        return Run.load(folder).in_memory()
 
 
 def samples_of(

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from claimeval.api.claims import without_labels
 from claimeval.api.data import Data
+from claimeval.api.jobs import without_labels
 from claimeval.api.reports import SideReport, judged, material, reported
 from claimeval.api.run import raise_if_stopped
 from claimeval.api.twins import blocking_twin

@@ -11,7 +11,7 @@ from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
-    from claimeval.runs.labels.agreement import AgreementReport, Number, RaterReport
+    from claimeval.runs.labels.agreement import Agreement, Number, RaterReport
 
 PAIRS = 15
 """Pairs of raters that are printed; of more only the range is."""
@@ -48,10 +48,10 @@ class AgreementOptions:
 
 def do(given: AgreementOptions) -> int:
     """Measure the agreement, print it, and return the exit code."""
+    from claimeval.api import people
     from claimeval.runs.directory import cluster_field, load_manifest
-    from claimeval.runs.labels.agreement import measure_run
 
-    report = measure_run(given.run, given.labels, given.evidence, given.cluster)
+    report = people.agreement(given.run, given.labels, evidence=given.evidence, cluster=given.cluster)
     field, names = cluster_field(given.run, given.cluster), load_manifest(given.run).short_names
     _print(given.output, given.run, report, names, field)
     return given.output.result("agreement", report.model_dump(), path=given.run)
@@ -60,7 +60,7 @@ def do(given: AgreementOptions) -> int:
 agreement = command("agreement", AgreementOptions, do)
 
 
-def _print(output: Output, run: Path, report: AgreementReport, names: dict[str, str], field: str | None) -> None:
+def _print(output: Output, run: Path, report: Agreement, names: dict[str, str], field: str | None) -> None:
     from claimeval.types.clusters import cluster_noun
 
     what = "labeled items" if report.raters else "claims, no human labels"
@@ -86,7 +86,7 @@ def _print(output: Output, run: Path, report: AgreementReport, names: dict[str, 
         output.line(f" No interval for {', '.join(those)}: {reason}.", style="dim")
 
 
-def _without_interval(report: AgreementReport, names: dict[str, str]) -> dict[str, list[str]]:
+def _without_interval(report: Agreement, names: dict[str, str]) -> dict[str, list[str]]:
     """By reason the printed values that have no interval; that pairs of many raters have none needs no reason."""
     from claimeval.statistics.bootstrap import UNASKED
 
@@ -137,7 +137,7 @@ def _rows(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Number | No
     yield "kappa, squared", [rater.weighted_kappa for rater in raters]
 
 
-def _print_pairs(output: Output, report: AgreementReport, names: dict[str, str]) -> None:
+def _print_pairs(output: Output, report: Agreement, names: dict[str, str]) -> None:
     from claimeval.statistics.formatting import decimal
 
     if len(report.pairs) > PAIRS:

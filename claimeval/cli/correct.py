@@ -10,7 +10,7 @@ from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
-    from claimeval.runs.labels.correct import Corrected, Number
+    from claimeval.runs.labels.correct import Correction, Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +41,11 @@ class CorrectOptions:
 
 def do(given: CorrectOptions) -> int:
     """Correct the score, print the three numbers, and return the exit code."""
-    from claimeval.runs.labels.correct import correct, labels_of
+    from claimeval.api import people
 
-    labels = labels_of(given.run, given.labels, given.metric)
-    found = correct(given.run, given.metric, labels, given.method, given.seed, given.cluster)
+    found = people.correct(
+        given.run, given.labels, metric=given.metric, method=given.method, seed=given.seed, cluster=given.cluster
+    )
     output = given.output
     what = "micro" if found.unit == "claim" else "share of samples with every claim supported"
     of = "judged claims" if found.unit == "claim" else "samples with a judged claim"
@@ -75,7 +76,7 @@ def _cells(number: Number) -> list[str]:
     return [decimal(number.value), interval((number.low, number.high)), decimal(width)]
 
 
-def _remarks(found: Corrected) -> list[str]:
+def _remarks(found: Correction) -> list[str]:
     from claimeval.statistics.formatting import decimal
 
     remarks = ["the judges' interval does not include their errors"]

@@ -43,39 +43,29 @@ class DoctorOptions:
 
 def do(given: DoctorOptions) -> int:
     """Survey the file, print the survey, and return the exit code."""
-    from claimeval.data.reading import parse_fields, read_samples
-    from claimeval.data.survey import survey
+    from claimeval.api import data as api
+    from claimeval.data.reading import parse_fields
     from claimeval.metrics.rows import METRICS, rows
-    from claimeval.types.errors import DataError
 
-    metrics = rows(tuple(given.metrics.split(",")) if given.metrics is not None else tuple(METRICS))
-    malformed: list[str] = []
-    found: Survey | None = None
-    try:
-        fields = parse_fields(list(given.fields))
-        found = survey(read_samples(given.data, fields=fields, on_error=lambda e: malformed.append(str(e))), metrics)
-    except DataError:
-        if not malformed:
-            raise
-    _print(given.output, given.data, metrics, found, malformed)
-    content = {**(found.model_dump() if found else {"samples": 0}), "malformed": malformed}
-    code = 1 if malformed or not found or found.duplicate_ids else 0
-    return given.output.result("doctor", content, exit_code=code)
+    metrics = rows(tuple(METRICS) if given.metrics is None else given.metrics)
+    found = api.doctor(given.data, metrics=metrics, fields=parse_fields(list(given.fields)))
+    _print(given.output, given.data, metrics, found)
+    return given.output.result("doctor", found.model_dump(mode="json"), exit_code=0 if found.ok else 1)
 
 
 doctor = command("doctor", DoctorOptions, do)
 
 
-def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Survey | None, malformed: list[str]) -> None:
+def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Survey) -> None:
     output.line()
-    output.line(f": {found.samples if found else 0} readable samples", bold=str(data))
-    if malformed:
-        output.line(f"{len(malformed)} malformed:", style="red")
-        for problem in malformed[:SHOWN]:
+    output.line(f": {found.samples} readable samples", bold=str(data))
+    if found.malformed:
+        output.line(f"{len(found.malformed)} malformed:", style="red")
+        for problem in found.malformed[:SHOWN]:
             output.line(f"  {problem}")
-        if len(malformed) > SHOWN:
-            output.line(f"  ... and {len(malformed) - SHOWN} more")
-    if not found:
+        if len(found.malformed) > SHOWN:
+            output.line(f"  ... and {len(found.malformed) - SHOWN} more")
+    if not found.samples:
         return
     rows = [(metric.name, metric.claims_of, metric.against, _fed(metric, found)) for metric in metrics]
     output.table(("metric", "claims of", "against", "can be fed"), rows, words=(0, 1, 2, 3))
@@ -101,6 +91,9 @@ def _remarks(found: Survey) -> list[str]:
     if found.invalid_text:
         sample, excerpt = next(iter(found.invalid_text.items()))
         remarks.append(f"{len(found.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)")
+    if found.contexts:
+        least, median, most = found.contexts
+        remarks.append(f"contexts per sample: {least} to {most}, median {median:g}")
     if found.metadata:
         remarks.append("kept as metadata: " + ", ".join(found.metadata))
     generators = [f"{name} ({n})" for name, n in found.generators.items()]

@@ -57,34 +57,25 @@ def do(given: DrawOptions) -> int:
     import sys
     from dataclasses import replace
 
+    from claimeval.api import data as api
     from claimeval.data.reading import parse_fields
-    from claimeval.data.rows import read_json_lines, read_rows
-    from claimeval.data.sampling import as_line
-    from claimeval.data.sampling import draw as draw_rows
 
-    out, output, from_stdin = given.out, given.output, str(given.log) == "-"
-    if out and out.exists() and out.resolve() == given.log.resolve():
-        raise UsageError(f"--out {out} is the log itself; choose another file")
+    out, output = given.out, given.output
     if output.json and out is None:
         raise UsageError("--json prints what was drawn: say with --out where the rows go")
-    fields = parse_fields(list(given.fields))
-    if unknown := [name for name in fields if name != "question"]:
-        raise UsageError(f"--field {unknown[0]}=...: draw reads the question only, as in --field question=prompt")
-    found = draw_rows(
-        read_json_lines(sys.stdin.buffer, "standard input") if from_stdin else read_rows(given.log),
-        given.n,
-        seed=given.seed,
+    found = api.draw(
+        given.log,
+        n=given.n,
         stratify=given.stratify,
-        question_field=fields.get("question"),
-        duplicate_threshold=None if given.keep_duplicates else given.duplicate_threshold,
         min_per_stratum=given.min_per_stratum,
+        seed=given.seed,
+        keep_duplicates=given.keep_duplicates,
+        duplicate_threshold=given.duplicate_threshold,
+        fields=parse_fields(list(given.fields)),
+        out=out,
     )
-    source = "standard input" if from_stdin else given.log.name
-    lines = "".join(as_line(drawn, source, given.seed) + "\n" for drawn in found.rows)
-    if out:
-        out.write_text(lines, encoding="utf-8")
-    else:
-        sys.stdout.write(lines)
+    if not out:
+        sys.stdout.write(api.as_lines(found))
         output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error
     rows = [
         (
@@ -99,13 +90,13 @@ def do(given: DrawOptions) -> int:
     output.table((given.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
     if found.empty_questions:
         output.line(f" {found.empty_questions} rows with an empty question left out", style="dim")
-    if len(found.rows) < given.n:
-        output.line(f" {len(found.rows)} of {given.n} wanted: the log has no more that are different", style="dim")
+    if len(found) < given.n:
+        output.line(f" {len(found)} of {given.n} wanted: the log has no more that are different", style="dim")
     if not out:
         return 0
     output.line(f"Test set: {out}")
     strata = {name: one._asdict() for name, one in found.strata.items()}
-    record = {"out": str(out), "drawn": len(found.rows), "empty": found.empty_questions, "strata": strata}
+    record = {"out": str(out), "drawn": len(found), "empty": found.empty_questions, "strata": strata}
     return output.result("draw", record)
 
 

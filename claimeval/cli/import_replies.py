@@ -58,16 +58,21 @@ class ImportRepliesOptions:
 
 def do(given: ImportRepliesOptions) -> int:
     """Import the file, print the run and what could not be read, and return the exit code."""
+    from claimeval.api import data as api
     from claimeval.cli.run_table import print_run
-    from claimeval.data.foreign.field_maps import read_mapping
-    from claimeval.runs.import_replies import import_judged, open_file
+    from claimeval.runs.import_replies import COUNTS, ImportCounts
 
-    judged = open_file(given.file, read_mapping(given.mapping) if given.mapping else None)
-    found = import_judged(
-        judged, str(given.file), given.out, given.panel, overwrite=given.overwrite, cluster=given.cluster
+    run = api.import_replies(
+        given.file,
+        mapping=given.mapping,
+        out=given.out,
+        overwrite=given.overwrite,
+        panel=given.panel,
+        cluster=given.cluster,
     )
+    found = ImportCounts.model_validate_json((given.out / COUNTS).read_bytes())
     output = given.output
-    print_run(output, given.out, found.manifest, found.summary, found.summary.samples)
+    print_run(output, given.out, run.manifest, run.summary, run.summary.samples)
     if found.readings:
         columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
         output.table(columns, [_cells(judge, one) for judge, one in found.readings.items()], words=(0, 6))
@@ -83,7 +88,7 @@ def do(given: ImportRepliesOptions) -> int:
         "readings": {judge: reading.model_dump() for judge, reading in found.readings.items()},
         "labels": found.labels,
         "repeated_claims": found.repeated,
-        **found.summary.model_dump(),
+        **run.summary.model_dump(),
     }
     return output.result("import-replies", record, path=given.out)
 

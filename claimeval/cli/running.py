@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from claimeval.api.claims import Prepared, before_run
+from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.run import Run, check_gates
 from claimeval.cli.printer import Output, say
 from claimeval.cli.progress_line import ProgressLine

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types.errors import DataError
@@ -45,6 +47,12 @@ class Survey(Record):
     invalid_text: dict[str, str]
     """Ids of samples with text in a wrong encoding, and an excerpt."""
     generators: dict[str, int]
+    contexts: tuple[int, float, int] | None = None
+    """The least, median and greatest number of contexts of a sample; None if no sample has any."""
+    example: Sample | None = None
+    """The first sample, as it was read."""
+    malformed: tuple[str, ...] = ()
+    """Rows that cannot be read: file, line, field and problem."""
     metadata: dict[str, int]
     """Names in the metadata of samples, which include unknown fields of the file."""
 
@@ -53,6 +61,26 @@ class Survey(Record):
         """Return the first duplicate id and its samples. There must be one."""
         assert self.duplicate_numbers, "there is a duplicate id"
         return "{!r} (samples {} and {})".format(self.duplicate_ids[0], *self.duplicate_numbers)
+
+    @classmethod
+    def empty(cls, metrics: Iterable[str]) -> Survey:
+        """The survey of a data set without a readable sample."""
+        return cls(
+            samples=0,
+            missing_fields=dict.fromkeys(metrics, ()),
+            empty_contexts=0,
+            empty_answers=0,
+            no_answer=0,
+            duplicate_ids=(),
+            invalid_text={},
+            generators={},
+            metadata={},
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are samples, all rows can be read and no id repeats."""
+        return bool(self.samples) and not self.malformed and not self.duplicate_ids
 
     def has_inputs_for(self, metric: str) -> bool:
         """Return whether some sample has the inputs of a metric."""
@@ -69,8 +97,13 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     invalid_text: dict[str, str] = {}
     generators: Counter[str] = Counter()
     metadata: Counter[str] = Counter()
+    contexts = array("l")
+    example: Sample | None = None
     for sample in samples:
         count += 1
+        example = example or sample
+        if sample.contexts is not None:
+            contexts.append(len(sample.contexts))
         if sample.id in seen:
             duplicates.append(sample.id)
             duplicate_numbers = duplicate_numbers or (seen[sample.id], count)
@@ -102,6 +135,8 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         invalid_text=invalid_text,
         generators=dict(generators.most_common()),
         metadata=dict(metadata.most_common()),
+        contexts=(min(contexts), median(contexts), max(contexts)) if contexts else None,
+        example=example,
     )
 
 

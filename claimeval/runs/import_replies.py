@@ -1,7 +1,8 @@
 """What was judged elsewhere becomes a run directory, without a call.
 
 Beside the files of every run it holds `labels.jsonl` (human labels that were in the file), `unread.jsonl` (every text
-in which no verdict could be read, and why) and `scores/TOOL.jsonl` (the other tool's own scores).
+in which no verdict could be read, and why), `import.json` (how the replies were read) and `scores/TOOL.jsonl` (the
+other tool's scores).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Record, Score
 
-LABELS, UNREAD = "labels.jsonl", "unread.jsonl"
+LABELS, UNREAD, COUNTS = "labels.jsonl", "unread.jsonl", "import.json"
 EXTRACTOR = recorded_judge("recorded")
 """Stands for whoever took the claims, where nobody says."""
 
@@ -60,17 +61,23 @@ class JudgeReading(Record):
         return self.read + sum(self.refused.values())
 
 
-class ImportedRun(NamedTuple):
-    """What came of a file."""
+class ImportCounts(Record):
+    """How the replies of a file were read."""
 
-    summary: Summary
-    manifest: Manifest
     readings: dict[str, JudgeReading]
     """Per judge; empty for result files, whose verdicts need no reading."""
     labels: int
     """Human labels that were in the file."""
     repeated: int = 0
-    """Rows that repeat a claim text of their sample and were taken for repeats of the judge."""
+    """Rows that repeat a claim text of their sample and were taken for replicates of the judge."""
+
+
+class ImportedRun(NamedTuple):
+    """The run of a file."""
+
+    summary: Summary
+    manifest: Manifest
+    counts: ImportCounts
 
 
 def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
@@ -132,8 +139,13 @@ def import_judged(
         writer.finish(summary)
     if judged.kind in READERS:
         _keep_scores(judged, folder, cluster)
-    found = {name: reading.record() for name, reading in readings.items() if judged.kind not in READERS}
-    return ImportedRun(summary, record, found, labels, judged.repeated)
+    counts = ImportCounts(
+        readings={name: reading.record() for name, reading in readings.items() if judged.kind not in READERS},
+        labels=labels,
+        repeated=judged.repeated,
+    )
+    (folder / COUNTS).write_text(counts.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return ImportedRun(summary, record, counts)
 
 
 def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:

@@ -319,7 +319,7 @@ class Gathering:
                 if tally := self._judges.get(verdict.judge):
                     tally.labels[verdict.label or "unassessed"] += 1
         for score in result.scores:
-            if score.value is not None:
+            if score.value is not None and score.unit == "share":
                 self._distributions[score.metric][bar(score.value)] += 1
         for call in result.calls:
             if tally := self._judges.get(call.judge):

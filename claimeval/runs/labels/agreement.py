@@ -75,7 +75,7 @@ class PairReport(Record):
     kappa: Number
 
 
-class AgreementReport(Record):
+class Agreement(Record):
     """Judges against people, and against each other."""
 
     items: int
@@ -97,7 +97,7 @@ class AgreementReport(Record):
 
 def measure_run(
     run: Path, labels: Path | None = None, evidence: str | None = None, cluster: str | None = None
-) -> AgreementReport:
+) -> Agreement:
     """Compare the judges of a run with labels, or with each other if there are none.
 
     Args:
@@ -123,7 +123,7 @@ def measure_run(
     return report.model_copy(update={"labels": counts})
 
 
-def measure(joined: RaterTable, panel: Panel) -> AgreementReport:
+def measure(joined: RaterTable, panel: Panel) -> Agreement:
     """The comparison of what was joined."""
     with_people = any(label is not None for label in joined.human)
     everyone = [name for name in joined.raters if name != PANEL]
@@ -131,7 +131,7 @@ def measure(joined: RaterTable, panel: Panel) -> AgreementReport:
     judges = [joined.raters[name] for name in names]
     ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
     order = _order(joined, panel)
-    return AgreementReport(
+    return Agreement(
         items=len(joined.clusters),
         asked_later=() if panel.own_claims else tuple(n for n in everyone if n not in names),
         questions=len(set(joined.clusters)),

@@ -41,7 +41,7 @@ class Number(Record):
     undefined_because: str | None = None
 
 
-class Corrected(Record):
+class Correction(Record):
     """One metric, judged, corrected and labelled."""
 
     metric: str
@@ -108,7 +108,7 @@ def _support(label: HumanLabel) -> Choice:
 
 def correct(
     run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int, cluster: str | None = None
-) -> Corrected:
+) -> Correction:
     """The metric (the run's first unless said) corrected by the labels.
 
     `auto` takes the method that fits how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the
@@ -133,7 +133,7 @@ def correct(
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
     found = _correction(items, _fitting(draw) if method == "auto" else method, draw, seed)
-    return Corrected(
+    return Correction(
         metric=row.name,
         method=found.method,
         unit="sample" if of_samples else "claim",

@@ -10,7 +10,7 @@ import pytest
 from claimeval.data.labels import HumanLabel
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.runs.labels.agreement import AgreementReport, measure
+from claimeval.runs.labels.agreement import Agreement, measure
 from claimeval.runs.labels.join import join, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
@@ -177,7 +177,7 @@ def test_without_labels_every_claim_is_compared_between_judges() -> None:
     assert report.alpha is not None
 
 
-def report_of(human: str, judge: str, clusters: int = 2) -> AgreementReport:
+def report_of(human: str, judge: str, clusters: int = 2) -> Agreement:
     """One judge against people over claims of one sample each, `.` where somebody says nothing."""
     results, labels = [], []
     for number, (person, said) in enumerate(zip(human, judge, strict=True)):

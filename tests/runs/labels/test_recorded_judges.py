@@ -14,7 +14,7 @@ from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import read_labels
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
-from claimeval.runs.labels.agreement import AgreementReport, measure
+from claimeval.runs.labels.agreement import Agreement, measure
 from claimeval.runs.labels.join import join
 from claimeval.types.options import PanelOptions
 from tests.shared_data import shared_data
@@ -25,7 +25,7 @@ def imported(name: str, mapping: dict[str, Any], folder: Path) -> ImportedRun:
     return import_judged(open_file(path, field_map(mapping)), str(path), folder)
 
 
-def report(folder: Path, found: ImportedRun, judges: tuple[str, ...] | None = None) -> AgreementReport:
+def report(folder: Path, found: ImportedRun, judges: tuple[str, ...] | None = None) -> Agreement:
     names = judges or tuple(judge.name for judge in found.manifest.judges)
     panel = found.manifest.panel
     return measure(join(read_results(folder), names, panel, read_labels(folder / LABELS)), panel)
@@ -40,7 +40,7 @@ def openqa(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ImportedRun]
 def test_as_many_raw_texts_are_read_as_upstream_reads(openqa: tuple[Path, ImportedRun]) -> None:
     """Upstream recorded 803 verdicts of gpt-4 and 804 of davinci; the one text not read says both no and yes."""
     folder, found = openqa
-    readings = found.readings
+    readings = found.counts.readings
     assert {name: reading.read for name, reading in readings.items()} == {
         "gpt-4": 803,
         "davinci": 804,
@@ -131,7 +131,7 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
         "human_label": "human",
     }
     found = imported("llmjudge/judgments_visible.jsonl", mapping, tmp_path / "run")
-    assert (found.labels, found.summary.samples) == (2623, 13)
+    assert (found.counts.labels, found.summary.samples) == (2623, 13)
     measured = report(tmp_path / "run", found, tuple(GRADES))
     for rater in measured.raters:
         if rater.rater in GRADES:

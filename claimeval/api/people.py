@@ -1,0 +1,325 @@
+"""Judges and people: how far they agree, scores corrected by labels, and labels given in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, cast, get_args
+
+from claimeval import ir
+from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
+from claimeval.api.run import Run
+from claimeval.data.corpora import read_corpus, read_queries
+from claimeval.evaluation import relevance
+from claimeval.evaluation.relevance import Candidates
+from claimeval.runs.labels import correct as corrections
+from claimeval.runs.labels import documents as marks
+from claimeval.runs.labels import draw as drawing
+from claimeval.runs.labels.agreement import Agreement, measure_run
+from claimeval.runs.labels.correct import Correction, Method
+from claimeval.runs.labels.documents import DocumentDraw, DocumentLabel, DocumentLabels, DocumentToLabel, Lgtm, Mark
+from claimeval.runs.labels.draw import ClaimDraw, ClaimToLabel, Design
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Claim, Document, Label, Sample
+
+
+def agreement(
+    run: Run | str | Path,
+    labels: str | Path | None = None,
+    *,
+    evidence: str | None = None,
+    cluster: str | None = None,
+) -> Agreement:
+    """Compare the judges of a run with people, or with each other.
+
+    Args:
+        run: A run of claims, or its directory.
+        labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
+            `annotator`. None: the labels that the run was imported with; without any, judges are compared with judges.
+        evidence: The evidence that the labels are about, if they do not say and there are several.
+        cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
+
+    Returns:
+        Accuracy, precision, recall, kappa and confusion of each judge and the panel; kappa between any two raters;
+        Krippendorff's alpha and Gwet's AC1 of the judges. `raters` is empty without labels.
+
+    Raises:
+        DataError: The directory holds no finished run, or a row of the labels is malformed.
+        UsageError: No label fits a claim or sample of the run.
+    """
+    with _folder(run).on_disk() as folder:
+        return measure_run(folder, None if labels is None else Path(labels), evidence, cluster)
+
+
+def correct(
+    run: Run | str | Path,
+    labels: str | Path | None = None,
+    *,
+    metric: str | None = None,
+    method: Method = "auto",
+    seed: int = 0,
+    cluster: str | None = None,
+) -> Correction:
+    """Correct the score of the judges by human labels of some claims.
+
+    Args:
+        run: A run of claims, or its directory.
+        labels: A file of labels of claims or of whole samples. None: those given with `annotate`, else those that the
+            run was imported with.
+        metric: The metric to correct. Default: the first of the run.
+        method: `auto` takes the method that fits how the claims were drawn (PPI++ for a random sample);
+            `rogan-gladen` is for labels from elsewhere.
+        seed: Seed of the resampled interval of the judges' score.
+        cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
+
+    Returns:
+        The score by the judges, corrected, and by people alone, each with its interval, and how many more labels would
+        halve the interval.
+
+    Raises:
+        DataError: The directory holds no finished run, or a row of the labels is malformed.
+        UsageError: There are no labels, none fits a judged claim, or the run has no such metric.
+    """
+    with _folder(run).on_disk() as folder:
+        given = corrections.labels_of(folder, None if labels is None else Path(labels), metric)
+        return corrections.correct(folder, metric, given, method, seed, cluster)
+
+
+def annotate(
+    run: Data,
+    *,
+    n: int | None = None,
+    metric: str | None = None,
+    design: Design = "uniform",
+    seed: int = 0,
+    annotator: str = "",
+    documents: bool = False,
+    depth: int | None = None,
+    corpus: str | Path | None = None,
+    trec_run: str | Path | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    out: str | Path | None = None,
+) -> Annotation:
+    """Draw claims of a run, or documents that were retrieved, for people to label; verdicts are not shown.
+
+    Iterate the result and call `item.label(...)`: each label is saved at once, and items that have one are left out.
+
+    Args:
+        run: A run with a path, or its directory. With `documents` any data; with `corpus`, queries.
+        n: How many claims to draw (default 100), or with `documents` how many questions (default 50).
+        metric: The metric whose claims are drawn. Default: the first of the run.
+        design: How claims are drawn: all alike, enough of each of the judges' labels, or likelier if they are unsure.
+        seed: Another seed draws others.
+        annotator: A name that is kept with each label of a claim.
+        documents: Label retrieved documents (`good`, `bad`, `unsure`) instead of claims.
+        depth: How many documents of each question, best first (default 10).
+        corpus: The documents of a collection, for queries; with `trec_run`.
+        trec_run: The ranking whose documents are labeled.
+        fields: Sample field to column name, for a file of samples.
+        out: The qrels file of the document labels. Default: `RUN/annotation/documents.qrels`, or
+            `runs/DATA-documents.qrels`.
+
+    Returns:
+        What was drawn, or what was drawn before with the same options.
+
+    Raises:
+        UsageError: The run has no path or too few judged claims, or something else was drawn before.
+        DataError: The directory holds no finished run.
+    """
+    if documents:
+        if metric or design != "uniform" or annotator:
+            raise UsageError("metric, design and annotator are for claims; with documents give each person another out")
+        return _annotate_documents(run, fields, n, seed, depth, corpus, trec_run, out)
+    if depth or corpus or trec_run or out:
+        raise UsageError("depth, corpus, trec_run and out go with documents=True")
+    folder = path_of(run)
+    if folder is None:
+        raise UsageError("labels are kept beside a run on disk; save the run first")
+    return ClaimAnnotation(folder, drawing.draw(folder, metric, n or 100, design, seed), annotator)
+
+
+def _folder(run: Run | str | Path) -> Run:
+    return run if isinstance(run, Run) else Run.load(run)
+
+
+CLAIM_LABELS = ("supported", "contradicted", "not_found", "unsure")
+
+
+class ClaimItem(NamedTuple):
+    """A claim to label, with its evidence and nothing that a judge said."""
+
+    sample: Sample
+    claim: Claim
+    documents: tuple[Document, ...]
+    """The evidence."""
+    label: Callable[[str], None]
+    """Save the label: `supported`, `contradicted`, `not_found` or `unsure`. It is on disk when this returns."""
+
+
+class Annotation:
+    """What was drawn for people to label, and the labels so far; iterating gives the items without one.
+
+    Claims are `ClaimItem`, documents `DocumentItem`; `item.label(...)` saves a label at once.
+    """
+
+    @property
+    def path(self) -> Path:
+        """The file of the labels."""
+        raise NotImplementedError
+
+    @property
+    def labeled(self) -> int:
+        """How many items have a label, "unsure" included."""
+        raise NotImplementedError
+
+    @property
+    def estimate(self) -> Lgtm:
+        """LGTM@depth of documents: the mean over questions of the share of good ones."""
+        raise UsageError("claims have no estimate of their own; see `correct`")
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[ClaimItem | DocumentItem]:
+        raise NotImplementedError
+
+    def export(self, path: str | Path) -> int:
+        """Write the drawn claims as CSV with an empty column `label`, and return how many there are."""
+        raise UsageError("documents are labeled with `label`; there is no table of them")
+
+
+class ClaimAnnotation(Annotation):
+    """Claims that were drawn, and the labels that they have so far; iterating gives the claims without one."""
+
+    def __init__(self, run: Path, draw: ClaimDraw, annotator: str) -> None:
+        self.draw = draw
+        """What was drawn: metric, design, seed, population, items."""
+        self._run, self._annotator = run, annotator
+        self._file = drawing.LabelFile(run, draw.metric.name)
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def labeled(self) -> int:
+        return len(self._file.answered)
+
+    def __len__(self) -> int:
+        return len(self.draw.items)
+
+    def __iter__(self) -> Iterator[ClaimItem]:
+        for question in drawing.questions(self._run, self.draw, self._file.answered):
+            sample = question.result.sample
+            documents = tuple(sample.documents(self.draw.metric.against) or ())
+            yield ClaimItem(sample, question.claim, documents, partial(self._save, question))
+
+    def export(self, path: str | Path) -> int:
+        return drawing.export(self._run, self.draw, Path(path))
+
+    def _save(self, question: ClaimToLabel, label: str) -> None:
+        if label not in CLAIM_LABELS:
+            raise unknown_name("label", label, CLAIM_LABELS)
+        self._file.add(question, self.draw.metric.against, cast(Label, label), self._annotator or None)
+
+
+class DocumentItem(NamedTuple):
+    """A retrieved document to label as good or not for its question."""
+
+    query: str
+    question: str
+    document: Document
+    number: int
+    """Of the question, from 1."""
+    place: int
+    """Of the document among those of the question, in the order in which they are shown, from 1."""
+    documents: int
+    """How many of them there are."""
+    label: Callable[[str], None]
+    """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns."""
+
+
+class DocumentAnnotation(Annotation):
+    """Documents that were drawn, and the labels that they have so far; iterating gives the documents without one."""
+
+    def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentToLabel]) -> None:
+        self.draw = draw
+        """What was drawn: questions, depth, seed, population."""
+        self.items = tuple(DocumentItem(*pair, label=partial(self._save, pair)) for pair in todo)
+        """All documents, those with a label included."""
+        self._labels = labels
+
+    @property
+    def path(self) -> Path:
+        return self._labels.path
+
+    @property
+    def labels(self) -> Mapping[tuple[str, str], Mark]:
+        """The labels so far, by question and document."""
+        return self._labels.answers
+
+    @property
+    def labeled(self) -> int:
+        return len(self._labels.answers)
+
+    @property
+    def estimate(self) -> Lgtm:
+        return marks.lgtm(self.draw, self._labels.answers)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[DocumentItem]:
+        return (item for item in self.items if (item.query, item.document.id) not in self.labels)
+
+    def _save(self, pair: DocumentToLabel, label: str) -> None:
+        if label not in get_args(Mark):
+            raise unknown_name("label", label, get_args(Mark))
+        self._labels.add(DocumentLabel(query=pair.query, document=pair.document.id, mark=cast(Mark, label)))
+
+
+def _annotate_documents(
+    data: Data,
+    fields: Mapping[str, str],
+    n: int | None,
+    seed: int,
+    depth: int | None,
+    corpus: str | Path | None,
+    trec_run: str | Path | None,
+    out: str | Path | None,
+) -> DocumentAnnotation:
+    path = path_of(data)
+    target = Path(out) if out is not None else marks.default_path(path or Path("data"))
+    labels = DocumentLabels(target)
+    before = labels.drawn
+    depth = depth or (before.first if before else marks.FIRST)
+    drawn, todo = marks.draw(
+        _candidates(data, path, fields, depth, corpus, trec_run),
+        n or (before.count if before else marks.COUNT),
+        first=depth,
+        seed=seed,
+        source=" ".join(Path(name).name for name in (path, trec_run) if name),
+    )
+    labels.begin(drawn)
+    return DocumentAnnotation(labels, drawn, todo)
+
+
+def _candidates(
+    data: Data,
+    path: Path | None,
+    fields: Mapping[str, str],
+    depth: int,
+    corpus: str | Path | None,
+    trec_run: str | Path | None,
+) -> Iterable[Candidates]:
+    if (corpus is None) != (trec_run is None):
+        raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
+    if corpus is None or trec_run is None:
+        return marks.of_samples(samples_of(data, fields=fields), depth)
+    if path is None:
+        raise UsageError("with a corpus, the data is a file of queries")
+    pool = relevance.pool([ir.read_run(Path(trec_run))], depth)
+    wanted = {name for names in pool.values() for name in names}
+    documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in wanted}
+    return relevance.of_pool(pool, read_queries(path), documents, depth)

@@ -1,0 +1,106 @@
+"""The doors without a judge: examine, draw, import, measure, agree, correct, annotate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from benchmarks.loopback import claim_judge
+from claimeval.api.data import doctor, draw, import_replies
+from claimeval.api.measures import measure
+from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, agreement, annotate, correct
+from tests.api.test_claims import SAMPLES, spec
+from tests.conftest import StartServer
+
+
+def test_doctor_counts_what_is_missing_and_malformed(tmp_path: Path) -> None:
+    file = tmp_path / "data.jsonl"
+    file.write_text(json.dumps(SAMPLES[0]) + '\n{"answer": "no question"}\n')
+    found = doctor(file)
+    assert (found.samples, found.contexts, found.ok) == (1, (1, 1, 1), False)
+    assert "line 2" in found.malformed[0]
+    assert found.example is not None
+    assert found.example.id == "good"
+    assert found.has_inputs_for("faithfulness")
+    rows = doctor([SAMPLES[0], {"answer": "no question"}], metrics="faithfulness")
+    assert (rows.samples, len(rows.malformed)) == (1, 1)
+    assert doctor([{"answer": "x"}]).samples == 0
+    with pytest.raises(ce.DataError):
+        doctor(tmp_path / "none.jsonl")
+
+
+def test_a_draw_says_where_rows_come_from(tmp_path: Path) -> None:
+    log = [{"question": f"What is number {n}?", "topic": "odd" if n % 2 else "even"} for n in range(40)]
+    drawn = draw(log, n=10, seed=1, stratify="topic", min_per_stratum=5, out=tmp_path / "set.jsonl")
+    assert len(drawn) == 10
+    assert {row["drawn"]["stratum"] for row in drawn} == {"odd", "even"}
+    assert [json.loads(line) for line in (tmp_path / "set.jsonl").read_text().splitlines()] == list(drawn)
+    assert set(drawn.strata) == {"odd", "even"}
+    with pytest.raises(ce.UsageError, match="unknown field of a log"):
+        draw(log, fields={"answer": "x"})
+
+
+def test_results_of_another_tool_become_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    row = {"row": 1, "question": "How high?", "answer": "63 metres.", "human": "Yes", "gpt": "Yes, it is."}
+    file.write_text(json.dumps(row) + "\n")
+    mapping = {
+        "id": "row",
+        "question": "question",
+        "answer": "answer",
+        "claim": "answer",
+        "against": "reference",
+        "judges": {"gpt-4": "gpt"},
+        "forms": ["first_word"],
+        "human_label": "human",
+    }
+    run = import_replies(file, mapping=mapping)
+    assert (len(run), run.path) == (1, None)
+    stored = import_replies(file, mapping=mapping, out=tmp_path / "run")
+    assert stored == run
+    assert json.loads((tmp_path / "run" / "import.json").read_text())["labels"] == 1
+    assert agreement(stored).raters[0].accuracy.value == 1.0
+
+
+def test_metrics_without_a_judge_are_a_run(tmp_path: Path) -> None:
+    run = measure(SAMPLES[:2], "token_recall", out=tmp_path / "run")
+    assert (run.job, run.path) == ("measure", tmp_path / "run")
+    assert run["token_recall"].n == 2
+    own = measure(SAMPLES[:2], {"words": lambda sample: len((sample.answer or "").split())})
+    assert [result.score("words").value for result in own] == [11.0, 14.0]
+    with pytest.raises(ce.DataError, match="Duplicate sample id"):
+        measure([SAMPLES[0], SAMPLES[0]], "token_recall")
+
+
+def test_claims_are_labeled_in_python_and_correct_the_score(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    run = ce.score(SAMPLES, judges=spec(server), metrics="faithfulness", out=tmp_path / "run")
+    labels = annotate(run, n=4, annotator="ana")
+    assert isinstance(labels, ClaimAnnotation)
+    for item in labels:
+        assert item.documents
+        item.label("supported" if "WRONG" not in item.claim.text else "contradicted")
+    assert (labels.labeled, len(labels), list(labels)) == (4, 4, [])
+    found = correct(run)
+    assert found.labelled == 4
+    assert agreement(run, labels.path).labels is not None
+    with pytest.raises(ce.UsageError, match="unknown label"):
+        next(iter(annotate(ce.Run.load(run.save(tmp_path / "copy")), n=2))).label("yes")
+    with pytest.raises(ce.UsageError, match="save the run first"):
+        annotate(run.in_memory())
+    with pytest.raises(ce.UsageError, match="no labels yet"):
+        correct(run.in_memory())
+
+
+def test_documents_are_labeled_in_python(tmp_path: Path) -> None:
+    labels = annotate(SAMPLES[:2], documents=True, out=tmp_path / "marks.qrels")
+    assert isinstance(labels, DocumentAnnotation)
+    for item in labels:
+        item.label("good")
+    assert labels.estimate.value == 1.0
+    assert labels.labeled == len(labels) == 2
+    with pytest.raises(ce.UsageError, match="are for claims"):
+        annotate(SAMPLES, documents=True, metric="faithfulness")

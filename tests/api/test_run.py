@@ -1,0 +1,176 @@
+"""A `Run`: metrics by name, results from disk, gates, slices, tables, reports, and what is in its directory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from benchmarks.loopback import claim_judge
+from claimeval.api.run import Run, StoredResults
+from tests.api.test_claims import SAMPLES, spec
+from tests.conftest import StartServer
+
+TOPICS = [{**sample, "metadata": {"topic": topic}} for sample, topic in zip(SAMPLES, ("a", "b", "b"), strict=True)]
+
+
+@pytest.fixture
+def run(start_server: StartServer) -> Run:
+    return ce.score(TOPICS, judges=spec(start_server(judge=claim_judge.answer)), metrics="faithfulness,coverage")
+
+
+def test_a_metric_is_had_by_name_and_a_typo_names_the_nearest(run: Run) -> None:
+    assert run["faithfulness"].mean == 0.75
+    assert run["groundedness"] is run["faithfulness"], "names of other tools are understood"
+    with pytest.raises(KeyError, match="Did you mean 'faithfulness'"):
+        run["faithfullness"]
+
+
+def test_a_run_is_a_sequence_of_results(run: Run) -> None:
+    assert len(run) == 3
+    assert [result.sample.id for result in run] == ["good", "bad", "silent"]
+    assert [sample.id for sample in run.samples] == ["good", "bad", "silent"]
+    assert run.samples[-1].id == "silent"
+    assert (run.complete, run.path, run.job, dict(run.attached)) == (True, None, "score", {})
+
+
+def test_results_on_disk_are_read_when_they_are_needed(run: Run, start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    stored = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=tmp_path / "run")
+    assert isinstance(stored.results, StoredResults)
+    assert stored.path == tmp_path / "run"
+    assert {path.name for path in stored.path.iterdir()} == {
+        "manifest.json",
+        "results.jsonl",
+        "summary.json",
+        "report.html",
+    }
+    assert stored.results[-1].sample.id == "silent"
+    assert [result.sample.id for result in stored.results[1:]] == ["bad", "silent"]
+    assert stored == Run.load(tmp_path / "run")
+    with pytest.raises(ce.UsageError, match="other metrics"):
+        ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run")
+    again = ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run", overwrite=True)
+    assert list(again.summary.metrics) == ["coverage"]
+
+
+def test_a_folder_named_after_data_and_settings_is_the_same_for_the_same_call(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    server = start_server(judge=claim_judge.answer)
+    out = f"{tmp_path}/runs/"
+    first = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out)
+    assert first.path == ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out).path
+    assert first.path != ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=out).path
+
+
+def test_gates_hold_or_say_why_not(run: Run) -> None:
+    assert run.gate(fail_under={"faithfulness": 0.75}, fail_over={"coverage": 0.5}) == ()
+    assert run.gate(fail_under={"faithfulness": 0.8}, fail_over={"coverage": 0.4}) == (
+        "gate failed: faithfulness is 0.750, below 0.8",
+        "gate failed: coverage is 0.500, above 0.4",
+    )
+    with pytest.raises(ce.UsageError, match="this run has no metric 'correctness'"):
+        run.gate(fail_under={"correctness": 0.5})
+    with pytest.raises(ce.UsageError, match="from 0 to 1"):
+        run.gate(fail_under={"faithfulness": 75})
+    with pytest.raises(ce.UsageError, match="max_missing"):
+        run.gate(max_missing=2)
+
+
+def test_an_undefined_mean_fails_its_gate(start_server: StartServer) -> None:
+    silent = ce.score(SAMPLES[2:], judges=spec(start_server(judge=claim_judge.answer)), metrics="faithfulness")
+    assert silent.gate(fail_under={"faithfulness": 0}) == ("gate failed: faithfulness is undefined, below 0",)
+    with pytest.raises(AssertionError, match="undefined"):
+        silent.assert_at_least(faithfulness=0)
+
+
+def test_an_assertion_has_interval_counts_and_the_worst_claims(run: Run) -> None:
+    run.assert_at_least(faithfulness=0.7)
+    with pytest.raises(AssertionError) as failed:
+        run.assert_at_least(faithfulness=0.9)
+    text = str(failed.value)
+    assert text.startswith("faithfulness is 0.750, below 0.9\nfaithfulness: 95% interval ")
+    assert "n 2, 1 no_claims" in text
+    assert "bad: contradicted: The WRONG king paid." in text
+
+
+def test_slices_add_up_to_the_loss(run: Run) -> None:
+    slices = run.by("metadata.topic", metrics="faithfulness")
+    assert [(row.value, row.samples, row.n, row.mean, row.contribution) for row in slices] == [
+        ("b", 2, 1, 0.5, 0.25),
+        ("a", 1, 1, 1.0, 0.0),
+    ]
+    assert list(run.by("topic").to_pandas().columns)[:2] == ["topic", "metric"]
+    with pytest.raises(ce.UsageError, match=r"metadata\.topic"):
+        run.by("metadata.topik")
+    with pytest.raises(KeyError):
+        run.by("topic", metrics="correctness")
+
+
+def test_tables_have_a_row_a_sample_claim_verdict_or_call(run: Run) -> None:
+    samples = run.to_pandas()
+    assert list(samples.index) == ["good", "bad", "silent"]
+    assert samples["faithfulness"].tolist()[:2] == [1.0, 0.5]
+    claims = run.to_pandas("claims")
+    assert set(claims.query("label == 'not_found'")["id"]) == {"bad", "silent"}
+    verdicts = run.to_pandas("verdicts")
+    assert len(verdicts) == len(claims) - 1, "an empty answer needs no judge"
+    assert set(verdicts["label"]) == {"supported", "contradicted", "not_found"}
+    assert len(run.to_pandas("calls")) == sum(len(result.calls) for result in run)
+
+
+def test_reports_come_as_page_comment_table_and_json(run: Run, tmp_path: Path) -> None:
+    page = run.report(tmp_path / "page.html")
+    assert page == (tmp_path / "page.html").read_text()
+    assert "<html" in page
+    assert "faithfulness" in run.report(format="md")
+    assert json.loads(run.report(format="json"))["summary"]["metrics"]["faithfulness"]["mean"] == 0.75
+    rows = list(csv.DictReader(io.StringIO(run.report(format="csv", rows="claims"))))
+    assert len(rows) == len(run.to_pandas("claims"))
+
+
+def test_a_cap_gives_the_run_as_far_as_it_went(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    with pytest.raises(ce.StoppedEarly, match="Budget reached") as stop:
+        ce.score(
+            SAMPLES,
+            judges=spec(server),
+            metrics="faithfulness",
+            out=tmp_path / "run",
+            options=ce.RunOptions(max_calls=2, concurrency=1),
+        )
+    run = stop.value.run
+    assert isinstance(run, Run)
+    assert (run.complete, run.path, len(run) < 3) == (False, tmp_path / "run", True)
+
+
+def test_data_may_be_rows_of_any_shape(start_server: StartServer, tmp_path: Path) -> None:
+    import dataclasses
+
+    import pandas
+
+    @dataclasses.dataclass
+    class Row:
+        question: str
+        draft: str
+        contexts: list[str]
+
+    row = Row("How high?", "It is 63 metres high.", ["63 metres"])
+    columns = {name: [value] for name, value in dataclasses.asdict(row).items()}
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(dataclasses.asdict(row)) + "\n")
+    shapes = [file, [row], dataclasses.asdict(row), [dataclasses.asdict(row)], columns, pandas.DataFrame(columns)]
+    for shape in shapes:
+        (sample,) = ce.read_samples(shape, fields={"answer": "draft"})
+        assert (sample.answer, [document.text for document in sample.contexts or ()]) == (row.draft, row.contexts)
+    server = start_server(judge=claim_judge.answer)
+    run = ce.score(columns, judges=spec(server), metrics="faithfulness", fields={"answer": "draft"})
+    assert [s.question for s in ce.read_samples(run)] == ["How high?"]
+    assert len(list(ce.read_samples(SAMPLES, limit=2))) == 2
+    with pytest.raises(ce.UsageError, match="data: int"):
+        list(ce.read_samples(3))  # type: ignore[arg-type]  # what a caller without types may give
