@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 from benchmarks.loopback import Handle
 
 ROOT = Path(__file__).parents[1]
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["benchmarks.client_imports"])
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["benchmarks.client_imports"])
+"""Starts processes that have imported the command line."""
 _SPAWNS = multiprocessing.get_context("spawn")
 
 
@@ -116,7 +117,7 @@ class Client:
         """Begins, or goes on."""
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         given = (self._command, str(self.out.parent), environment, str(self.log), str(self.errors), instant)
-        make = _SPAWNS.Process if self._fresh else _FORKS.Process
+        make = _SPAWNS.Process if self._fresh else FORKS.Process
         self._process = make(target=_live, args=given, daemon=True)
         self._process.start()
         self._alive = True

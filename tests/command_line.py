@@ -67,7 +67,8 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
     program: Any = sys.modules["__main__"]
     before = (sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, dict(os.environ))
     os.environ.update({"COLUMNS": "80"} | environment)
-    sys.argv, sys.stdin, program.__package__ = ["claimeval", *arguments], io.StringIO(stdin), None
+    sys.argv, program.__package__ = ["claimeval", *arguments], None
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     try:
         with contextlib.chdir(folder or Path.cwd()):
             yield

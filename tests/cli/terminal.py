@@ -7,12 +7,16 @@ import os
 import pty
 import select
 import struct
-import subprocess
 import sys
 import termios
 import time
+from multiprocessing.reduction import DupFd
 from pathlib import Path
 from types import TracebackType
+from typing import Any
+
+from benchmarks.clients import FORKS
+from claimeval.cli.main import main
 
 PATIENCE = 60.0
 """Seconds that a test waits for what it expects to see."""
@@ -25,16 +29,9 @@ class Terminal:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "claimeval", *map(str, arguments)],
-            cwd=folder,
-            env={**environment, "TERM": "xterm"},
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-            preexec_fn=_take_terminal,
-        )
+        given = (_Passed(slave), str(folder), environment | {"TERM": "xterm"}, list(map(str, arguments)))
+        self.process = FORKS.Process(target=_live, args=given, daemon=True)
+        self.process.start()
         os.close(slave)
         self.shown = ""
 
@@ -43,7 +40,7 @@ class Terminal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.join()
         os.close(self._master)
 
     def until(self, words: str) -> str:
@@ -65,11 +62,12 @@ class Terminal:
             time.sleep(0.01)
         os.write(self._master, key.encode())
 
-    def ended(self) -> int:
+    def ended(self) -> int | None:
         """Reads to the end; the exit code."""
         while self._read():
             pass
-        return self.process.wait(PATIENCE)
+        self.process.join(PATIENCE)
+        return self.process.exitcode
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._master], [], [], PATIENCE)
@@ -83,6 +81,30 @@ class Terminal:
         return bool(found)
 
 
-def _take_terminal() -> None:
-    """Makes the terminal that of the process, so that Ctrl-C reaches it."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+class _Passed:
+    """An open file that a forked process gets too."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _received, (DupFd(self.descriptor),)
+
+
+def _received(passed: Any) -> _Passed:
+    return _Passed(passed.detach())
+
+
+def _live(terminal: _Passed, folder: str, environment: dict[str, str], arguments: list[str]) -> None:
+    """The command's side; Ctrl-C reaches it, since the terminal becomes that of the process."""
+    os.setsid()
+    fcntl.ioctl(terminal.descriptor, termios.TIOCSCTTY, 0)
+    for descriptor in range(3):
+        os.dup2(terminal.descriptor, descriptor)
+    os.close(terminal.descriptor)
+    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["claimeval", *arguments]
+    main()

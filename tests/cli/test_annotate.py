@@ -1,12 +1,9 @@
-"""`claimeval annotate` as a process: what is drawn, asked and kept."""
+"""`claimeval annotate`: what is drawn, asked and kept."""
 
 from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from claimeval.runs.labels.draw import LabelFile, drawn
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
+from tests.command_line import call
 
 
 @pytest.fixture
@@ -32,14 +30,8 @@ def run(claimeval: Run, tmp_path: Path) -> Path:
 
 
 def answer(run: Path, keys: str, *options: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "claimeval", "annotate", str(run), "--n", "6", *options],
-        input="".join(key + "\n" for key in keys),
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = call("annotate", run, "--n", "6", *options, stdin="".join(key + "\n" for key in keys))
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 

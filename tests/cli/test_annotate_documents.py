@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -106,8 +103,8 @@ def test_marks_are_on_the_disk_when_the_process_is_killed(data: Path) -> None:
     with command(data) as terminal:
         press(terminal, "yn")
         terminal.until(ASKS)
-        terminal.process.send_signal(signal.SIGKILL)
-        terminal.process.wait()
+        terminal.process.kill()
+        terminal.process.join()
     assert sorted(marks(data)) == [0, 1]
     with command(data) as terminal:
         press(terminal, "yy")
@@ -194,19 +191,13 @@ def test_the_figure_is_printed_again_without_asking(claimeval: Run, data: Path) 
     assert (found["good"], found["bad"], found["unmarked"], found["without_results"]) == (2, 0, 2, 1)
 
 
-def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(claimeval: Run, folder: Path) -> None:
+def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(process: Run, folder: Path) -> None:
     (folder / "queries.tsv").write_text("q1\tWhat is red?\n")
     (folder / "docs.jsonl").write_text('{"id": "a", "title": "A", "text": "roses"}\n{"id": "b", "text": "grass"}\n')
     (folder / "my.run").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq1 Q0 lost 3 0.5 t\n")
     options = ["--corpus", "docs.jsonl", "--trec-run", "my.run", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "claimeval", "annotate", "queries.tsv", "--documents", *options],
-        cwd=folder,
-        input="y\nn\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = process("annotate", "queries.tsv", "--documents", *options, stdin="y\nn\n")
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["value"], found["good"], found["bad"], found["without_text"]) == (0.5, 1, 1, 1)
     assert found["bounds"] == pytest.approx([1 / 3, 2 / 3])
