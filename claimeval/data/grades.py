@@ -6,14 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
 from pydantic import Field, ValidationError
 
 from claimeval import ir
 from claimeval.data.rows import FORMATS, SourceRow, read_rows
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, UsageError, read_yaml, unknown_name
 from claimeval.types.records import Record
 from claimeval.types.scales import RELEVANCE_SCALES, Scale, grade_scale
 
@@ -148,15 +146,11 @@ def relevance_scale(spec: str) -> Scale:
     path = Path(spec)
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{unknown_name('scale', spec, RELEVANCE_SCALES)}. For a custom scale, give a YAML file")
+    fields = read_yaml(path, "scale")
+    if not isinstance(fields, dict):
+        raise UsageError(f"the scale {spec!r} needs the fields `meanings` and `positive_from`")
     try:
-        fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         scale = _ScaleFile.model_validate({"name": path.stem, **fields})
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the scale {spec!r}: {error}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the scale {spec!r} is not YAML: {str(error).splitlines()[0]}") from error
-    except TypeError as error:
-        raise UsageError(f"the scale {spec!r} needs the fields `meanings` and `positive_from`") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))

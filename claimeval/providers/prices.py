@@ -9,12 +9,11 @@ import os
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import yaml
 from pydantic import Field, ValidationError
 
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, read_yaml
 from claimeval.types.records import Record
 from claimeval.types.requests import Request
 
@@ -125,12 +124,7 @@ def _files(file: str | Path | None) -> list[Path]:
 @lru_cache(maxsize=16)
 def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
     """The rows of a file by model and endpoint."""
-    try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the file of prices {str(path)!r}: {error}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the file of prices {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    content = read_yaml(path, "file of prices")
     if not isinstance(content, dict):
         raise UsageError(f"the file of prices {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
     rows = {}

@@ -12,14 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
-import yaml
 from pydantic import JsonValue, ValidationError
 
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.options import Vote
 from claimeval.types.records import Label
 from claimeval.types.requests import Judge
@@ -55,12 +54,7 @@ def _from_file(path: Path) -> Judge:
 
 def read_file(path: Path) -> dict[str, Any]:
     """Read the settings in a judge or panel file, unchecked; UsageError if it is not YAML with either in it."""
-    try:
-        fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the judge file {str(path)!r}: {error}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the judge file {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    fields = read_yaml(path, "judge file")
     if not isinstance(fields, dict) or not (isinstance(fields.get("model"), str) or "judges" in fields):
         raise UsageError(
             f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or `judges:` for a panel"

@@ -1,4 +1,4 @@
-"""The error tree.
+"""The error tree, and the errors of unknown names and unreadable YAML files.
 
 ::
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 
@@ -71,3 +72,15 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
+
+
+def read_yaml(path: Path, kind: str) -> Any:
+    """Return the content of a YAML file. Raises UsageError, with the kind of file, if it cannot be read."""
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the {kind} {str(path)!r}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the {kind} {str(path)!r} is not YAML: {' '.join(str(error).split())}") from error

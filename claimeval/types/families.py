@@ -10,11 +10,8 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, read_yaml
 
 _TABLE = Path(__file__).with_name("families.yaml")
 
@@ -62,18 +59,13 @@ def _bare_name(model: str) -> str:
 
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
-    table = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
+    table = read_yaml(_TABLE, "family table")
     return tuple(table["models"].items()), table["providers"]
 
 
 def read_families(path: Path) -> dict[str, str]:
     """Return the rows of a YAML file with lines `pattern: family`. Raises UsageError for any other content."""
-    try:
-        rows: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the family table {str(path)!r}: {error}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the family table {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
+    rows = read_yaml(path, "family table")
     if not isinstance(rows, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in rows.items()):
         raise UsageError(f"the family table {str(path)!r} needs lines of the form `my-model*: family`")
     return rows

@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from claimeval.data.rows import SourceRow
 from claimeval.judging.recorded.vocabulary import Meaning
 from claimeval.metrics.rows import ambiguous
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError, read_yaml
 from claimeval.types.records import Part, Record
 from claimeval.types.scales import Scale, grade_scale
 
@@ -106,13 +105,7 @@ class FieldMap(Record):
 
 def read_mapping(path: Path) -> FieldMap:
     """Read a mapping from a YAML file. Raises UsageError if it is invalid."""
-    try:
-        fields: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the mapping {str(path)!r}: {error}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the mapping {str(path)!r} is not YAML: {str(error).splitlines()[0]}") from error
-    return field_map(fields, f"the mapping {str(path)!r}")
+    return field_map(read_yaml(path, "mapping"), f"the mapping {str(path)!r}")
 
 
 def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import Field, JsonValue, ValidationError
 
 from claimeval.evaluation.claims import ClaimsJob, own_prompts, usual_assess_prompt
@@ -17,7 +16,7 @@ from claimeval.judging.panel.settings import Panel, vote_name
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.derived import MetricSelection, resolve_derived
 from claimeval.providers import specs as judging
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.records import Record
 
 
@@ -72,12 +71,7 @@ def read(path: Path) -> Experiment:
 
     Paths in it are relative to the file.
     """
-    try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the experiment {str(path)!r}: {error}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the experiment {str(path)!r} is not YAML: {' '.join(str(error).split())}") from error
+    content = read_yaml(path, "experiment")
     if not isinstance(content, dict):
         raise UsageError(f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms")
     if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
