@@ -44,6 +44,16 @@ class Run(NamedTuple):
         return [result.score("faithfulness").undefined_because for result in self.results]
 
 
+def values(result: SampleResult) -> dict[str, float | None]:
+    """The value of each metric of a sample."""
+    return {score.metric: score.value for score in result.scores}
+
+
+def reasons(result: SampleResult) -> dict[str, str]:
+    """Why metrics of a sample have no value."""
+    return {score.metric: score.undefined_because for score in result.scores if score.undefined_because}
+
+
 def scored(
     sample: str, values: Mapping[str, float | None], because: Reason = "unparsable", unit: str = "share"
 ) -> SampleScores:

@@ -1,4 +1,4 @@
-"""The front doors of `claimeval answers` and `claimeval answerability`.
+"""Doors that rate whole answers.
 
 The front doors of `claimeval relevance` and `claimeval retrieval`, over what samples retrieved.
 """
@@ -6,101 +6,83 @@ The front doors of `claimeval relevance` and `claimeval retrieval`, over what sa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from claimeval.api.data import Data
-from claimeval.api.jobs import without_labels
+from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
+from claimeval.api.jobs import Judges, Prepared, parse_specs, run_prepared, without_labels
 from claimeval.api.reports import SideReport, judged, material, reported
-from claimeval.api.run import raise_if_stopped
+from claimeval.api.run import Run, raise_if_stopped
 from claimeval.api.twins import blocking_twin
 from claimeval.evaluation import matching, relevance, relevance_run, retrieval
-from claimeval.evaluation.baseline import RatingComparison, compare_ratings
-from claimeval.evaluation.raters import Members, kin, members
-from claimeval.evaluation.ratings import (
-    answerability_plan,
-    answerability_work,
-    askable,
-    rating_plan,
-    rating_work,
-)
+from claimeval.evaluation.rate import RateOptions
+from claimeval.evaluation.rate import make_job as rate_job
 from claimeval.evaluation.relevance import PER_CALL, Graded
 from claimeval.evaluation.relevance_run import RelevanceSummary, grade_all, grading_plan
-from claimeval.evaluation.summary.records import SameFamily
-from claimeval.metrics.scoring import SampleScores
-from claimeval.runs.scores import ScoresSummary
+from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
 
-_NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
+_NO_PROMPTS: Mapping[str, str | Path] = MappingProxyType({})
 
 
-class Ratings(NamedTuple):
-    """Whole answers rated."""
-
-    scores: SideReport
-    baselines: tuple[RatingComparison, ...]
-    """How the yes and no stand to the claims, where a run or a run directory was given."""
-    members: dict[str, Members]
-    """Per question what each judge said, and how far they agree."""
-    same_family: tuple[SameFamily, ...]
-    """The judges of the family that wrote answers here."""
-
-    @property
-    def summary(self) -> ScoresSummary:
-        return self.scores.summary
-
-    @property
-    def rows(self) -> tuple[SampleScores, ...]:
-        return self.scores.rows
-
-
-async def arate_answers(
+async def arate(
     data: Data,
     *,
-    judges: Sequence[str | Judge],
-    ask: Sequence[str] | None = None,
-    prompts: Mapping[str, str] = _NO_PROMPTS,
+    judges: Judges,
+    ask: str | Sequence[str] | None = None,
+    prompts: Mapping[str, str | Path] = _NO_PROMPTS,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
-) -> Ratings:
-    """Has judges rate whole answers: `relevance`, `faithful`, `correct`; by default those that the samples can feed.
+) -> Run:
+    """Judge whole answers. `rate` blocks, `arate` is awaited; both take the same arguments.
 
-    `judges`, `panel` and `options` are those of `score`; unless said, yes and no go by majority and relevance by
-    the median. `prompts` are names or paths by question. With a run or a run directory in place of samples the
-    yes and no are held against its claims.
+    Args:
+        data: As for `score`.
+        judges: As for `score`.
+        ask: Any of `relevance`, `faithfulness`, `correctness`, `abstention`, as a list or one text with commas. None:
+            what the data can feed.
+        prompts: Names or paths of prompts by question.
+        fields: As for `score`.
+        limit: The number of samples to judge, from the first; None for all.
+        out: As for `score`; `RUN/rate` sets the ratings beside the scores of a run.
+        overwrite: Replace a run with other settings in `out`.
+        panel: How the ratings of several judges are counted. Default: relevance by the median, the rest by majority.
+        options: How the judges are asked, and what may be spent.
+
+    Returns:
+        The verdicts and scores of every answer, and their summary.
+
+    Raises:
+        UsageError: Before any call, for what you can fix.
+        DataError: A row of the data is malformed.
+        StoppedEarly: As for `score`.
     """
-    given_samples, results = material(data)
-    plan = rating_plan(judges, askable(given_samples, ask), prompts=prompts, settings=without_labels(panel))
-    family = kin(given_samples, plan)
-    scores = await judged(given_samples, rating_work(plan), "answers", plan.settings, options)
-    held = compare_ratings(results, scores.rows) if results else ()
-    return Ratings(scores, held, members(scores.rows, plan), family)
+    samples = samples_of(data, fields=fields, limit=limit)
+    check_cluster(options.cluster, samples)
+    wanted = RateOptions(
+        judges=parse_specs(judges),
+        ask=ask.split(",") if isinstance(ask, str) else ask,
+        prompts={name: str(prompt) for name, prompt in prompts.items()},
+        panel=panel,
+        cluster=options.cluster,
+    )
+    job = rate_job(wanted, samples)
+    path = path_of(data)
+    record = job.manifest.of_data(str(path) if path else None, limit=limit)
+    prepared = Prepared(job, record, samples, sum(1 for _ in samples), path)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
-rate_answers = blocking_twin(arate_answers)
-
-
-async def asort_answers(
-    data: Data,
-    *,
-    judges: Sequence[str | Judge],
-    prompt: str = "plain",
-    panel: PanelOptions = PanelOptions(),
-    options: RunOptions = RunOptions(),
-) -> SideReport:
-    """Has judges tell refusals from answers: `answered`, and `abstention_accuracy` against `is_answerable`."""
-    plan = answerability_plan(judges, prompt, without_labels(panel))
-    given_samples = material(data).samples
-    kin(given_samples, plan)
-    work = answerability_work(plan)
-    return await judged(given_samples, work, "answerability", plan.settings, options)
-
-
-sort_answers = blocking_twin(asort_answers)
+rate = blocking_twin(arate)
 
 
 class Grading(NamedTuple):

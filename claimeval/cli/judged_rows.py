@@ -1,4 +1,4 @@
-"""What the commands share that have every sample judged for scores beside the claims: answers, answerability."""
+"""What the commands share that have every sample judged for scores beside the claims."""
 
 from __future__ import annotations
 

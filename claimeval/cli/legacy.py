@@ -5,8 +5,6 @@ from __future__ import annotations
 import click
 import typer
 
-from claimeval.cli.answerability import answerability
-from claimeval.cli.answers import answers
 from claimeval.cli.lexical import lexical
 from claimeval.cli.perplexity import perplexity
 from claimeval.cli.plan import plan
@@ -33,8 +31,6 @@ for command in (
     reward,
     relevance,
     retrieval,
-    answers,
-    answerability,
     queries,
 ):
     app.command()(command)

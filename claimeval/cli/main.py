@@ -24,8 +24,7 @@ COMMANDS = {
     "Judge": {
         "plan": "Say what a run would ask and cost, without asking.",
         "score": "Judge answers claim by claim.",
-        "answers": "Rate whole answers.",
-        "answerability": "Tell refusals from answers.",
+        "rate": "Judge whole answers.",
         "rejudge": "Judge or vote again on a run; pay only for what is new.",
         "experiment": "Compare prompts and judges over the same samples.",
     },
@@ -79,7 +78,7 @@ HINTS = {
 
 
 LEGACY = {
-    "plan", "lexical", "perplexity", "reward", "relevance", "retrieval", "answers", "answerability", "queries",
+    "plan", "lexical", "perplexity", "reward", "relevance", "retrieval", "queries",
 }  # fmt: skip
 
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from claimeval.evaluation.forecast.quotes import Prospect, quote
+from claimeval.evaluation.forecast.quotes import Prospect, StepForecast, quote
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.options import RunOptions
 
 
+def store_for(options: RunOptions) -> AbstractContextManager[Store | None]:
+    """The reply cache if there is one; it is not made."""
+    folder = cache_folder(options.cache)
+    return Store(folder) if (folder / MARKER).exists() else nullcontext()
+
+
 def quote_and_tell(prospects: Iterable[Prospect], options: RunOptions, *, as_json: bool) -> None:
     """Prints what is to be asked and paid; makes no call and writes nothing."""
-    folder = cache_folder(options.cache)
-    with Store(folder) if (folder / MARKER).exists() else nullcontext() as store:
-        found = quote(prospects, store, options.prices)
+    with store_for(options) as store:
+        print_forecast(quote(prospects, store, options.prices), as_json=as_json)
+
+
+def print_forecast(found: Sequence[StepForecast], *, as_json: bool) -> None:
+    """Print what is to be asked and paid."""
     if as_json:
         print(json.dumps([one.model_dump() for one in found], indent=1))
         return

@@ -46,12 +46,14 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     _print_scores(output, summary, manifest.short_names)
     rows = [m for metric in summary.metrics.values() for m in (metric, *metric.members.values())]
     if any(metric.shown == "bounds" for metric in rows):
-        output.line(f"{BOUNDED} of the claims", indent=1)
+        output.line(f"{BOUNDED} of the {'claims' if manifest.metrics else 'samples'}", indent=1)
     against = {row.name: row.against for row in manifest.metrics}
     for name, metric in summary.metrics.items():
+        if name in manifest.units:
+            continue
         said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
         output.line(f"{name}: {said}", style="dim", indent=1)
-    _print_missing(output, {name: summary[name].missing for name in manifest.derived})
+    _print_missing(output, {name: summary[name].missing for name in (*manifest.derived, *manifest.units)})
     print_panel(output, manifest, summary)
     if summary.orders:
         print_orders(output, summary.orders)
@@ -79,13 +81,13 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
-    return f": {count}, judged by {judges + taken}"
+    return f": {count}, judged by {judges + taken}" if judges else f": {count}"
 
 
 def _print_scores(output: Output, summary: Summary, names: dict[str, str]) -> None:
     rows: list[tuple[str, ...]] = []
     for name, metric in summary.metrics.items():
-        rows.append((name, *_cells(metric)))
+        rows.append((name if metric.unit == "share" else f"{name} ({metric.unit})", *_cells(metric)))
         rows += ((f"  {judge}", *_cells(member)) for judge, member in members(metric, names))
     columns = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
     output.table(columns, rows, style=lambda row: "dim" if row[0].startswith("  ") else "")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval.api.jobs import Prepared, before_run
@@ -92,8 +93,10 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
     return Finished(run, progress, jobs[0], code, str(stop) if stop else None)
 
 
-def print_finished(command: str, finished: Finished, output: Output) -> int:
-    """Print a run that was scored, and return the exit code."""
+def print_finished(
+    command: str, finished: Finished, output: Output, more: Mapping[str, object] = MappingProxyType({})
+) -> int:
+    """Print a run, and return the exit code; `more` goes into the JSON object."""
     run, progress = finished.run, finished.progress
     assert run.path, "the run is on disk"
     report = run.path / "report.html"
@@ -104,7 +107,7 @@ def print_finished(command: str, finished: Finished, output: Output) -> int:
             output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
     if progress.last_failure and any(metric.failure_rate for metric in run.summary.metrics.values()):
         say(f"the last failure: {progress.last_failure}")
-    record = {"report": str(report) if report.exists() else None, **run.summary.model_dump()}
+    record = {"report": str(report) if report.exists() else None, **run.summary.model_dump(), **more}
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from claimeval.metrics.scoring import SampleScores
 from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
 from claimeval.statistics.bootstrap import IntervalEstimate
-from claimeval.types.records import Record, SampleResult, Score
+from claimeval.types.clusters import cluster_of
+from claimeval.types.records import Record, Sample, SampleResult, Score
 
 PAIRS = MappingProxyType({"rated_faithfulness": "faithfulness", "rated_correctness": "correctness"})
 """Per rating the metric by claims that asks the same."""
@@ -59,31 +59,41 @@ def every_claim(score: Score) -> bool | None:
     return True if score.judged and score.judged == score.total else None
 
 
-def compare_ratings(results: Iterable[SampleResult], rows: Iterable[SampleScores]) -> tuple[RatingComparison, ...]:
-    """A comparison for each rating of `PAIRS` whose metric the run has; rows and results are of the same samples."""
+def compare_ratings(
+    results: Iterable[SampleResult], ratings: Iterable[SampleResult], cluster: str | None = None
+) -> tuple[RatingComparison, ...]:
+    """Return a comparison for each rating of `PAIRS` whose metric the run of claims has.
+
+    Args:
+        results: The results of the run of claims.
+        ratings: Ratings of the same samples, in the same order.
+        cluster: The field by which samples belong together in intervals; None for their question.
+    """
     found: dict[str, _Pairs] = {}
-    for result, row in zip(results, rows, strict=True):
+    for result, rated in zip(results, ratings, strict=True):
+        values = {score.metric: score.value for score in rated.scores}
         scores = {score.metric: score for score in result.scores}
         for rating, metric in PAIRS.items():
-            if rating in row.values and metric in scores:
-                found.setdefault(rating, _Pairs()).add(row, row.values[rating], scores[metric])
+            if rating in values and metric in scores:
+                found.setdefault(rating, _Pairs(cluster)).add(rated.sample, values[rating], scores[metric])
     return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
 
 
 class _Pairs:
-    def __init__(self) -> None:
+    def __init__(self, cluster: str | None) -> None:
+        self._cluster = cluster
         self._whole: list[bool | None] = []
         self._claims: list[bool | None] = []
         self._clusters: list[int] = []
         self._apart: list[Disagreement] = []
 
-    def add(self, row: SampleScores, value: float | None, score: Score) -> None:
+    def add(self, sample: Sample, value: float | None, score: Score) -> None:
         whole, claims = None if value is None else value == 1.0, every_claim(score)
         self._whole.append(whole)
         self._claims.append(claims)
-        self._clusters.append(row.cluster_key)
+        self._clusters.append(cluster_of(sample, self._cluster))
         if whole is not None and claims is not None and whole != claims:
-            self._apart.append(Disagreement(id=row.id, whole=whole, supported=score.hits, judged=score.judged))
+            self._apart.append(Disagreement(id=sample.id, whole=whole, supported=score.hits, judged=score.judged))
 
     def baseline(self, rating: str, metric: str) -> RatingComparison:
         return RatingComparison(

@@ -10,7 +10,7 @@ from claimeval.judging import rate as rate_answer
 from claimeval.judging.prompts import Prompt
 from claimeval.lexical.claims import split_claims
 from claimeval.metrics.rows import Metric
-from claimeval.types.answer_questions import ANSWERING
+from claimeval.types.answer_questions import ABSTENTION
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Sample
 from claimeval.types.requests import Judge, Message, Request
@@ -28,7 +28,7 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
     metric's evidence. UsageError where the sample lacks one of them.
     """
     if prompt.step in ("answering", "answers"):
-        return rate_answer.ask(prompt, _READER, ANSWERING, sample).messages
+        return rate_answer.ask(prompt, _READER, ABSTENTION, sample).messages
     if prompt.step in ("queries", "screen"):
         raise UsageError(f"a {prompt.step} prompt is about documents of a corpus, not about samples")
     if prompt.step == "rate":

@@ -69,7 +69,8 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         for assessment in (*result.assessments, *result.per_document, *result.orders):
-            claim = claims[assessment.subject]
+            if (claim := claims.get(assessment.subject)) is None:
+                continue  # of a document or a whole answer
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]
@@ -90,7 +91,7 @@ def _verdicts(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cel
         parts = {claim.id: claim.of for claim in result.claims}
         for assessment in (*result.assessments, *result.per_document, *result.orders):
             evidence = assessment.evidence
-            row: list[Cell] = [result.sample.id, assessment.subject, parts[assessment.subject]]
+            row: list[Cell] = [result.sample.id, assessment.subject, parts.get(assessment.subject)]
             row += [evidence.part, evidence.document, evidence.order]
             for verdict in assessment.verdicts:
                 yield [*row, *(getattr(verdict, name) for name in VERDICT), " ".join(verdict.cites)]

@@ -203,6 +203,12 @@ def read_results(folder: Path) -> Iterator[SampleResult]:
                 raise DataError(f"{path}, line {number}: not a result: {str(error).splitlines()[0]}") from error
 
 
+def attached(folder: Path) -> dict[str, Path]:
+    """Return the finished runs of other jobs inside a run directory, by name."""
+    found = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
+    return {entry.name: entry for entry in found if (entry / RESULTS).exists() and (entry / SUMMARY).exists()}
+
+
 def cluster_field(folder: Path, given: str | None) -> str | None:
     """By which field the samples of a run belong together: the given one, or the run's own; None for the question.
 

@@ -313,8 +313,8 @@ class Gathering:
         """Counts one sample in."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
-            pair = claims[assessment.subject].of, assessment.evidence.part
-            self._labels[pair][assessment.label or "unassessed"] += 1
+            of = claims[assessment.subject].of if assessment.subject in claims else assessment.question
+            self._labels[of, assessment.evidence.part][assessment.label or "unassessed"] += 1
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
                     tally.labels[verdict.label or "unassessed"] += 1

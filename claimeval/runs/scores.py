@@ -12,7 +12,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from claimeval.metrics.scoring import MetricSummary, MetricTally, SampleScores
-from claimeval.runs.directory import RESULTS, cluster_field
+from claimeval.runs.directory import RESULTS, attached, cluster_field, load_manifest, load_summary, read_results
+from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Record
 
@@ -81,6 +82,12 @@ def read(folder: Path) -> Iterator[ScoresSummary]:
             yield ScoresSummary.model_validate_json(path.read_bytes())
         except ValidationError as error:
             raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
+    for job, inside in attached(folder).items():
+        manifest, summary = load_manifest(inside), load_summary(inside)
+        settings = {"judges": ", ".join(judge.name for judge in manifest.judges)} if manifest.judges else {}
+        settings |= {f"{prompt.step} prompt": f"{prompt.name} {prompt.digest[:12]}" for prompt in manifest.prompts}
+        settings |= {name: str(value) for name, value in manifest.settings.items()}
+        yield ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster)
 
 
 def stand_alone(folder: Path) -> bool:
@@ -122,6 +129,12 @@ def changed_settings(a: Path, b: Path) -> Iterator[str]:
 
 def rows(folder: Path, kind: str) -> Iterator[SampleScores]:
     """The rows of one kind, in the order of the samples."""
+    if inside := attached(folder).get(kind):
+        field = load_manifest(inside).cluster
+        for result in read_results(inside):
+            cluster = cluster_of(result.sample, field)
+            yield SampleScores(id=result.sample.id, scores=result.scores, details=result.details, cluster=cluster)
+        return
     with (folder / FOLDER / f"{kind}.jsonl").open("rb") as file:
         for line in file:
             yield SampleScores.model_validate_json(line)

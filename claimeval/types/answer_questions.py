@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from claimeval.types.errors import unknown_name
 from claimeval.types.records import Part, Record
 from claimeval.types.scales import ANSWERING_OR_NOT, FULLY_PARTLY_NO, YES_NO, Scale
@@ -11,6 +13,8 @@ class AnswerQuestion(Record):
     """One question about a whole answer, to which a judge replies with one word of a scale."""
 
     name: str
+    metric: str
+    """The score, and the name of the question in assessments and manifests."""
     scale: Scale
     field: str = "rating"
     """Under which the word stands in the reply."""
@@ -18,22 +22,49 @@ class AnswerQuestion(Record):
     """Further fields of the reply that are true or false."""
     against: Part | None = None
     """What the answer is held against besides its question."""
+    step: str = "answers"
+    """The step of its prompts."""
+    prompt: str
+    """The shipped prompt."""
+    vote: Literal["majority", "median"] = "majority"
+    """The vote if none is named."""
+    graded: bool = True
+    """Whether a vote is over the words; otherwise over whether they count as positive."""
 
 
-RELEVANCE = AnswerQuestion(name="relevance", scale=FULLY_PARTLY_NO, flags=("noncommittal",))
+RELEVANCE = AnswerQuestion(
+    name="relevance",
+    metric="rated_relevance",
+    scale=FULLY_PARTLY_NO,
+    flags=("noncommittal",),
+    prompt="relevance",
+    vote="median",
+)
 """Does the answer answer the question? Whether it is true does not matter."""
 
-FAITHFUL = AnswerQuestion(name="faithful", scale=YES_NO, against="contexts")
+FAITHFULNESS = AnswerQuestion(
+    name="faithfulness", metric="rated_faithfulness", scale=YES_NO, against="contexts", prompt="faithful"
+)
 """Is all that the answer says supported by what was retrieved? The baseline of faithfulness by claims."""
 
-CORRECT = AnswerQuestion(name="correct", scale=YES_NO, against="reference")
+CORRECTNESS = AnswerQuestion(
+    name="correctness", metric="rated_correctness", scale=YES_NO, against="reference", prompt="correct"
+)
 """Does the answer say what a reference answer says? The baseline of correctness by claims."""
 
-ANSWERING = AnswerQuestion(name="answering", scale=ANSWERING_OR_NOT, field="kind")
+ABSTENTION = AnswerQuestion(
+    name="abstention",
+    metric="abstention",
+    scale=ANSWERING_OR_NOT,
+    field="kind",
+    step="answering",
+    prompt="plain",
+    graded=False,
+)
 """What the answer does with its question."""
 
-ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFUL, CORRECT)}
-"""What can be asked by name; each has a prompt of its name in `prompts/answers`."""
+ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)}
+"""What can be asked by name."""
 
 
 def answer_question(name: str) -> AnswerQuestion:

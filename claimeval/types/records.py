@@ -324,6 +324,8 @@ class Assessment(_Labeled):
     there are no verdicts, and the label is `not_found`.
     """
 
+    question: str = "support"
+    """What the judges were asked about the subject."""
     evidence: Evidence
     verdicts: tuple[Verdict, ...]
     grade: int | None = None

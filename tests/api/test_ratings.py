@@ -15,9 +15,11 @@ from benchmarks.loopback import ThreadHandle
 from benchmarks.loopback.claim_judge import answer
 from benchmarks.loopback.judge import Reply, ScriptedJudge
 from claimeval import ir
+from claimeval.evaluation.baseline import compare_ratings
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from tests.conftest import StartServer
+from tests.sample_runs import values
 
 SAMPLES: list[Mapping[str, Any]] = [
     {
@@ -55,26 +57,37 @@ def judge(server: ThreadHandle) -> list[str]:
 def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path: Path) -> None:
     report = ce.score(SAMPLES, judges=judge(server), metrics=["faithfulness"])
     report.save(tmp_path / "run")
-    ratings = ce.rate_answers(report, judges=judge(server))
-    assert [row.values for row in ratings.rows] == [
-        {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 1.0, "rated_correctness": 1.0},
-        {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 0.0, "rated_correctness": 0.0},
+    ratings = ce.rate(tmp_path / "run", judges=judge(server), out=tmp_path / "run" / "rate")
+    assert [values(result) for result in ratings] == [
+        {
+            "rated_relevance": 1.0,
+            "noncommittal": 0.0,
+            "rated_faithfulness": 1.0,
+            "rated_correctness": 1.0,
+            "answered": 1.0,
+            "abstention_accuracy": 1.0,
+        },
+        {
+            "rated_relevance": 1.0,
+            "noncommittal": 0.0,
+            "rated_faithfulness": 0.0,
+            "rated_correctness": 0.0,
+            "answered": 1.0,
+            "abstention_accuracy": None,
+        },
     ]
-    assert ratings.summary.metrics["rated_faithfulness"].mean == 0.5
-    (baseline,) = ratings.baselines
+    assert ratings["rated_faithfulness"].mean == 0.5
+    run = ce.Run.load(tmp_path / "run")
+    assert run.attached["rate"].summary == ratings.summary
+    (baseline,) = compare_ratings(run.results, ratings.results)
     assert (baseline.agreement.value, baseline.apart) == (1.0, ())
-    ratings.scores.save(tmp_path / "run")
-    assert (
-        ce.rate_answers(tmp_path / "run", judges=judge(server), options=RunOptions(offline=True)).summary
-        == ratings.summary
-    )
-    assert (tmp_path / "run" / "scores" / "answers.json").exists()
+    again = ce.rate(report, judges=judge(server), options=RunOptions(offline=True))
+    assert again.summary == ratings.summary
 
 
 def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
-    ratings = ce.rate_answers(SAMPLES, judges=judge(server), ask=["correct"])
+    ratings = ce.rate(SAMPLES, judges=judge(server), ask="correctness")
     assert list(ratings.summary.metrics) == ["rated_correctness"]
-    assert ratings.baselines == ()
     assert len(server.exchanges()) == 2
 
 
@@ -98,16 +111,16 @@ def test_retrieval_is_scored_by_ids_text_and_judge(start_server: StartServer) ->
     assert len(other.exchanges()) == 2
 
 
-def test_refusals_are_sorted(server: ThreadHandle) -> None:
-    found = ce.sort_answers(SAMPLES, judges=judge(server))
-    assert [row.values["answered"] for row in found.rows] == [1.0, 1.0]
-    assert found.summary.metrics["abstention_accuracy"].n == 1
+def test_refusals_are_told_from_answers(server: ThreadHandle) -> None:
+    found = ce.rate(SAMPLES, judges=judge(server), ask=["abstention"])
+    assert [values(result)["answered"] for result in found] == [1.0, 1.0]
+    assert found["abstention_accuracy"].n == 1
 
 
 def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
     async def inside() -> tuple[float | None, float | None]:
-        blocking = ce.rate_answers(SAMPLES, judges=judge(server), ask=["correct"])
-        awaited = await ce.arate_answers(SAMPLES, judges=judge(server), ask=["correct"])
+        blocking = ce.rate(SAMPLES, judges=judge(server), ask="correctness")
+        awaited = await ce.arate(SAMPLES, judges=judge(server), ask="correctness")
         return blocking.summary.metrics["rated_correctness"].mean, awaited.summary.metrics["rated_correctness"].mean
 
     assert asyncio.run(inside()) == (0.5, 0.5)
@@ -124,18 +137,16 @@ def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
 
 def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None:
     with pytest.raises(UsageError, match="labels of claims only"):
-        ce.rate_answers(SAMPLES, judges=judge(server), panel=PanelOptions(labels="labels.csv"))
+        ce.rate(SAMPLES, judges=judge(server), panel=PanelOptions(labels="labels.csv"))
     with pytest.raises(UsageError, match="asks nobody"):
         ce.score_retrieval(SAMPLES, judges=judge(server))
     with pytest.raises(UsageError, match="no judge named"):
-        ce.rate_answers(SAMPLES, judges=[])
+        ce.rate(SAMPLES, judges=[])
     assert not server.exchanges()
 
 
 def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
-    table = ce.rate_answers(
-        [*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask=["correct"]
-    ).scores.to_pandas()
+    table = ce.rate([*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask="correctness").to_pandas()
     assert list(table.index) == ["good", "bad", "none"]
     assert table.loc["none", "rated_correctness_because"] == "missing_input"
     assert table.loc["good", "rated_correctness"] == 1.0

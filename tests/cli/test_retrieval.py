@@ -84,7 +84,7 @@ def test_an_unknown_measure_is_the_callers_mistake(claimeval: Run, tmp_path: Pat
 def test_an_id_that_stands_twice_is_refused_with_its_samples(claimeval: Run, tmp_path: Path) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, ROWS[0])))
-    for command in (("retrieval",), ("answerability", "-j", "openai:m", "--plan")):
+    for command in (("retrieval",), ("rate", "-j", "openai:m", "--plan")):
         done = claimeval(command[0], data, *command[1:])
         assert done.returncode == 2
         assert "Duplicate sample id 'one' (samples 1 and 3)" in done.stderr

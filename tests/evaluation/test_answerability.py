@@ -7,17 +7,14 @@ import json
 
 import pytest
 
-from claimeval.evaluation.opinions import Asked
-from claimeval.evaluation.ratings import RatingsJob, answerability_plan, outcomes, sort_answer
+from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, make_job, outcomes
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.metrics.scoring import SampleScores
-from claimeval.types.answer_questions import ANSWERING
+from claimeval.types.answer_questions import ABSTENTION
 from claimeval.types.errors import UsageError
-from claimeval.types.families import Families
-from claimeval.types.records import Sample
+from claimeval.types.records import Sample, SampleResult, Score
 from claimeval.types.requests import Failure, Outcome, Request
-from tests.sample_runs import scored
+from tests.sample_runs import reasons, values
 from tests.scripted import FAILED, completion, judge
 
 
@@ -40,12 +37,12 @@ def kind(word: str) -> str:
 
 def sort(
     *replies: str | Failure, answer: str | None = "A.", is_answerable: bool | None = True, judges: int = 1
-) -> tuple[SampleScores, int]:
-    asked = Asked(ANSWERING, prompts.load("answering", "plain"), Panel())
-    plan = RatingsJob(tuple(judge(str(n)) for n in range(judges)), (asked,), Families())
+) -> tuple[SampleResult, int]:
+    asked = PutQuestion(ABSTENTION, prompts.load("answering", "plain"), Panel())
+    job = RateJob(tuple(judge(str(n)) for n in range(judges)), (asked,))
     executor = Replies(*replies)
     sample = Sample(id="s", question="Q?", answer=answer, is_answerable=is_answerable)
-    return asyncio.run(sort_answer(sample, plan, executor)), len(executor.requests)
+    return asyncio.run(job.evaluate(sample, executor)), len(executor.requests)
 
 
 @pytest.mark.parametrize(
@@ -62,42 +59,45 @@ def test_answering_is_right_where_the_question_can_be_answered(
     word: str, is_answerable: bool, answered: float, right: float
 ) -> None:
     row, _ = sort(kind(word), is_answerable=is_answerable)
-    assert row.values == {"answered": answered, "abstention_accuracy": right}
+    assert values(row) == {"answered": answered, "abstention_accuracy": right}
 
 
 def test_without_is_answerable_only_the_share_of_answers_is_known() -> None:
     row, _ = sort(kind("answers"), is_answerable=None)
-    assert row.values == {"answered": 1.0, "abstention_accuracy": None}
-    assert row.reasons == {"abstention_accuracy": "missing_input"}
+    assert values(row) == {"answered": 1.0, "abstention_accuracy": None}
+    assert reasons(row) == {"abstention_accuracy": "missing_input"}
 
 
 def test_an_empty_answer_declines_without_a_call_and_none_has_no_value() -> None:
     row, calls = sort(answer=" ", is_answerable=False)
-    assert (row.values["abstention_accuracy"], calls) == (1.0, 0)
+    assert (values(row)["abstention_accuracy"], calls) == (1.0, 0)
     row, calls = sort(answer=None)
-    assert (row.values["answered"], row.reasons["answered"], calls) == (None, "missing_input", 0)
+    assert (values(row)["answered"], reasons(row)["answered"], calls) == (None, "missing_input", 0)
 
 
 def test_an_unknown_kind_is_asked_again_and_then_a_hole() -> None:
     row, calls = sort(kind("refuses"), kind("answers"))
-    assert (row.values["answered"], calls) == (1.0, 2)
+    assert (values(row)["answered"], calls) == (1.0, 2)
     row, calls = sort(kind("refuses"), "It declines.")
-    assert (row.values["answered"], row.reasons["answered"], calls) == (None, "unparsable", 2)
+    assert (values(row)["answered"], reasons(row)["answered"], calls) == (None, "unparsable", 2)
     row, calls = sort(FAILED)
-    assert (row.reasons["answered"], calls) == ("provider_error", 1)
+    assert (reasons(row)["answered"], calls) == ("provider_error", 1)
 
 
 def test_judges_who_are_divided_are_a_tie() -> None:
     row, _ = sort(kind("answers"), kind("declines"), judges=2)
-    assert row.reasons["answered"] == "tie"
+    assert reasons(row)["answered"] == "tie"
     row, _ = sort(kind("partly"), kind("declines"), kind("answers"), judges=3)
-    assert row.values["answered"] == 1.0
+    assert values(row)["answered"] == 1.0
 
 
 def test_the_four_outcomes_are_counted() -> None:
     samples = [Sample(id=str(i), question="Q", answer="A", is_answerable=i < 2) for i in range(3)]
-    rows = [scored(str(i), {"answered": value}) for i, value in enumerate((1.0, 0.0, None))]
-    assert outcomes(samples, rows) == {
+    results = [
+        SampleResult(sample=s, scores=(Score(metric="answered", value=v, undefined_because=None if v else "tie"),))
+        for s, v in zip(samples, (1.0, 0.0, None), strict=True)
+    ]
+    assert outcomes(results) == {
         "answerable_answered": 1,
         "answerable_declined": 1,
         "unanswerable_answered": 0,
@@ -106,5 +106,5 @@ def test_the_four_outcomes_are_counted() -> None:
 
 
 def test_local_judges_cannot_sort_answers() -> None:
-    with pytest.raises(UsageError, match="answers are sorted by a language model"):
-        answerability_plan(["local:lexical"])
+    with pytest.raises(UsageError, match="answers are rated by a language model"):
+        make_job(RateOptions(judges=["local:lexical"], ask=["abstention"]), [Sample(id="s", question="Q", answer="A")])

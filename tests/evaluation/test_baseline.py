@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from claimeval.evaluation.baseline import compare_ratings, every_claim
-from claimeval.metrics.scoring import SampleScores
 from claimeval.types.records import Sample, SampleResult, Score
 from tests.sample_runs import scored
 
@@ -16,8 +15,12 @@ def result(name: str, hits: int, judged: int, total: int) -> SampleResult:
     return SampleResult(sample=Sample(id=name, question="Q"), scores=(score,))
 
 
-def row(name: str, value: float | None) -> SampleScores:
-    return scored(name, {"rated_faithfulness": value, "rated_correctness": 1.0})
+def row(name: str, value: float | None) -> SampleResult:
+    return rating(name, {"rated_faithfulness": value, "rated_correctness": 1.0})
+
+
+def rating(name: str, found: dict[str, float | None]) -> SampleResult:
+    return SampleResult(sample=Sample(id=name, question="Q"), scores=scored(name, found).scores)
 
 
 @pytest.mark.parametrize(
@@ -53,4 +56,4 @@ def test_shares_agreement_kappa_and_where_they_part() -> None:
 
 
 def test_without_a_rating_of_that_kind_there_is_nothing_to_compare() -> None:
-    assert compare_ratings([result("0", 1, 1, 1)], [scored("0", {"rated_relevance": 1.0})]) == ()
+    assert compare_ratings([result("0", 1, 1, 1)], [rating("0", {"rated_relevance": 1.0})]) == ()

@@ -7,14 +7,12 @@ import json
 import pytest
 
 from claimeval.judging import prompts, rate
-from claimeval.types.answer_questions import ANSWER_QUESTIONS, ANSWERING, AnswerQuestion
+from claimeval.types.answer_questions import ANSWER_QUESTIONS, AnswerQuestion
 from claimeval.types.records import Document, Sample, says_something
 from tests.scripted import judge
 from tests.test_hostile_texts import TEXTS, within
 
-ASKED = [("answers", name, question) for name, question in ANSWER_QUESTIONS.items()] + [
-    ("answering", "plain", ANSWERING)
-]
+ASKED = [(question.step, question.prompt, question) for question in ANSWER_QUESTIONS.values()]
 
 
 @pytest.mark.parametrize(("step", "name", "question"), ASKED, ids=[name for _, name, _ in ASKED])

@@ -1,26 +1,24 @@
-"""What each judge of a panel said, read from the rows, and judges of the answers' own family."""
+"""What each judge of a panel said."""
 
 from __future__ import annotations
 
 import pytest
 
-from claimeval.evaluation.raters import kin, members
-from claimeval.metrics.scoring import SampleScores
-from claimeval.types.errors import UsageError
-from claimeval.types.records import Sample
-from tests.evaluation.test_rating import SAMPLE, plan, rated, says
+from claimeval.evaluation.raters import members
+from claimeval.types.records import SampleResult
+from tests.evaluation.test_rating import plan, rated, says
 from tests.scripted import FAILED
 
 
-def rows() -> list[SampleScores]:
+def rows() -> list[SampleResult]:
     said = [("yes", "yes"), ("no", "yes"), ("no", "no")]
-    made = plan("faithful", judges=("a", "b"))
+    made = plan("faithfulness", judges=("a", "b"))
     found = [rated(made, (says(one),), (says(other),))[0] for one, other in said]
     return [*found, rated(made, (says("yes"),), (FAILED,))[0]]
 
 
 def test_words_and_holes_are_counted_by_judge_with_their_agreement() -> None:
-    found = members(rows(), plan("faithful", judges=("a", "b")))["faithful"]
+    found = members(rows(), plan("faithfulness", judges=("a", "b")).manifest)["rated_faithfulness"]
     assert found.judges["a"].words == {"yes": 2, "no": 2}
     assert (found.judges["b"].words, found.judges["b"].holes) == ({"yes": 2, "no": 1}, {"provider_error": 1})
     assert found.alpha
@@ -30,19 +28,11 @@ def test_words_and_holes_are_counted_by_judge_with_their_agreement() -> None:
 
 
 def test_a_single_judge_agrees_with_nobody() -> None:
-    row, _ = rated(plan("faithful"), (says("yes"),))
-    assert members([row], plan("faithful"))["faithful"].alpha is None
+    row, _ = rated(plan("faithfulness"), (says("yes"),))
+    assert members([row], plan("faithfulness").manifest)["rated_faithfulness"].alpha is None
 
 
 def test_repeats_of_a_judge_are_one() -> None:
-    made = plan("faithful", replicates=3)
+    made = plan("faithfulness", replicates=3)
     row, _ = rated(made, (says("yes"), says("no"), says("yes")))
-    assert members([row], made)["faithful"].judges["j0"].words == {"yes": 1, "no": 0}
-
-
-def test_judges_of_the_answers_family_are_named_or_refused() -> None:
-    (found,) = kin([SAMPLE, Sample(id="other", question="Q", answer="A")], plan("faithful", judges=("own", "other")))
-    assert (found.name, found.samples) == ("own", 1)
-    assert kin([SAMPLE], plan("faithful")) == ()
-    with pytest.raises(UsageError, match="which wrote answers here"):
-        kin([SAMPLE], plan("faithful", judges=("own",), on_same_family="error"))
+    assert members([row], made.manifest)["rated_faithfulness"].judges["j0"].words == {"yes": 1, "no": 0}

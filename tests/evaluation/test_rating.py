@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from claimeval.evaluation.opinions import Asked
-from claimeval.evaluation.ratings import RatingsJob, askable, prospects, rate, rating_plan, tallies
+from claimeval.evaluation.forecast.quotes import Prospect, foresee
+from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, count_words, make_job
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.metrics.scoring import SampleScores
 from claimeval.types.answer_questions import ANSWER_QUESTIONS
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.families import Families
-from claimeval.types.records import Document, Sample
+from claimeval.types.options import PanelOptions
+from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Failure, Outcome, Request
-from tests.sample_runs import scored
+from tests.sample_runs import reasons, values
 from tests.scripted import FAILED, completion, judge
 
 SAMPLE = Sample(
@@ -29,7 +29,7 @@ SAMPLE = Sample(
     reference_answers=("63 metres.",),
     generator="openai:gpt-5",
 )
-ALL = tuple(ANSWER_QUESTIONS)
+ALL = ("relevance", "faithfulness", "correctness")
 
 
 class Replies:
@@ -49,11 +49,11 @@ def says(rating: str, **flags: bool) -> str:
     return json.dumps({"reason": "why", "rating": rating, **flags})
 
 
-def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> RatingsJob:
+def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> RateJob:
     asked = [
-        Asked(
+        PutQuestion(
             question := ANSWER_QUESTIONS[name],
-            prompts.load("answers", name),
+            prompts.load(question.step, question.prompt),
             Panel.model_validate(
                 {"vote": "median" if name == "relevance" else "majority", **settings, "grades": question.scale}
             ),
@@ -62,30 +62,39 @@ def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> Ra
     ]
     models = {"own": "openai:gpt-5-mini"}
     found = tuple(judge(name, model=models.get(name, f"scripted:{name}")) for name in judges)
-    return RatingsJob(found, tuple(asked), Families())
+    return RateJob(found, tuple(asked))
+
+
+def prospects(made: RateJob) -> list[Prospect]:
+    async def found() -> list[Prospect]:
+        return [prospect async for prospect in foresee(made, [SAMPLE], None)]
+
+    return asyncio.run(found())
 
 
 def rated(
-    made: RatingsJob, *replies: tuple[str | Failure, ...], sample: Sample = SAMPLE
-) -> tuple[SampleScores, list[Request]]:
+    made: RateJob, *replies: tuple[str | Failure, ...], sample: Sample = SAMPLE
+) -> tuple[SampleResult, list[Request]]:
     executor = Replies(dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {})
-    return asyncio.run(rate(sample, made, executor)), executor.requests
+    return asyncio.run(made.evaluate(sample, executor)), executor.requests
 
 
 @pytest.mark.parametrize(("word", "value"), [("fully", 1.0), ("partly", 0.5), ("no", 0.0)])
 def test_relevance_counts_by_its_word_and_the_flag_apart(word: str, value: float) -> None:
     row, _ = rated(plan("relevance"), (says(word, noncommittal=True),))
-    assert row.values == {"rated_relevance": value, "noncommittal": 1.0}
+    assert values(row) == {"rated_relevance": value, "noncommittal": 1.0}
     row, _ = rated(plan("relevance"), (says(word, noncommittal=False),))
-    assert row.values == {"rated_relevance": value, "noncommittal": 0.0}
+    assert values(row) == {"rated_relevance": value, "noncommittal": 0.0}
 
 
-@pytest.mark.parametrize(("ask", "metric"), [("faithful", "rated_faithfulness"), ("correct", "rated_correctness")])
+@pytest.mark.parametrize(
+    ("ask", "metric"), [("faithfulness", "rated_faithfulness"), ("correctness", "rated_correctness")]
+)
 def test_yes_is_one_and_no_is_zero(ask: str, metric: str) -> None:
     for word, value in (("yes", 1.0), ("no", 0.0)):
         row, _ = rated(plan(ask), (says(word),))
-        assert row.values == {metric: value}
-        assert row.reasons == {}
+        assert values(row) == {metric: value}
+        assert reasons(row) == {}
 
 
 def test_each_question_shows_what_the_answer_is_held_against() -> None:
@@ -102,71 +111,64 @@ def test_each_question_shows_what_the_answer_is_held_against() -> None:
 
 @pytest.mark.parametrize("reply", [says("yes and no"), says("maybe"), "yes", '{"rating": true}', says("fully")])
 def test_a_reply_in_another_form_is_asked_again_and_then_a_hole(reply: str) -> None:
-    row, requests = rated(plan("faithful"), (reply, says("no")))
-    assert row.values == {"rated_faithfulness": 0.0}
+    row, requests = rated(plan("faithfulness"), (reply, says("no")))
+    assert values(row) == {"rated_faithfulness": 0.0}
     assert [request.attempt for request in requests] == [0, 1]
-    row, _ = rated(plan("faithful"), (reply, reply))
-    assert (row.values, row.reasons) == ({"rated_faithfulness": None}, {"rated_faithfulness": "unparsable"})
+    row, _ = rated(plan("faithfulness"), (reply, reply))
+    assert (values(row), reasons(row)) == ({"rated_faithfulness": None}, {"rated_faithfulness": "unparsable"})
 
 
 def test_relevance_without_its_flag_is_no_rating() -> None:
     row, _ = rated(plan("relevance"), (says("fully"), says("fully", noncommittal=False)))
-    assert row.values["rated_relevance"] == 1.0
+    assert values(row)["rated_relevance"] == 1.0
     row, _ = rated(plan("relevance"), (says("fully"), json.dumps({"rating": "fully", "noncommittal": "a little"})))
-    assert row.reasons == {"rated_relevance": "unparsable", "noncommittal": "unparsable"}
+    assert reasons(row) == {"rated_relevance": "unparsable", "noncommittal": "unparsable"}
 
 
 def test_words_and_flags_are_read_in_other_spellings() -> None:
     row, requests = rated(plan("relevance"), ('Here: {"rating": "Fully", "noncommittal": "No"}',))
-    assert row.values == {"rated_relevance": 1.0, "noncommittal": 0.0}
+    assert values(row) == {"rated_relevance": 1.0, "noncommittal": 0.0}
     assert len(requests) == 1
 
 
 def test_a_provider_that_fails_leaves_a_hole_and_is_not_asked_again_here() -> None:
-    row, requests = rated(plan("faithful"), (FAILED,))
-    assert row.reasons == {"rated_faithfulness": "provider_error"}
+    row, requests = rated(plan("faithfulness"), (FAILED,))
+    assert reasons(row) == {"rated_faithfulness": "provider_error"}
     assert len(requests) == 1
-    said = row.details["faithful"]
-    assert isinstance(said, list)
-    assert said == [
-        {
-            "judge": "j0",
-            "rating": None,
-            "failed_because": "provider_error",
-            "reason": "status 503: overloaded",
-            "reply": None,
-        }
-    ]
+    (rating,) = row.assessments
+    assert (rating.subject, rating.question, rating.unassessed) == ("answer", "rated_faithfulness", "provider_error")
+    assert [(v.judge, v.unassessed) for v in rating.verdicts] == [("j0", "provider_error")]
+    assert [(call.reply, call.message) for call in row.calls] == [(None, "status 503: overloaded")]
 
 
 def test_a_judge_that_failed_is_no_vote_and_divided_judges_are_a_tie() -> None:
     judges = ("a", "b", "c")
-    row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (says("yes"),), (FAILED,))
-    assert row.values == {"rated_faithfulness": 1.0}
-    row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (says("no"),), (FAILED,))
-    assert row.reasons == {"rated_faithfulness": "tie"}
-    row, _ = rated(plan("faithful", judges=judges), (says("yes"),), (FAILED,), (FAILED,))
-    assert row.reasons == {"rated_faithfulness": "no_quorum"}
+    row, _ = rated(plan("faithfulness", judges=judges), (says("yes"),), (says("yes"),), (FAILED,))
+    assert values(row) == {"rated_faithfulness": 1.0}
+    row, _ = rated(plan("faithfulness", judges=judges), (says("yes"),), (says("no"),), (FAILED,))
+    assert reasons(row) == {"rated_faithfulness": "tie"}
+    row, _ = rated(plan("faithfulness", judges=judges), (says("yes"),), (FAILED,), (FAILED,))
+    assert reasons(row) == {"rated_faithfulness": "no_quorum"}
 
 
 def test_relevance_takes_the_lower_median_and_the_flag_the_majority() -> None:
     said = [("fully", False), ("no", True), ("partly", True)]
     row, _ = rated(plan("relevance", judges=("a", "b", "c")), *((says(w, noncommittal=f),) for w, f in said))
-    assert row.values == {"rated_relevance": 0.5, "noncommittal": 1.0}
+    assert values(row) == {"rated_relevance": 0.5, "noncommittal": 1.0}
     row, _ = rated(plan("relevance", judges=("a", "b")), *((says(w, noncommittal=f),) for w, f in said[:2]))
-    assert (row.values["rated_relevance"], row.reasons) == (0.0, {"noncommittal": "tie"})
+    assert (values(row)["rated_relevance"], reasons(row)) == (0.0, {"noncommittal": "tie"})
 
 
 def test_a_conservative_tie_is_noncommittal() -> None:
     made = plan("relevance", judges=("a", "b"), tie="conservative")
     row, _ = rated(made, (says("fully", noncommittal=False),), (says("fully", noncommittal=True),))
-    assert row.values == {"rated_relevance": 1.0, "noncommittal": 1.0}
+    assert values(row) == {"rated_relevance": 1.0, "noncommittal": 1.0}
 
 
 @pytest.mark.parametrize(
     ("sample", "undefined"),
     [
-        (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).metrics, "missing_input")),
+        (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).manifest.units, "missing_input")),
         (SAMPLE.model_copy(update={"contexts": None, "reference_answers": ()}), None),
         (SAMPLE.model_copy(update={"answer": " "}), {"rated_faithfulness": "no_claims"}),
     ],
@@ -174,12 +176,12 @@ def test_a_conservative_tie_is_noncommittal() -> None:
 def test_what_a_sample_cannot_feed_is_not_asked(sample: Sample, undefined: dict[str, str] | None) -> None:
     replies = () if undefined else ((says("fully", noncommittal=False),),)
     row, _ = rated(plan(*ALL), *replies, sample=sample)
-    assert row.reasons == (undefined or dict.fromkeys(("rated_faithfulness", "rated_correctness"), "missing_input"))
+    assert reasons(row) == (undefined or dict.fromkeys(("rated_faithfulness", "rated_correctness"), "missing_input"))
 
 
 def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> None:
-    row, [request] = rated(plan("faithful"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()}))
-    assert row.values == {"rated_faithfulness": 0.0}
+    row, [request] = rated(plan("faithfulness"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()}))
+    assert values(row) == {"rated_faithfulness": 0.0}
     assert "<evidence>\n</evidence>" in request.messages[-1].content
 
 
@@ -187,7 +189,7 @@ def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> 
 def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call(answer: str) -> None:
     row, requests = rated(plan(*ALL), sample=SAMPLE.model_copy(update={"answer": answer}))
     assert requests == []
-    assert row.values == {
+    assert values(row) == {
         "rated_relevance": 0.0,
         "noncommittal": 1.0,
         "rated_faithfulness": None,
@@ -196,71 +198,85 @@ def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call
 
 
 def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> None:
-    made = plan("faithful", judges=("own", "other"), on_same_family="skip")
+    made = plan("faithfulness", judges=("own", "other"), on_same_family="skip")
     row, requests = rated(made, (), (says("no"),))
-    assert row.values == {"rated_faithfulness": 0.0}
+    assert values(row) == {"rated_faithfulness": 0.0}
     assert [request.judge.name for request in requests] == ["other"]
-    assert sum(1 for _ in prospects([SAMPLE], made)) == 1
-    made = plan("faithful", judges=("own", "other"), on_same_family="no-vote")
+    assert len(prospects(made)) == 1
+    made = plan("faithfulness", judges=("own", "other"), on_same_family="no-vote")
     row, requests = rated(made, (says("yes"),), (says("no"),))
-    assert (row.values, len(requests)) == ({"rated_faithfulness": 0.0}, 2)
+    assert (values(row), len(requests)) == ({"rated_faithfulness": 0.0}, 2)
 
 
 def test_replicates_are_asked_one_by_one_and_are_one_vote() -> None:
-    row, requests = rated(plan("faithful", replicates=3), (says("yes"), says("no"), says("yes")))
-    assert row.values == {"rated_faithfulness": 1.0}
+    row, requests = rated(plan("faithfulness", replicates=3), (says("yes"), says("no"), says("yes")))
+    assert values(row) == {"rated_faithfulness": 1.0}
     assert sorted(request.replicate for request in requests) == [0, 1, 2]
 
 
 def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where_the_first_differ() -> None:
-    made = plan("faithful", judges=("a", "b"), vote="weighted", weights={"a": 0.5, "b": 2.0})
+    made = plan("faithfulness", judges=("a", "b"), vote="weighted", weights={"a": 0.5, "b": 2.0})
     row, _ = rated(made, (says("yes"),), (says("no"),))
-    assert row.values == {"rated_faithfulness": 0.0}
-    made = plan("faithful", judges=("a", "b", "c"), escalate=2)
+    assert values(row) == {"rated_faithfulness": 0.0}
+    made = plan("faithfulness", judges=("a", "b", "c"), escalate=2)
     row, requests = rated(made, (says("yes"),), (says("yes"),), ())
-    assert (row.values, len(requests)) == ({"rated_faithfulness": 1.0}, 2)
+    assert (values(row), len(requests)) == ({"rated_faithfulness": 1.0}, 2)
     row, requests = rated(made, (says("yes"),), (says("no"),), (says("no"),))
-    assert (row.values, len(requests)) == ({"rated_faithfulness": 0.0}, 3)
-    assert [one.certain for one in prospects([SAMPLE], made)] == [True, True, False]
+    assert (values(row), len(requests)) == ({"rated_faithfulness": 0.0}, 3)
+    assert [one.certain for one in prospects(made)] == [True, True, False]
+
+
+def asked(samples: Sequence[Sample], *ask: str) -> list[str]:
+    job = make_job(RateOptions(judges=["openai:m"], ask=ask or None), samples)
+    return [put.question.name for put in job.questions]
 
 
 def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() -> None:
     bare = SAMPLE.model_copy(update={"reference_answers": ()})
-    assert askable([SAMPLE], None) == ALL
-    assert askable([bare], None) == ("relevance", "faithful")
-    with pytest.raises(UsageError, match="'correct': it needs an answer and reference"):
-        askable([bare], ["faithful", "correct"])
+    assert asked([SAMPLE]) == list(ALL)
+    assert asked([bare]) == ["relevance", "faithfulness"]
+    assert asked([bare.model_copy(update={"is_answerable": True})]) == ["relevance", "faithfulness", "abstention"]
+    assert asked([bare], "abstention") == ["abstention"]
+    with pytest.raises(UsageError, match="'correctness': it needs an answer and reference"):
+        asked([bare], "faithfulness", "correctness")
     with pytest.raises(UsageError, match="no sample has an answer"):
-        askable([SAMPLE.model_copy(update={"answer": None})], None)
+        asked([SAMPLE.model_copy(update={"answer": None})])
     with pytest.raises(DataError, match="Duplicate sample id"):
-        askable([SAMPLE, SAMPLE], None)
+        asked([SAMPLE, SAMPLE])
     with pytest.raises(DataError, match="no samples"):
-        askable([], None)
+        asked([])
 
 
 @pytest.mark.parametrize(
     ("judges", "ask", "settings", "message"),
     [
         (["local:lexical"], ALL, {}, "answers are rated by a language model"),
-        (["openai:m"], ("faithfull",), {}, "Did you mean 'faithful'"),
+        (["openai:m"], ("faithfull",), {}, "Did you mean 'faithfulness'"),
         (["openai:m"], (), {}, "name what to ask"),
         (["openai:m"], ALL, {"vote": "dawid_skene"}, "'dawid_skene' learns from a whole run"),
         (["openai:m"], ALL, {"quorum": 2}, "can never be met"),
     ],
 )
 def test_what_cannot_rate_is_refused_before_any_call(
-    judges: list[str], ask: tuple[str, ...], settings: dict[str, object], message: str
+    judges: list[str], ask: tuple[str, ...], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        rating_plan(judges, ask, settings=settings)
+        make_job(RateOptions(judges=judges, ask=ask, panel=PanelOptions(**settings)), [SAMPLE])
+
+
+def test_judges_of_the_answers_family_can_be_an_error() -> None:
+    wanted = RateOptions(judges=["openai:gpt-5-mini"], panel=PanelOptions(on_same_family="error"))
+    with pytest.raises(UsageError, match="is of the family of 'openai:gpt-5'"):
+        make_job(wanted, [SAMPLE])
 
 
 def test_the_words_are_counted() -> None:
-    rows = [
-        scored("1", {"rated_relevance": 1.0, "noncommittal": 0.0, "rated_faithfulness": 0.0}),
-        scored("2", {"rated_relevance": 0.5, "noncommittal": 1.0, "rated_faithfulness": None}),
+    made = plan("relevance", "faithfulness")
+    results = [
+        rated(made, (says("fully", noncommittal=False), says("no")))[0],
+        rated(made, (says("partly", noncommittal=True), FAILED))[0],
     ]
-    assert tallies(rows, plan("relevance", "faithful")) == {
-        "relevance": {"fully": 1, "partly": 1, "no": 0, "noncommittal": 1},
-        "faithful": {"yes": 0, "no": 1},
+    assert count_words(results, made.manifest) == {
+        "rated_relevance": {"fully": 1, "partly": 1, "no": 0, "noncommittal": 1},
+        "rated_faithfulness": {"yes": 0, "no": 1},
     }

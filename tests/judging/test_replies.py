@@ -10,7 +10,7 @@ import pytest
 from claimeval.judging import prompts, replies, reply_values
 from claimeval.judging.prompts import quoted
 from claimeval.judging.reply_values import Unparsable
-from claimeval.types.answer_questions import ANSWER_QUESTIONS, ANSWERING
+from claimeval.types.answer_questions import ANSWER_QUESTIONS
 from claimeval.types.scales import ABSTAIN, BINARY, SCALES, TAGS, THREE_WAY
 
 IDS = ("c1", "c2", "c3")
@@ -312,7 +312,7 @@ def test_words_are_folded_onto_a_closed_list(words: str) -> None:
 
 def test_no_two_words_of_a_list_fold_alike() -> None:
     lists = [(*scale.words, ABSTAIN) for scale in SCALES.values()]
-    lists += [question.scale.words for question in (*ANSWER_QUESTIONS.values(), ANSWERING)]
+    lists += [question.scale.words for question in ANSWER_QUESTIONS.values()]
     for words in lists:
         assert len({reply_values.fold(word) for word in words}) == len(words)
 

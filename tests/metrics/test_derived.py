@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from claimeval.evaluation import relevance_run
-from claimeval.evaluation.ratings import NONCOMMITTAL, RATED
 from claimeval.metrics.derived import DERIVED, GROUPS, MetricSelection, derived, resolve_derived, select_metrics
 from claimeval.metrics.rows import METRICS, Metric
+from claimeval.types.answer_questions import ANSWER_QUESTIONS, RELEVANCE
 from claimeval.types.errors import UsageError
 
 
@@ -127,7 +127,13 @@ def test_a_name_of_another_number_is_refused_with_our_names(name: str, ours: tup
 def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
     """Every table of the page has a column `here`, or, of names that mean two things, `name`."""
     page = (Path(__file__).parents[2] / "docs" / "names-in-other-tools.md").read_text(encoding="utf-8")
-    rated = {*RATED.values(), NONCOMMITTAL, relevance_run.RELEVANT, relevance_run.GRADE, relevance_run.PRECISION}
+    rated = {
+        *(q.metric for q in ANSWER_QUESTIONS.values()),
+        *RELEVANCE.flags,
+        relevance_run.RELEVANT,
+        relevance_run.GRADE,
+        relevance_run.PRECISION,
+    }
     tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
     assert len(tables) == 5
     for table in tables:

@@ -154,8 +154,11 @@ def test_ratings_beside_claims_draw_questions() -> None:
         SampleResult(sample=s, scores=(Score(metric="faithfulness", value=v, hits=int(v), judged=1, total=1),))
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
-    rows = [sample_runs.scored(s.id, {"rated_faithfulness": v}) for s, v in zip(answers(VALUES), VALUES, strict=True)]
-    (found,) = compare_ratings(results, list(clustered(rows, answers(VALUES), None)))
+    rated = [
+        SampleResult(sample=s, scores=(Score(metric="rated_faithfulness", value=v),))
+        for s, v in zip(answers(VALUES), VALUES, strict=True)
+    ]
+    (found,) = compare_ratings(results, rated)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.whole.low, found.whole.high) == (by_hand.low, by_hand.high)
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from claimeval.evaluation.forecast.estimates import BYTES_PER_TOKEN, Range, thinking
+from claimeval.execution import Executor
+from claimeval.execution.cached import OfflineExecutor
+from claimeval.judging.panel import Panel
 from claimeval.providers.prices import cost_bound, price, prompt_bytes
+from claimeval.store.replies import completion
 from claimeval.store.store import Store
-from claimeval.types.records import Record
-from claimeval.types.requests import Request
+from claimeval.types.records import Record, SampleResult
+from claimeval.types.requests import Judge, Outcome, Request
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Prospect(NamedTuple):
@@ -40,10 +47,77 @@ class StepForecast(Record):
     """US dollars if every byte of the prompts were a token and every reply ran to its limit."""
 
 
+class Foreseen(Protocol[T_contra]):
+    """A job whose questions do not hang on the replies to others, but for judges who are asked where others differ."""
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """Those who are asked."""
+        ...
+
+    @property
+    def panel(self) -> Panel:
+        """Its `escalate` says how many of them are asked in any case."""
+        ...
+
+    def asking(self, judges: tuple[Judge, ...]) -> Foreseen[T_contra]:
+        """The job with these judges alone, each asked about everything."""
+        ...
+
+    async def evaluate(self, item: T_contra, executor: Executor) -> SampleResult:
+        """Return the result of one item."""
+        ...
+
+
+TOKENS: dict[str, Range] = {
+    "rate": Range(40, 120),
+    "answers": Range(30, 120),
+    "answering": Range(30, 120),
+}
+"""Tokens assumed of a reply about one subject, by step."""
+
+
+class _Recorder:
+    """Answers from the store alone, and remembers every request."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+        self._nowhere = OfflineExecutor()
+        self.requests: dict[str, Request] = {}
+
+    async def ask(self, request: Request) -> Outcome:
+        self.requests[request.key] = request
+        if self._store and (value := self._store.get(request.key)) is not None:
+            return completion(value)
+        return await self._nowhere.ask(request)
+
+
+async def foresee(job: Foreseen[T], items: Iterable[T], store: Store | None) -> AsyncIterator[Prospect]:
+    """Give what a job will ask about each item, from the job's own questions; nobody is asked."""
+    escalate = job.panel.escalate
+    stages = [(job.asking(job.judges[:escalate]), True)]
+    stages += [(job.asking(job.judges[escalate:]), False)] if escalate else []
+    for item in items:
+        for stage, certain in stages:
+            recorder = _Recorder(store)
+            result = await stage.evaluate(item, recorder)
+            for call in result.calls:
+                subjects, tokens = max(1, len(call.subjects)), TOKENS[call.step]
+                output = Range(subjects * tokens.low, subjects * tokens.high)
+                yield Prospect(call.step, recorder.requests[call.key], output, certain)
+
+
+async def forecast_job(
+    job: Foreseen[T], items: Iterable[T], store: Store | None, prices: str | Path | None = None
+) -> tuple[StepForecast, ...]:
+    """Return what a job will ask and cost, a row for each step and judge; nobody is asked."""
+    return quote([prospect async for prospect in foresee(job, items, store)], store, prices)
+
+
 def quote(
     prospects: Iterable[Prospect], store: Store | None, prices: str | Path | None = None
 ) -> tuple[StepForecast, ...]:
-    """A row for each step and judge, each different question counted once; prompts are 3 to 5 bytes a token."""
+    """Return a row for each step and judge, each different question counted once; prompts are 3 to 5 bytes a token."""
     sums: dict[tuple[str, str], _TextTotals] = {}
     seen: set[str] = set()
     for step, request, output, certain in prospects:

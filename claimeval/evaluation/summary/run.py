@@ -99,7 +99,7 @@ class Tallies:
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
         claims = {extraction.of: extraction.claims for extraction in result.extractions}
-        columns = _columns(result)
+        columns = _columns(result) if self._rows else {}
         rows = len(self._rows)
         if self._others:
             for score in result.scores:

@@ -1,4 +1,4 @@
-"""`claimeval answers` as a process, against loopback judges."""
+"""`claimeval rate` as a process, against loopback judges."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback.claim_judge import answer
-from benchmarks.loopback.judge import Body, Reply, text_of
-from claimeval.runs import scores
+from benchmarks.loopback.judge import Body, Reply, ScriptedJudge, text_of
+from claimeval.runs.directory import read_results
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
@@ -43,7 +43,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     judge = ("-j", f"openai:m@{server.url}")
     assert claimeval("score", data, *judge, "-m", "faithfulness", "-o", "run").returncode == 0
     before = len(server.exchanges())
-    done = claimeval("answers", "run", *judge, "--json")
+    done = claimeval("rate", "run", *judge, "--json")
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert len(server.exchanges()) - before == 9
@@ -55,34 +55,39 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
         "rated_correctness": 1.0,
     }
     assert shown["metrics"]["rated_relevance"]["missing"] == {"missing_input": 1}
-    assert shown["ratings"]["relevance"] == {"fully": 2, "partly": 0, "no": 1, "noncommittal": 1}
+    assert shown["ratings"]["rated_relevance"] == {"fully": 2, "partly": 0, "no": 1, "noncommittal": 1}
     (held,) = shown["against_claims"]
     assert (held["rating"], held["metric"]) == ("rated_faithfulness", "faithfulness")
     assert held["claims"]["value"] == pytest.approx(2 / 3)
     assert held["apart"] == [{"id": "wrong", "whole": True, "supported": 1, "judged": 2}]
 
     run = tmp_path / "here" / "run"
-    first = next(scores.rows(run, "answers"))
-    assert json.loads(json.dumps(first.details))["faithful"][0]["reply"] == '{"reason": "", "rating": "yes"}'
-    again = claimeval("answers", "run", *judge)
+    first = next(read_results(run / "rate"))
+    assert [(a.question, a.label, a.verdicts[0].judge) for a in first.assessments] == [
+        (name, "supported", f"openai:m@{server.url}")
+        for name in ("rated_relevance", "noncommittal", "rated_faithfulness", "rated_correctness")
+    ]
+    assert first.calls[1].reply == '{"reason": "", "rating": "yes"}'
+    again = claimeval("rate", "run", *judge)
     assert "part in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
     assert len(server.exchanges()) - before == 9
     report = claimeval("report", "run", "--format", "json")
     assert "rated_relevance" in report.stdout
     assert "rated_faithfulness" in claimeval("compare", "run", "run").stdout
+    assert "rated_relevance" in claimeval("report", "run/rate", "--format", "md").stdout
 
 
 def test_a_plan_asks_nothing(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=answer)
-    done = claimeval("answers", data, "-j", f"openai:m@{server.url}", "--ask", "correct", "--plan", "--json")
+    done = claimeval("rate", data, "-j", f"openai:m@{server.url}", "--ask", "correctness", "--plan", "--json")
     (row,) = json.loads(done.stdout)
-    assert (row["step"], row["calls"]) == ("correct", [3, 3])
+    assert (row["step"], row["calls"]) == ("answers", [3, 3])
     assert not server.exchanges()
 
 
 def test_a_cap_stops_with_three_and_a_higher_one_goes_on(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=answer)
-    command = ("answers", data, "-j", f"openai:m@{server.url}", "-o", "out", "--concurrency", "1")
+    command = ("rate", data, "-j", f"openai:m@{server.url}", "-o", "out", "--concurrency", "1")
     stopped = claimeval(*command, "--max-calls", "4")
     assert stopped.returncode == 3
     assert "Budget reached" in stopped.stderr
@@ -95,13 +100,13 @@ def test_ratings_lost_to_failures_are_holes_and_fail_the_gate(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=lambda body: Reply("yes") if "<references>" in text_of(body) else answer(body))
-    command = ("answers", data, "-j", f"openai:m@{server.url}", "-o", "out", "--json")
+    command = ("rate", data, "-j", f"openai:m@{server.url}", "-o", "out", "--json")
     done = claimeval(*command)
     assert done.returncode == 1
-    assert "25.0 % of the scores were lost" in done.stderr
+    assert "rated_correctness lost 75.0 % of samples" in done.stderr
     found = json.loads(done.stdout)["metrics"]["rated_correctness"]
     assert (found["mean"], found["missing"]) == (None, {"unparsable": 3, "missing_input": 1})
-    assert claimeval(*command, "--max-missing", "0.5").returncode == 0
+    assert claimeval(*command, "--max-missing", "1").returncode == 0
 
 
 def test_a_panel_of_two_providers_votes_and_says_who_said_what(
@@ -109,7 +114,7 @@ def test_a_panel_of_two_providers_votes_and_says_who_said_what(
 ) -> None:
     strict, kind = start_server(judge=answer), start_server(judge=lenient, dialect="mistral")
     (tmp_path / "kind.yaml").write_text(f"model: mistral:m\nendpoint: {kind.url}\n")
-    command = ("answers", data, "-j", f"openai:m@{strict.url}", "-j", tmp_path / "kind.yaml", "--ask", "faithful")
+    command = ("rate", data, "-j", f"openai:m@{strict.url}", "-j", tmp_path / "kind.yaml", "--ask", "faithfulness")
     done = claimeval(*command, "-o", "out", "--json", MISTRAL_API_KEY="k")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["metrics"]["rated_faithfulness"]
@@ -122,15 +127,15 @@ def test_a_panel_of_two_providers_votes_and_says_who_said_what(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--ask", "truth"), "correct, faithful, relevance"),
-        (("--prompt", "faithful"), "QUESTION=FILE"),
-        (("--prompt", "correct=none.j2"), "none.j2"),
+        (("--ask", "truth"), "abstention, correctness, faithfulness, relevance"),
+        (("--prompt", "faithfulness"), "QUESTION=FILE"),
+        (("--prompt", "correctness=none.j2"), "none.j2"),
     ],
 )
 def test_what_the_caller_can_mend_is_said_before_any_call(
     claimeval: Run, data: Path, options: tuple[str, ...], message: str
 ) -> None:
-    done = claimeval("answers", data, "-j", "openai:m@http://127.0.0.1:9/v1", *options)
+    done = claimeval("rate", data, "-j", "openai:m@http://127.0.0.1:9/v1", *options)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -139,9 +144,54 @@ def test_ratings_through_batches_are_the_ratings_online(
     claimeval: Run, data: Path, tmp_path: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=answer)
-    command = ("answers", data, "-j", spec(server, "openai"))
+    command = ("rate", data, "-j", spec(server, "openai"))
     assert claimeval(*command, "-o", "online", "--cache", "one").returncode == 0
     done = claimeval(*command, "-o", "batch", "--cache", "two", "--batch")
     assert done.returncode == 0, done.stderr
-    online, batch = (tmp_path / "here" / run / "scores" / "answers.jsonl" for run in ("online", "batch"))
+    online, batch = (tmp_path / "here" / run / "results.jsonl" for run in ("online", "batch"))
     assert batch.read_text() == online.read_text()
+
+
+def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
+    declines = '{"reason": "it says so", "kind": "declines"}'
+    server = start_server(judge=ScriptedJudge({"do not know": declines, "": '{"reason": "", "kind": "answers"}'}))
+    data = tmp_path / "answers.jsonl"
+    rows = [("It is 5.", True), ("I do not know.", True), ("It is 6.", False), ("I really do not know.", False)]
+    data.write_text(
+        "".join(json.dumps({"question": "Q?", "answer": a, "is_answerable_label": said}) + "\n" for a, said in rows)
+    )
+    command = ("rate", data, "--ask", "abstention", "-j", f"openai:m@{server.url}", "--out", "out", "--json")
+    done = claimeval(*command, OPENAI_API_KEY="k")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["metrics"]["answered"]["mean"] == 0.5
+    assert shown["metrics"]["abstention_accuracy"]["mean"] == 0.5
+    assert (shown["outcomes"]["answerable_declined"], shown["outcomes"]["unanswerable_answered"]) == (1, 1)
+    assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
+    assert len(server.exchanges()) == 4
+
+
+def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
+    servers = [
+        start_server(judge=ScriptedJudge({"": f'{{"reason": "", "kind": "{k}"}}'})) for k in ("partly", "declines")
+    ]
+    data = tmp_path / "answers.jsonl"
+    data.write_text(json.dumps({"question": "Q?", "answer": "Perhaps."}) + "\n")
+    judges = [option for server in servers for option in ("-j", f"openai:m@{server.url}")]
+    command = ("rate", data, "--ask", "abstention", *judges, "--json")
+    assert json.loads(claimeval(*command).stdout)["metrics"]["answered"]["missing"] == {"tie": 1}
+    done = claimeval(*command, "--tie", "conservative")
+    assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
+    (planned, *_) = json.loads(claimeval(*command, "--plan").stdout)
+    assert (planned["step"], planned["stored"]) == ("answering", 1)
+
+
+def test_answers_that_could_not_be_sorted_fail_the_gate(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=ScriptedJudge({"": "It answers."}))
+    data = tmp_path / "answers.jsonl"
+    data.write_text(json.dumps({"question": "Q?", "answer": "A."}) + "\n")
+    done = claimeval("rate", data, "--ask", "abstention", "-j", f"openai:m@{server.url}")
+    assert done.returncode == 1
+    assert "answered lost 100.0 % of samples or claims to failures" in done.stderr

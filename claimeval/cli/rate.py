@@ -1,0 +1,201 @@
+"""`claimeval rate`: judge whole answers, and hold the ratings against the claims of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from claimeval.cli.command import Heading, Names, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, Reading
+from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
+
+if TYPE_CHECKING:
+    from claimeval.evaluation.baseline import RatingComparison, Share
+    from claimeval.evaluation.raters import Members
+    from claimeval.types.records import Reason
+
+SHOWN = 10
+"""Samples where whole answer and claims differ that are named; `--json` names all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingQuestions:
+    """What the judges are asked."""
+
+    ask: str | None = None
+    """Comma-separated: relevance, faithfulness, correctness, abstention; what the data can feed by default."""
+    prompts: Annotated[tuple[str, ...], Names("--prompt")] = ()
+    """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateCommand:
+    """Judge whole answers: relevant, faithful, correct, declining?
+
+    One call a question, answer and judge: cheaper than claims, and coarser. The ratings of a run become RUN/rate, and
+    are compared with its claims.
+
+    Example: claimeval rate runs/a -j openai:gpt-5-mini --ask relevance
+    """
+
+    data: Data
+    """The samples, or a run over them."""
+    judges: Judges
+    """PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    out: Out = None
+    """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
+    overwrite: bool = False
+    """Replace a run of other settings in --out."""
+    plan: bool = False
+    """Only say what would be asked and paid."""
+    reading: Reading = Reading()
+    output: Output = Output()
+    questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
+    panel: Panel = PanelOptions()
+    gates: Gated = Gates()
+    options: AskingAndCluster = RunOptions()
+
+
+def do(given: RateCommand) -> int:
+    """Rate the answers, print the ratings, and return the exit code."""
+    from claimeval.api.ratings import rate
+    from claimeval.cli.running import print_finished, watch
+    from claimeval.data.reading import parse_fields
+    from claimeval.evaluation.baseline import compare_ratings
+    from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
+    from claimeval.evaluation.raters import members
+    from claimeval.runs.directory import RESULTS, read_results
+
+    if given.plan:
+        return _forecast(given)
+    finished = watch(
+        lambda options: rate(
+            given.data,
+            judges=given.judges,
+            ask=given.questions.ask,
+            prompts=_prompts(given.questions.prompts),
+            fields=parse_fields(list(given.reading.fields)),
+            limit=given.reading.limit,
+            out=given.out or "runs/",
+            overwrite=given.overwrite,
+            panel=given.panel,
+            options=options,
+        ),
+        given.options,
+        given.gates,
+        given.output,
+    )
+    run = finished.run
+    assert run.path, "the run is on disk"
+    claims = run.path.parent
+    of_run = not finished.stopped and (claims / RESULTS).exists()
+    held = compare_ratings(read_results(claims), run.results, run.manifest.cluster) if of_run else ()
+    counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
+    answered = outcomes(run.results) if ANSWERED in run.manifest.units else {}
+    if not finished.stopped:
+        _print_counts(given.output, counts | ({"outcomes": answered} if answered else {}))
+        _print_members(given.output, judged)
+        _print_comparisons(given.output, held)
+    more = {
+        "ratings": counts,
+        "members": {name: one.model_dump() for name, one in judged.items()},
+        "against_claims": [one.model_dump() for one in held],
+        "outcomes": answered,
+    }
+    return print_finished("rate", finished, given.output, more)
+
+
+def _forecast(given: RateCommand) -> int:
+    import asyncio
+
+    from claimeval.api.data import samples_of
+    from claimeval.cli.quoting import print_forecast, store_for
+    from claimeval.data.reading import parse_fields
+    from claimeval.evaluation.forecast.quotes import forecast_job
+    from claimeval.evaluation.rate import RateOptions, make_job
+
+    samples = samples_of(given.data, fields=parse_fields(list(given.reading.fields)), limit=given.reading.limit)
+    wanted = RateOptions(
+        judges=given.judges,
+        ask=given.questions.ask.split(",") if given.questions.ask is not None else None,
+        prompts=_prompts(given.questions.prompts),
+        panel=given.panel,
+    )
+    job = make_job(wanted, samples)
+    with store_for(given.options) as store:
+        print_forecast(asyncio.run(forecast_job(job, samples, store, given.options.prices)), as_json=given.output.json)
+    return 0
+
+
+def _prompts(pairs: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        question, equals, path = pair.partition("=")
+        if not equals or not path:
+            raise UsageError(f"prompt {pair!r} is not of the form QUESTION=FILE, as in faithfulness=my/strict.j2")
+        found[question] = path
+    return found
+
+
+def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> None:
+    for name, words in counts.items():
+        output.line(f"{name}: {', '.join(f'{n} {word}' for word, n in words.items())}", indent=1)
+
+
+def _print_members(output: Output, found: Mapping[str, Members]) -> None:
+    """What each judge of a panel said, and how far they agree; nothing for a single judge."""
+    from claimeval.providers.specs import short_names
+
+    for question, one in found.items():
+        if one.alpha is None:
+            continue
+        words = next(iter(one.judges.values())).words
+        shorter = short_names(list(one.judges))
+        rows = [
+            (shorter[name], *map(str, member.words.values()), _holes(member.holes))
+            for name, member in one.judges.items()
+        ]
+        output.table((question, *words, "holes"), rows)
+        value, ends, n = _cells(one.alpha)
+        interval = "" if one.alpha.low is None else f" ({ends})"
+        output.line(f"Krippendorff's alpha: {value}{interval}, {n} answers", style="dim", indent=1)
+
+
+def _holes(reasons: Mapping[Reason, int]) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "0"
+
+
+def _print_comparisons(output: Output, held: Sequence[RatingComparison]) -> None:
+    """Whole-answer ratings and claims side by side, and where they differ."""
+    from claimeval.evaluation.baseline import words
+
+    if not held:
+        return
+    rows = [
+        (name, *_cells(share))
+        for one in held
+        for name, share in {
+            f"{one.rating}: yes": one.whole,
+            f"{one.metric}: every claim supported": one.claims,
+            "  agreement": one.agreement,
+            "  kappa": one.kappa,
+        }.items()
+    ]
+    output.table(("whole answer against claims", "share", "95 % interval", "n"), rows)
+    for one in held:
+        shown = ", ".join(words(apart) for apart in one.apart[:SHOWN])
+        rest = f", and {len(one.apart) - SHOWN} more" if len(one.apart) > SHOWN else ""
+        text = f"{one.rating} and {one.metric} part in {len(one.apart)} of {one.agreement.n}"
+        output.line(f"{text}{': ' if shown else ''}{shown}{rest}", style="dim", indent=1)
+
+
+def _cells(share: Share) -> tuple[str, str, str]:
+    from claimeval.statistics.formatting import decimal, interval
+
+    return decimal(share.value), interval((share.low, share.high)), str(share.n)
+
+
+rate = command("rate", RateCommand, do)

@@ -1,0 +1,387 @@
+"""The rate job: judges rate whole answers, each question apart, and the votes are the scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, judge
+from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
+from claimeval.execution import Executor
+from claimeval.execution.concurrently import gather_all
+from claimeval.judging import panel, prompts, rate
+from claimeval.judging.panel import Panel
+from claimeval.judging.prompts import Prompt
+from claimeval.judging.rate import RatingVerdict
+from claimeval.judging.replies import Reading
+from claimeval.providers import specs
+from claimeval.types.answer_questions import (
+    ABSTENTION,
+    ANSWER_QUESTIONS,
+    FAITHFULNESS,
+    RELEVANCE,
+    AnswerQuestion,
+    answer_question,
+)
+from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.families import Families
+from claimeval.types.options import PanelOptions
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Evidence,
+    Reason,
+    Sample,
+    SampleResult,
+    Score,
+    Verdict,
+    says_something,
+)
+from claimeval.types.requests import Completion, Judge, Request
+
+ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
+"""`answered`: 1 if the answer gives at least a part of what was asked for. `abstention_accuracy`: 1 if it does so for
+an answerable question or declines an unanswerable one, by `is_answerable`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateOptions:
+    """What a user says about the rate job."""
+
+    judges: Sequence[str | Judge]
+    ask: Sequence[str] | None = None
+    """Any of `ANSWER_QUESTIONS`; None for what the samples can feed."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Names or paths by question."""
+    panel: PanelOptions = PanelOptions()
+    cluster: str | None = None
+
+
+class PutQuestion(NamedTuple):
+    """A question with its prompt and how verdicts on it are counted."""
+
+    question: AnswerQuestion
+    prompt: Prompt
+    panel: Panel
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the scores."""
+        if self.question == ABSTENTION:
+            return ANSWERED, ABSTENTION_ACCURACY
+        return (self.question.metric, *self.question.flags)
+
+
+class _WholeAnswer(NamedTuple):
+    """The answer of a sample as the subject of a question."""
+
+    id: str = "answer"
+
+
+@dataclass(frozen=True)
+class RatingQuestion:
+    """What a judge is asked about the whole answer of a sample."""
+
+    sample: Sample
+    put: PutQuestion
+    per_call = 1
+    singles = ()
+
+    @property
+    def prompt(self) -> Prompt:
+        """What judges are asked with."""
+        return self.put.prompt
+
+    @property
+    def address(self) -> CallAddress:
+        """Step and part that calls are recorded under."""
+        return CallAddress(self.prompt.step, "answer")
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the answer is held against."""
+        return Evidence(part=self.put.question.against or ASKED)
+
+    def concerns(self, judge: Judge, subject: _WholeAnswer) -> bool:
+        """Every judge is asked."""
+        return True
+
+    def ask(
+        self, judge: Judge, subjects: Sequence[_WholeAnswer], evidence: Evidence, *, attempt: int, replicate: int
+    ) -> Request:
+        """Return the request for verdicts on the answer."""
+        return rate.ask(self.prompt, judge, self.put.question, self.sample, attempt=attempt, replicate=replicate)
+
+    def read(self, completion: Completion, request: Request, subjects: Sequence[_WholeAnswer]) -> Reading[Verdict]:
+        """Read the verdicts on the answer."""
+        return rate.read(completion, request, self.put.question, subjects[0].id)
+
+
+@dataclass(frozen=True)
+class RateJob:
+    """Rate whole answers: what is asked about every answer, and whom."""
+
+    judges: tuple[Judge, ...]
+    questions: tuple[PutQuestion, ...]
+    cluster: str | None = None
+    name = "rate"
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        return self.judges
+
+    @property
+    def panel(self) -> Panel:
+        """What the questions have in common: how judges of the answer's family are treated, replicates, escalation."""
+        return self.questions[0].panel
+
+    @cached_property
+    def families(self) -> Families:
+        """Which models are of one family."""
+        return Families(self.panel.families)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything about the job that decides numbers."""
+        return Manifest(
+            job=self.name,
+            units={name: "share" for put in self.questions for name in put.metrics},
+            questions=tuple(
+                QuestionRecord(
+                    name=put.question.metric,
+                    prompt=put.prompt.id,
+                    scale=put.question.scale,
+                    subjects="answer",
+                    panel=put.panel,
+                )
+                for put in self.questions
+            ),
+            judges=self.judges,
+            prompts=tuple(put.prompt.record for put in self.questions),
+            asked_with={judge.name: tuple(put.prompt.id for put in self.questions) for judge in self.judges},
+            panel=self.panel,
+            cluster=self.cluster,
+            versions=versions(),
+        )
+
+    def asking(self, judges: tuple[Judge, ...]) -> RateJob:
+        """Return the job with these judges alone, each asked about everything."""
+        alone = {"escalate": None}
+        questions = tuple(put._replace(panel=put.panel.model_copy(update=alone)) for put in self.questions)
+        return replace(self, judges=judges, questions=questions)
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether no judge is left."""
+        return all(judge.name in stopped for judge in self.judges)
+
+    async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
+        """Return the ratings of one answer; a rating that failed is a score without a value, with its reason.
+
+        An empty answer is no answer to its question, without a call (relevance 0, noncommittal, not correct, not
+        answered), and there is nothing in it to be faithful (`no_claims`).
+        """
+        own = self.families.same_family_judges(((judge.name, judge.model) for judge in self.judges), item.generator)
+        fed = [put for put in self.questions if missing(put.question, item) is None]
+        judged: list[JudgedSubjects] = await gather_all(
+            [
+                judge(
+                    RatingQuestion(item, put), [_WholeAnswer()], JudgingContext(self.judges, put.panel, executor, own)
+                )
+                for put in fed
+            ]
+        )
+        ratings: list[Assessment] = []
+        scores: dict[str, Score] = {}
+        for put, found in zip(fed, judged, strict=True):
+            named = [(put.question.metric, found.assessments[0])]
+            named += [(flag, _vote_on(flag, found.assessments[0], put.panel, own)) for flag in put.question.flags]
+            ratings += [vote.model_copy(update={"question": name}) for name, vote in named]
+            scores |= {score.metric: score for score in _scores(put, item, dict(named))}
+        for put in self.questions:
+            if because := missing(put.question, item):
+                scores |= {score.metric: score for score in _unasked(put, item, because)}
+        return SampleResult(
+            sample=item,
+            assessments=tuple(ratings),
+            scores=tuple(scores[name] for put in self.questions for name in put.metrics),
+            calls=tuple(call for found in judged for call in found.calls),
+        )
+
+
+def _vote_on(flag: str, rating: Assessment, settings: Panel, own: frozenset[str]) -> Assessment:
+    """The majority on a flag among those who gave a rating: `not_found` where it is raised, else `supported`."""
+    verdicts = [
+        Verdict.model_validate(
+            {
+                **verdict.model_dump(exclude={"flags"}),
+                "label": "not_found" if flag in verdict.flags else "supported",
+                "grade": None,
+            }
+        )
+        if isinstance(verdict, RatingVerdict)
+        else verdict
+        for verdict in rating.verdicts
+    ]
+    settings = settings.model_copy(update={"vote": "majority", "grades": None})
+    return panel.vote(rating.subject, rating.evidence, verdicts, settings, same_family=own)
+
+
+def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> Iterator[Score]:
+    """The scores of a question that was asked, from the votes on it and on its flags."""
+    question, vote = put.question, votes[put.question.metric]
+    if question == ABSTENTION:
+        answered = None if vote.label is None else vote.label == "supported"
+        yield from _abstention(sample, answered, vote.unassessed)
+        return
+    yield _score(question.metric, None if vote.grade is None else question.scale.value(vote.grade), vote)
+    for flag in question.flags:
+        raised = votes[flag]
+        yield _score(flag, None if raised.label is None else float(raised.label == "not_found"), raised)
+
+
+def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> Iterator[Score]:
+    """The scores of a question that could not be asked."""
+    question = put.question
+    if question == ABSTENTION:
+        yield from _abstention(sample, None if sample.answer is None else False, because)
+    elif because == "no_claims" and question != FAITHFULNESS:
+        yield Score(metric=question.metric, value=0.0)
+        yield from (Score(metric=flag, value=1.0) for flag in question.flags)
+    else:
+        yield from (Score(metric=name, undefined_because=because) for name in put.metrics)
+
+
+def _score(name: str, value: float | None, vote: Assessment) -> Score:
+    because = None if value is not None else vote.unassessed or "tie"
+    return Score(metric=name, value=value, undefined_because=because)
+
+
+def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -> Iterator[Score]:
+    if answered is None:
+        yield Score(metric=ANSWERED, undefined_because=because)
+    else:
+        yield Score(metric=ANSWERED, value=float(answered))
+    if sample.is_answerable is None:
+        yield Score(metric=ABSTENTION_ACCURACY, undefined_because="missing_input")
+    elif answered is None:
+        yield Score(metric=ABSTENTION_ACCURACY, undefined_because=because)
+    else:
+        yield Score(metric=ABSTENTION_ACCURACY, value=float(answered == sample.is_answerable))
+
+
+def missing(question: AnswerQuestion, sample: Sample) -> Reason | None:
+    """Return why a sample cannot be asked this; None if it can."""
+    if sample.answer is None:
+        return "missing_input"
+    if question.against is not None and sample.documents(question.against) is None:
+        return "missing_input"
+    if not says_something(sample.answer):
+        return "no_claims"
+    return None
+
+
+def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
+    """Return the job with everything checked against the samples; UsageError before any call can be made."""
+    if wanted.ask is not None and not wanted.ask:
+        raise UsageError(f"name what to ask: {', '.join(ANSWER_QUESTIONS)}")
+    named = [answer_question(name) for name in dict.fromkeys(wanted.ask or ())]
+    line_up = specs.parse_panel(wanted.judges)
+    judges = specs.require_prompt_readers(line_up.judges, "answers are rated")
+    survey = _survey(samples, named)
+    questions = named or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.fed]
+    for name in wanted.prompts:
+        if name not in {question.name for question in questions}:
+            raise unknown_name("question with a prompt", name, [question.name for question in questions])
+    if wanted.panel.labels is not None:
+        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
+    settings = wanted.panel.given
+
+    def put(question: AnswerQuestion) -> PutQuestion:
+        prompt = prompts.load(question.step, wanted.prompts.get(question.name, question.prompt))
+        usual = specs.panel_settings(line_up, settings, question.scale, usual=question.vote, about_claims=False)
+        return PutQuestion(question, prompt, usual if question.graded else usual.model_copy(update={"grades": None}))
+
+    job = RateJob(judges, tuple(map(put, questions)), wanted.cluster)
+    _check_families(job, survey.generators)
+    return job
+
+
+class _Survey(NamedTuple):
+    """What the samples have."""
+
+    fed: frozenset[str]
+    """Questions that some sample can feed, by name."""
+    generators: tuple[str, ...]
+
+
+def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Survey:
+    """Return what the samples can feed; an error for what is named and cannot be fed, and for a repeated id."""
+    fed: set[str] = set()
+    ids: dict[str, int] = {}
+    generators: dict[str, None] = {}
+    for number, sample in enumerate(samples, 1):
+        if (first := ids.setdefault(sample.id, number)) != number:
+            raise DataError(f"Duplicate sample id {sample.id!r} (samples {first} and {number}); ids must be unique")
+        for question in named or ANSWER_QUESTIONS.values():
+            known = bool(named) or question != ABSTENTION or sample.is_answerable is not None
+            if known and missing(question, sample) is None:
+                fed.add(question.name)
+        if sample.generator:
+            generators[sample.generator] = None
+    if not ids:
+        raise DataError("there are no samples")
+    if not fed:
+        raise UsageError(
+            "no sample has an answer to rate; say with --field under which name it stands, as in --field answer=draft"
+        )
+    for question in named:
+        if question.name not in fed:
+            lacks = f" and {question.against}" if question.against else ""
+            raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
+    return _Survey(frozenset(fed), tuple(generators))
+
+
+def _check_families(job: RateJob, generators: Iterable[str]) -> None:
+    """UsageError for a judge of a generator's family, if that was declared an error."""
+    if job.panel.on_same_family != "error":
+        return
+    for generator in generators:
+        for one in job.judges:
+            if job.families.are_same_family(one.model, generator):
+                raise UsageError(
+                    f"judge {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                    "judge, or say what to do with --on-same-family warn or skip"
+                )
+
+
+def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:
+    """Return per question how often each of its words was the panel's rating, and how often each flag was raised."""
+    scales = {question.name: question.scale for question in record.questions if question.panel.grades}
+    counts = {name: dict.fromkeys(scale.words, 0) for name, scale in scales.items()}
+    flags = Counter(dict.fromkeys(RELEVANCE.flags, 0) if RELEVANCE.metric in scales else {})
+    for result in results:
+        for rating in result.assessments:
+            if scale := scales.get(rating.question):
+                if rating.grade is not None:
+                    counts[rating.question][scale.word(rating.grade)] += 1
+            elif rating.question in flags and rating.label == "not_found":
+                flags[rating.question] += 1
+    return {name: {**words, **(dict(flags) if name == RELEVANCE.metric else {})} for name, words in counts.items()}
+
+
+def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
+    """Return how often answerable and unanswerable questions were answered and declined."""
+    counts: Counter[str] = Counter(
+        {f"{kind}_{deed}": 0 for kind in ("answerable", "unanswerable") for deed in ("answered", "declined")}
+    )
+    for result in results:
+        answered = next((score.value for score in result.scores if score.metric == ANSWERED), None)
+        if result.sample.is_answerable is not None and answered is not None:
+            kind = "answerable" if result.sample.is_answerable else "unanswerable"
+            counts[f"{kind}_{'answered' if answered else 'declined'}"] += 1
+    return dict(counts)
