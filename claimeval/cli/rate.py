@@ -189,7 +189,7 @@ def _print_comparisons(output: Output, held: Sequence[RatingComparison]) -> None
         shown = ", ".join(words(apart) for apart in one.apart[:SHOWN])
         rest = f", and {len(one.apart) - SHOWN} more" if len(one.apart) > SHOWN else ""
         text = f"{one.rating} and {one.metric} part in {len(one.apart)} of {one.agreement.n}"
-        output.line(f"{text}{': ' if shown else ''}{shown}{rest}", style="dim", indent=1)
+        output.line(f" {text}{': ' if shown else ''}{shown}{rest}", style="dim")
 
 
 def _cells(share: Share) -> tuple[str, str, str]:

@@ -119,7 +119,7 @@ def test_a_panel_of_two_providers_votes_and_says_who_said_what(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["metrics"]["rated_faithfulness"]
     assert (found["mean"], found["missing"]) == (1.0, {"tie": 1, "missing_input": 1})
-    done = claimeval(*command, "-o", "out", "--json", "--tie", "conservative", MISTRAL_API_KEY="k")
+    done = claimeval(*command, "-o", "out", "--json", "--tie", "conservative", "--overwrite", MISTRAL_API_KEY="k")
     assert json.loads(done.stdout)["metrics"]["rated_faithfulness"]["mean"] == pytest.approx(2 / 3)
     assert (len(strict.exchanges()), len(kind.exchanges())) == (3, 3)
 
@@ -180,7 +180,7 @@ def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Pat
     judges = [option for server in servers for option in ("-j", f"openai:m@{server.url}")]
     command = ("rate", data, "--ask", "abstention", *judges, "--json")
     assert json.loads(claimeval(*command).stdout)["metrics"]["answered"]["missing"] == {"tie": 1}
-    done = claimeval(*command, "--tie", "conservative")
+    done = claimeval(*command, "--tie", "conservative", "--overwrite")
     assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
     (planned, *_) = json.loads(claimeval(*command, "--plan").stdout)
     assert (planned["step"], planned["stored"]) == ("answering", 1)

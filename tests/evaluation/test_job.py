@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from claimeval.evaluation import measure
+from claimeval.evaluation import measure, rate
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import Job
 from claimeval.metrics.derived import select_metrics
@@ -22,7 +22,10 @@ CLAIMS = make_job(
     ClaimsOptions(judges=["openai:a", "openai:b"], panel=PanelOptions(families={"house-*": "llama"})),
     select_metrics(["faithfulness", "on_topic", "f1"]),
 )
-JOBS: list[Job[Sample]] = [CLAIMS]
+RATE = rate.make_job(
+    rate.RateOptions(judges=["openai:a"]), [Sample(id="s", question="Q", answer="A", reference_answers=("B",))]
+)
+JOBS: list[Job[Sample]] = [CLAIMS, RATE]
 MEASURE = measure.make_job(measure.MeasureOptions(metrics="rouge_l,recall@5"))
 
 
