@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, Reading
+from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -51,7 +51,7 @@ class RateCommand:
     """Replace a run of other settings in --out."""
     plan: bool = False
     """Only say what would be asked and paid."""
-    reading: Reading = Reading()
+    reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
     panel: Panel = PanelOptions()
