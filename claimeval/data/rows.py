@@ -117,10 +117,10 @@ def _json(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     if isinstance(content, dict):
         lists = [name for name in CONTAINERS if isinstance(content.get(name), list)]
         if not lists:
-            raise DataError(f"{path}: a JSON object without a list under one of {', '.join(CONTAINERS)}")
+            raise DataError(f"{path}: no list of samples under one of {', '.join(CONTAINERS)}")
         key, content = lists[0], content[lists[0]]
     if not isinstance(content, list):
-        raise DataError(f"{path}: a list of samples was expected, not {type(content).__name__}")
+        raise DataError(f"{path}: expected a list of samples, not {type(content).__name__}")
     for number, fields in enumerate(content, 1):
         location = f"{path}, {key or 'item'} {number}"
         yield SourceRow(location, number, _object(fields, location))
@@ -185,7 +185,7 @@ def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
 
 def _object(fields: object, location: str) -> dict[str, object]:
     if not isinstance(fields, dict):
-        raise DataError(f"{location}: a JSON object was expected, not {type(fields).__name__}")
+        raise DataError(f"{location}: expected a JSON object, not {type(fields).__name__}")
     return fields
 
 

@@ -243,7 +243,9 @@ def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
     value = row.first(names)
     if not isinstance(value, str):
-        raise DataError(f"{row.location}: no question (one of {', '.join(names)}). Name its field with --text")
+        raise DataError(
+            f"{row.location}: no question (one of {', '.join(names)}); name its field: --field question=NAME"
+        )
     return value
 
 

@@ -1,1 +1,1 @@
-"""The nouns: records, requests, scales, families, options and errors. No I/O, and no other room."""
+"""Records, requests, scales, families, options and errors. This room imports no other room."""
