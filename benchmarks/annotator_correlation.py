@@ -24,7 +24,7 @@ KINDS: tuple[Literal["pearson"], Literal["spearman"]] = ("pearson", "spearman")
 
 def shown(estimate: IntervalEstimate) -> str:
     if estimate.value is None:
-        return f"undefined: {estimate.undefined_because}"
+        return f"undefined: {estimate.because}"
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.2f}"
     return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"

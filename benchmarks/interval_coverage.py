@@ -166,9 +166,9 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
             pair = paired_difference(
                 (first + effect).tolist(), first.tolist(), clusters=clusters, resamples=resamples, flips=1000, seed=seed
             )
-            assert pair.low is not None and pair.high is not None and pair.p_value is not None  # noqa: PT018
+            assert pair.low is not None and pair.high is not None and pair.p is not None  # noqa: PT018
             covered[place] += pair.low <= 0 <= pair.high
-            found_one[place] += pair.p_value <= 0.05
+            found_one[place] += pair.p <= 0.05
     return [
         f"| {what} | {questions} | {' | '.join(cell[place] for cell in cells)} "
         f"| {100 * covered[place] / sets:.1f} | {100 * found_one[place] / sets:.1f} |"

@@ -41,7 +41,7 @@ class Run(NamedTuple):
     @property
     def reasons(self) -> list[str | None]:
         """Why there is none."""
-        return [result.score("faithfulness").undefined_because for result in self.results]
+        return [result.score("faithfulness").because for result in self.results]
 
 
 def values(result: SampleResult) -> dict[str, float | None]:
@@ -59,9 +59,7 @@ def scored(
 ) -> SampleScores:
     """Scores of a sample that are not of claims; those without a value have the reason."""
     scores = (
-        Score(
-            metric=m, value=v, unit="share" if v is not None else unit, undefined_because=because if v is None else None
-        )
+        Score(metric=m, value=v, unit="share" if v is not None else unit, because=because if v is None else None)
         for m, v in values.items()
     )
     return SampleScores(id=sample, scores=tuple(scores))

@@ -219,7 +219,7 @@ class Run:
         for name in least:
             metric = self[name]
             missing = "".join(f", {count} {reason}" for reason, count in metric.missing.items())
-            lines.append(f"{name}: 95% interval {interval(metric.ci)}, n {metric.n}{missing}")
+            lines.append(f"{name}: 95% interval {interval(metric.interval)}, n {metric.n}{missing}")
         lines += self._worst(canonical_name(name) for name in least)
         raise AssertionError("\n".join(lines))
 

@@ -11,7 +11,8 @@ from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
-    from claimeval.runs.labels.agreement import Agreement, Number, RaterReport
+    from claimeval.runs.labels.agreement import Agreement, RaterReport
+    from claimeval.types.estimates import Estimate
 
 PAIRS = 15
 """Pairs of raters that are printed; of more only the range is."""
@@ -100,7 +101,7 @@ def _without_interval(report: Agreement, names: dict[str, str]) -> dict[str, lis
         printed += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
     found: dict[str, list[str]] = {}
     for what, number in printed:
-        if number and number.value is not None and number.ci is None and number.because != UNASKED:
+        if number and number.value is not None and number.interval is None and number.because != UNASKED:
             found.setdefault(str(number.because), []).append(what)
     return found
 
@@ -123,7 +124,7 @@ def _print_numbers(output: Output, raters: Sequence[RaterReport], names: dict[st
     output.table(("", *(names.get(rater.rater, rater.rater) for rater in raters)), lines)
 
 
-def _rows(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Number | None]]]:
+def _rows(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
     graded = any(rater.weighted_kappa for rater in raters)
     yield "accuracy", [rater.accuracy for rater in raters]
     yield "balanced accuracy", [rater.balanced_accuracy for rater in raters]
@@ -151,15 +152,15 @@ def _print_pairs(output: Output, report: Agreement, names: dict[str, str]) -> No
     output.table(("pair", "items", "equal", "kappa"), rows)
 
 
-def _of(number: Number | None) -> str:
+def _of(number: Estimate | None) -> str:
     from claimeval.statistics.formatting import decimal, interval
 
     if number is None or number.value is None:
         return "-"
-    return decimal(number.value) + (f" ({interval(number.ci)})" if number.ci else "")
+    return decimal(number.value) + (f" ({interval(number.interval)})" if number.interval else "")
 
 
-def _short(number: Number | None) -> str:
+def _short(number: Estimate | None) -> str:
     from claimeval.statistics.formatting import decimal
 
     return decimal(number.value if number else None)

@@ -279,13 +279,13 @@ def _print_lgtm(output: Output, found: Lgtm) -> None:
     from claimeval.statistics.formatting import decimal, interval
 
     if found.value is None:
-        output.line(f"  -  {found.undefined_because}", bold=f"LGTM@{found.first}", wrap=True)
+        output.line(f"  -  {found.because}", bold=f"LGTM@{found.first}", wrap=True)
     else:
-        ends = f", 95 % interval {interval(found.ci)}" if found.ci else ""
+        ends = f", 95 % interval {interval(found.interval)}" if found.interval else ""
         questions = "question" if found.n == 1 else "questions"
         output.line(f"{ends}, n {found.n} {questions}", bold=f"LGTM@{found.first}  {decimal(found.value)}")
-        if not found.ci:
-            output.line(f" no interval: {found.undefined_because}", style="dim", wrap=True)
+        if not found.interval:
+            output.line(f" no interval: {found.because}", style="dim", wrap=True)
     counts = f"{found.good} good, {found.bad} not, {found.unsure} unsure, {found.unmarked} not yet labeled"
     blank = f", {found.without_text} without a text" if found.without_text else ""
     output.line(f" documents: {counts}{blank}", style="dim", wrap=True)

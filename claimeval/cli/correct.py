@@ -10,7 +10,8 @@ from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
-    from claimeval.runs.labels.correct import Correction, Number
+    from claimeval.runs.labels.correct import Correction
+    from claimeval.types.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +53,9 @@ def do(given: CorrectOptions) -> int:
     output.line()
     output.line(f", {what}: {found.items} {of}, {found.labelled} of them labeled", bold=found.metric)
     numbers = {
-        "the judges alone": found.judge,
+        "the judges alone": found.judged,
         f"corrected ({found.method})": found.corrected,
-        "people alone": found.human,
+        "people alone": found.people,
     }
     output.table(
         ("by", "value", "95 % interval", "width"), [(name, *_cells(number)) for name, number in numbers.items()]
@@ -67,13 +68,13 @@ def do(given: CorrectOptions) -> int:
 correct = command("correct", CorrectOptions, do)
 
 
-def _cells(number: Number) -> list[str]:
+def _cells(number: Estimate) -> list[str]:
     from claimeval.statistics.formatting import decimal, interval
 
     if number.value is None:
-        return [f"- ({number.undefined_because})", "-", "-"]
+        return [f"- ({number.because})", "-", "-"]
     width = None if number.low is None or number.high is None else number.high - number.low
-    return [decimal(number.value), interval((number.low, number.high)), decimal(width)]
+    return [decimal(number.value), interval(number.interval), decimal(width)]
 
 
 def _remarks(found: Correction) -> list[str]:

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from claimeval.cli.whole_tables import print_whole
 from claimeval.evaluation.relevance_run import Counts, RelevanceSummary
-from claimeval.evaluation.validity import Refused, Validity, Value
+from claimeval.evaluation.validity import Refused, Validity
 from claimeval.providers.specs import short_names
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.estimates import Estimate
 from claimeval.types.scales import Scale
 
 SHOWN = 5
@@ -41,8 +42,8 @@ def print_grading(summary: RelevanceSummary, folder: Path) -> None:
     print_whole(console, table)
     if summary.alpha:
         value = "undefined" if summary.alpha.value is None else decimal(summary.alpha.value)
-        ci = f" ({interval(summary.alpha.ci)})" if summary.alpha.ci else ""
-        console.print(f" [dim]Krippendorff's alpha of the judges, ordinal: {value}{ci}, {summary.alpha.pairs} pairs[/]")
+        ci = f" ({interval(summary.alpha.interval)})" if summary.alpha.interval else ""
+        console.print(f" [dim]Krippendorff's alpha of the judges, ordinal: {value}{ci}, {summary.alpha.n} pairs[/]")
 
 
 def _holes(counts: Counts) -> str:
@@ -110,9 +111,9 @@ def _confusion(one: Validity) -> Table:
     return table
 
 
-def _number(value: Value | None) -> str:
+def _number(value: Estimate | None) -> str:
     return decimal(value.value if value else None)
 
 
-def _interval(value: Value | None) -> str:
-    return interval((value.low, value.high) if value else None)
+def _interval(value: Estimate | None) -> str:
+    return interval(value.interval if value else None)

@@ -64,10 +64,10 @@ def _rows(found: Iterable[perplexity.ContextRelevance], counts: dict[str, int]) 
         counts["texts"] += len(relevance.texts)
         counts["texts_cut"] += sum(text.cut > 0 for text in relevance.texts)
         counts["texts_in_windows"] += sum(text.windows > 1 for text in relevance.texts)
-        why: Reason | None = "missing_input" if relevance.undefined_because else None
+        why: Reason | None = "missing_input" if relevance.because else None
         yield SampleScores(
             id=relevance.id,
-            scores=tuple(Score(metric=m, value=v, undefined_because=why) for m, v in relevance.scores.items()),
+            scores=tuple(Score(metric=m, value=v, because=why) for m, v in relevance.scores.items()),
             details={"texts": [text.model_dump(exclude_defaults=True) for text in relevance.texts]},
         )
 
@@ -110,10 +110,10 @@ REWARD_REASONS: dict[reward.Missing, Reason] = {
 def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[SampleScores]:
     for answer in found:
         counts["answers_cut"] += answer.cut > 0
-        why = REWARD_REASONS[answer.undefined_because] if answer.undefined_because else None
+        why = REWARD_REASONS[answer.because] if answer.because else None
         yield SampleScores(
             id=answer.id,
-            scores=(Score(metric=reward.METRIC, value=answer.score, undefined_because=why),),
+            scores=(Score(metric=reward.METRIC, value=answer.score, because=why),),
             details={"tokens_cut": answer.cut} if answer.cut else {},
         )
 

@@ -44,7 +44,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     for note in summary.notes:
         output.note(f"{note}.")
     _print_scores(output, summary, manifest.short_names)
-    rows = [m for metric in summary.metrics.values() for m in (metric, *metric.members.values())]
+    rows = [m for metric in summary.metrics.values() for m in (metric, *metric.by_judge.values())]
     if any(metric.shown == "bounds" for metric in rows):
         output.line(f"{BOUNDED} of the {'claims' if manifest.metrics else 'samples'}", indent=1)
     against = {row.name: row.against for row in manifest.metrics}
@@ -143,7 +143,7 @@ def _print_missing(output: Output, missing: Mapping[str, Mapping[Any, int]]) -> 
 
 
 def _details(metric: MetricSummary, against: Part) -> str:
-    parts = [f"{metric.supported} of {metric.judged} judged claims supported"]
+    parts = [f"{metric.hits or 0} of {metric.judged or 0} judged claims supported"]
     if metric.unassessed:
         parts.append(f"{sum(metric.unassessed.values())} more unassessed ({_reasons(metric.unassessed)})")
     if metric.ungrounded:
@@ -161,7 +161,7 @@ def _details(metric: MetricSummary, against: Part) -> str:
 
 def _counted(name: str, metric: MetricSummary) -> str:
     """What a derived metric is, of how many, and of how many it is not known."""
-    said = derived(name).says + (f": {metric.supported} of {metric.judged}" if metric.judged else "")
+    said = derived(name).says + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
     lost = sum(metric.unassessed.values())
     return said + (f"; {lost} more not known ({_reasons(metric.unassessed)})" if lost else "")
 
@@ -214,17 +214,17 @@ def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
 
 def members(metric: MetricSummary, names: dict[str, str]) -> Iterator[tuple[str, MetricSummary]]:
     """The judges to print under the panel's row, each with its own score; `names` are their short ones."""
-    if len(metric.members) <= MEMBERS:
-        yield from ((names[judge], member) for judge, member in metric.members.items())
+    if len(metric.by_judge) <= MEMBERS:
+        yield from ((names[judge], member) for judge, member in metric.by_judge.items())
 
 
 def range_of_members(metric: MetricSummary) -> str | None:
     """The judges' means in a few words, where they are too many to print."""
-    means = sorted(member.mean for member in metric.members.values() if member.mean is not None)
-    if len(metric.members) <= MEMBERS or not means:
+    means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
+    if len(metric.by_judge) <= MEMBERS or not means:
         return None
     middle = decimal(means[len(means) // 2])
-    return f"{len(metric.members)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
+    return f"{len(metric.by_judge)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
 
 
 def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
@@ -241,12 +241,12 @@ def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
             f"{summary.samples} answers ({kin.family}); judges tend to favour their own kind."
         )
     for found in summary.panel.self_preference if summary.panel else ():
-        if found.ci and found.ci[0] > 0:
+        if found.low is not None and found.low > 0:
             yield f"judges of {found.family} do favour answers of {found.family}: {_preference(found)}."
 
 
 def _preference(found: SelfPreference) -> str:
-    return f"{found.metric} {signed(found.value)}" + (f" ({signed_interval(found.ci)})" if found.ci else "")
+    return f"{found.metric} {signed(found.value)}" + (f" ({signed_interval(found.interval)})" if found.interval else "")
 
 
 def _preferences(panel: PanelSummary) -> Iterator[str]:
@@ -328,8 +328,9 @@ def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
 
 def print_orders(output: Output, orders: OrderEffects) -> None:
     """Print what other orders of the documents change in the labels."""
-    within = f", 95 % interval {percent(orders.ci[0])} to {percent(orders.ci[1])}" if orders.ci else ""
-    rate = "" if orders.rate is None else f" ({percent(orders.rate)} of a sample's claims{within})"
+    ends = orders.rate.interval
+    within = f", 95 % interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
+    rate = "" if orders.rate.value is None else f" ({percent(orders.rate.value)} of a sample's claims{within})"
     output.line()
     output.line(
         f": {orders.flipped} of {orders.claims} claims flip in one of {orders.orders} other orders{rate}; "

@@ -34,7 +34,7 @@ def score_and_tell(
                     metric=name,
                     unit=lexical.METRICS[name].unit,
                     value=value,
-                    undefined_because="missing_input" if name in row.undefined else None,
+                    because="missing_input" if name in row.undefined else None,
                 )
                 for name, value in row.scores.items()
             ),

@@ -6,22 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from claimeval.statistics import cohen_kappa, mean_interval, raw_agreement
-from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.clusters import cluster_of
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record, Sample, SampleResult, Score
 
 PAIRS = MappingProxyType({"rated_faithfulness": "faithfulness", "rated_correctness": "correctness"})
 """Per rating the metric by claims that asks the same."""
-
-
-class Share(Record):
-    """A share or an agreement with its 95 % interval over questions; None where undefined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    """Samples it rests on."""
 
 
 class Disagreement(Record):
@@ -40,13 +30,13 @@ class RatingComparison(Record):
 
     rating: str
     metric: str
-    whole: Share
+    whole: Estimate
     """Of the rated answers, those with a yes."""
-    claims: Share
+    claims: Estimate
     """Of the answers for which it is known, those of which every claim is supported."""
-    agreement: Share
+    agreement: Estimate
     """Of the answers for which both are known, those where they say the same."""
-    kappa: Share
+    kappa: Estimate
     """Cohen's kappa of the two; undefined where both say the same of all."""
     apart: tuple[Disagreement, ...]
     """In the order of the samples."""
@@ -54,7 +44,7 @@ class RatingComparison(Record):
 
 def every_claim(score: Score) -> bool | None:
     """Whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
-    if score.hits < score.judged:
+    if (score.hits or 0) < (score.judged or 0):
         return False
     return True if score.judged and score.judged == score.total else None
 
@@ -93,7 +83,8 @@ class _Pairs:
         self._claims.append(claims)
         self._clusters.append(cluster_of(sample, self._cluster))
         if whole is not None and claims is not None and whole != claims:
-            self._apart.append(Disagreement(id=sample.id, whole=whole, supported=score.hits, judged=score.judged))
+            hits, judged = score.hits or 0, score.judged or 0
+            self._apart.append(Disagreement(id=sample.id, whole=whole, supported=hits, judged=judged))
 
     def baseline(self, rating: str, metric: str) -> RatingComparison:
         return RatingComparison(
@@ -101,19 +92,15 @@ class _Pairs:
             metric=metric,
             whole=_passing(self._whole, self._clusters),
             claims=_passing(self._claims, self._clusters),
-            agreement=_share(raw_agreement(self._whole, self._claims, clusters=self._clusters)),
-            kappa=_share(cohen_kappa(self._whole, self._claims, labels=(False, True), clusters=self._clusters)),
+            agreement=Estimate.of(raw_agreement(self._whole, self._claims, clusters=self._clusters)),
+            kappa=Estimate.of(cohen_kappa(self._whole, self._claims, labels=(False, True), clusters=self._clusters)),
             apart=tuple(self._apart),
         )
 
 
-def _passing(said: Sequence[bool | None], clusters: Sequence[int]) -> Share:
+def _passing(said: Sequence[bool | None], clusters: Sequence[int]) -> Estimate:
     known = [(float(one), cluster) for one, cluster in zip(said, clusters, strict=True) if one is not None]
-    return _share(mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known]))
-
-
-def _share(found: IntervalEstimate) -> Share:
-    return Share(value=found.value, low=found.low, high=found.high, n=found.n)
+    return Estimate.of(mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known]))
 
 
 def words(apart: Disagreement, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:

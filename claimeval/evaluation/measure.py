@@ -114,7 +114,7 @@ class WordMetrics:
                         metric=name,
                         unit=units[name],
                         value=value,
-                        undefined_because="missing_input" if value is None else None,
+                        because="missing_input" if value is None else None,
                     )
                     for name, value in row.scores.items()
                 ),
@@ -178,8 +178,8 @@ class QueryLikelihood:
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for found in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
-            why: Reason | None = "missing_input" if found.undefined_because else None
-            scores = tuple(Score(metric=m, value=v, undefined_because=why) for m, v in found.scores.items())
+            why: Reason | None = "missing_input" if found.because else None
+            scores = tuple(Score(metric=m, value=v, because=why) for m, v in found.scores.items())
             texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in found.texts]
             yield Measured(scores, {"texts": texts} if texts else {})
 
@@ -212,9 +212,9 @@ class AnswerReward:
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for found in reward.measure(samples, self.scorer, store, on_scored=on_scored):
-            why: Reason | None = "missing_input" if found.undefined_because else None
-            why = "too_long" if found.undefined_because == "question too long" else why
-            score = Score(metric=reward.METRIC, value=found.score, undefined_because=why)
+            why: Reason | None = "missing_input" if found.because else None
+            why = "too_long" if found.because == "question too long" else why
+            score = Score(metric=reward.METRIC, value=found.score, because=why)
             yield Measured((score,), {"tokens_cut": found.cut} if found.cut else {})
 
 
@@ -244,7 +244,7 @@ class OwnMetrics:
                         metric=name,
                         unit="value",
                         value=None if value is None else float(value),
-                        undefined_because="no_evidence" if value is None else None,
+                        because="no_evidence" if value is None else None,
                     )
                     for name, value in values.items()
                 ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from claimeval.evaluation.baseline import Share
 from claimeval.evaluation.manifest import Manifest, QuestionRecord
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.statistics import krippendorff_alpha
 from claimeval.types.clusters import cluster_of
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Reason, Record, SampleResult, Verdict
 from claimeval.types.scales import Scale
 
@@ -27,7 +27,7 @@ class Members(Record):
     """The judges of one question."""
 
     judges: dict[str, Member]
-    alpha: Share | None
+    alpha: Estimate | None
     """Krippendorff's alpha, ordinal for more than two words; None for a single judge."""
 
 
@@ -67,7 +67,7 @@ def _members(said: Iterable[tuple[Sequence[Verdict], int]], question: QuestionRe
     return Members(judges=judges, alpha=_alpha(ratings, scale, settings.asked_about_all(list(judges)), clusters))
 
 
-def _alpha(ratings: list[dict[str, int]], scale: Scale, judges: Sequence[str], clusters: list[int]) -> Share | None:
+def _alpha(ratings: list[dict[str, int]], scale: Scale, judges: Sequence[str], clusters: list[int]) -> Estimate | None:
     if len(judges) < 2:
         return None
     found = krippendorff_alpha(
@@ -76,4 +76,4 @@ def _alpha(ratings: list[dict[str, int]], scale: Scale, judges: Sequence[str], c
         labels=scale.steps,
         clusters=clusters,
     )
-    return Share(value=found.value, low=found.low, high=found.high, n=found.n)
+    return Estimate.of(found)

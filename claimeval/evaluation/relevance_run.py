@@ -30,6 +30,7 @@ from claimeval.metrics.scoring import SampleScores, defined, undefined
 from claimeval.providers import specs as lineups
 from claimeval.types.clusters import cluster_of_question
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Reason, Record, Sample, Score
@@ -57,14 +58,6 @@ class Counts(Record):
         return sum(n for reason, n in self.holes.items() if reason not in ("missing_input", "tie"))
 
 
-class Alpha(Record):
-    """Krippendorff's ordinal alpha of the judges, pairs of one question resampled together."""
-
-    value: float | None
-    ci: tuple[float, float] | None
-    pairs: int
-
-
 class RelevanceSummary(Record):
     """Everything about a grading but its lines."""
 
@@ -78,8 +71,8 @@ class RelevanceSummary(Record):
     counts: Counts
     members: dict[str, Counts]
     """The same for each judge alone."""
-    alpha: Alpha | None = None
-    """None for a single judge."""
+    alpha: Estimate | None = None
+    """Krippendorff's ordinal alpha of the judges over pairs; None for a single judge."""
     versions: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -303,7 +296,7 @@ class _Tally:
     def members(self) -> dict[str, Counts]:
         return {name: counter.counts() for name, counter in self._members.items()}
 
-    def alpha(self) -> Alpha | None:
+    def alpha(self) -> Estimate | None:
         from claimeval.statistics import krippendorff_alpha
 
         if len(self._members) < 2 or not self._ratings:
@@ -311,8 +304,7 @@ class _Tally:
         found = krippendorff_alpha(
             self._ratings, scale="ordinal", labels=self._plan.scale.steps, clusters=self._clusters
         )
-        ci = None if found.low is None or found.high is None else (found.low, found.high)
-        return Alpha(value=found.value, ci=ci, pairs=found.n)
+        return Estimate.of(found)
 
 
 class _Counter:
@@ -378,7 +370,7 @@ def _row(name: str, grades: Sequence[int | None], holes: Mapping[str, Reason], s
     ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
     if None in grades:
         because = Counter(holes.values()).most_common(1)[0][0]
-        scores = tuple(Score(metric=m, unit=u, undefined_because=because, ends=ends[m]) for m, u in unit.items())
+        scores = tuple(Score(metric=m, unit=u, because=because, bounds=ends[m]) for m, u in unit.items())
         return SampleScores(id=name, scores=scores)
     return defined(name, {metric: ends[metric][0] for metric in unit}, unit)
 

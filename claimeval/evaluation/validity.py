@@ -8,18 +8,10 @@ from typing import NamedTuple
 
 from claimeval import ir
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
-from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.errors import DataError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 from claimeval.types.scales import Scale
-
-
-class Value(Record):
-    """A number with its 95 % interval, pairs of one question resampled together; None where undefined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 class Order(Record):
@@ -45,13 +37,13 @@ class Validity(Record):
     further: int
     """Pairs that only the assessor graded."""
     relevant_from: int
-    exact: Value
+    exact: Estimate
     """Share of the pairs with the very same grade."""
-    kappa: Value | None
+    kappa: Estimate | None
     """Cohen's kappa over all grades; None where the two scales have different highest grades."""
-    kappa_quadratic: Value | None
+    kappa_quadratic: Estimate | None
     """The same with a disagreement counted by its squared distance."""
-    kappa_binary: Value
+    kappa_binary: Estimate
     """Cohen's kappa of relevant or not."""
     labels: tuple[int, ...]
     confusion: tuple[tuple[int, ...], ...]
@@ -126,16 +118,16 @@ def validity(
         holes=len(joined.human) - graded,
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
-        exact=_value(raw_agreement(joined.assessor, joined.human, clusters=together)),
-        kappa=_value(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=together))
+        exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=together)),
+        kappa=Estimate.of(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=together))
         if same_scale
         else None,
-        kappa_quadratic=_value(
+        kappa_quadratic=Estimate.of(
             cohen_kappa(joined.assessor, joined.human, labels=labels, weights="quadratic", clusters=together)
         )
         if same_scale
         else None,
-        kappa_binary=_value(cohen_kappa(relevant, truly, labels=(False, True), clusters=together)),
+        kappa_binary=Estimate.of(cohen_kappa(relevant, truly, labels=(False, True), clusters=together)),
         labels=labels,
         confusion=table.counts,
         orders=_orders(assessor, human, runs or {}, measures, relevant_from, theirs),
@@ -220,7 +212,3 @@ def kendall_tau(a: Sequence[float | None], b: Sequence[float | None]) -> float |
     if len({x for x, _ in both}) < 2 or len({y for _, y in both}) < 2:
         return None
     return float(kendalltau([x for x, _ in both], [y for _, y in both]).statistic)
-
-
-def _value(estimate: IntervalEstimate) -> Value:
-    return Value(value=estimate.value, low=estimate.low, high=estimate.high)

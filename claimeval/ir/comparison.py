@@ -17,7 +17,7 @@ class Pairing(NamedTuple):
     measure: str
     comparison: PairedComparison
     """Mean of run minus first run over the queries that both have, interval, sign-flip permutation test."""
-    p_holm: float | None
+    p_adjusted: float | None
     """The p-value adjusted over the runs."""
 
 
@@ -31,8 +31,8 @@ def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, s
     pairings: list[Pairing] = []
     for measure in first.mean:
         compared = [_compare(first, other, measure, seed) for other in others]
-        tested = [i for i, comparison in enumerate(compared) if comparison.p_value is not None]
-        adjusted = dict(zip(tested, holm([compared[i].p_value or 0.0 for i in tested]), strict=True))
+        tested = [i for i, comparison in enumerate(compared) if comparison.p is not None]
+        adjusted = dict(zip(tested, holm([compared[i].p or 0.0 for i in tested]), strict=True))
         pairings += [
             Pairing(label, measure, comparison, adjusted.get(i))
             for i, (label, comparison) in enumerate(zip(labels[1:], compared, strict=True))
@@ -53,11 +53,9 @@ def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> P
 def text(pairings: Sequence[Pairing], first: str) -> str:
     """Format the comparisons as a table, one row a measure and run."""
     rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
-    for run, measure, comparison, p_holm in pairings:
-        interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.difference, 4)
-        rows.append(
-            [measure, run, difference, interval, p_value(comparison.p_value), p_value(p_holm), str(comparison.n)]
-        )
+    for run, measure, comparison, p_adjusted in pairings:
+        interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.value, 4)
+        rows.append([measure, run, difference, interval, p_value(comparison.p), p_value(p_adjusted), str(comparison.n)])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join(lines) + "\n"

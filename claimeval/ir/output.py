@@ -54,7 +54,7 @@ def as_record(
         for label, evaluation in zip(labels, evaluations, strict=True)
     ]
     pairs = [
-        {"run": p.run, "minus": labels[0], "measure": p.measure, **asdict(p.comparison), "p_holm": p.p_holm}
+        {"run": p.run, "minus": labels[0], "measure": p.measure, **asdict(p.comparison), "p_adjusted": p.p_adjusted}
         for p in pairings
     ]
     return {"runs": runs, **({"pairs": pairs} if pairs else {})}

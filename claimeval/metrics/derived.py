@@ -256,7 +256,7 @@ def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) ->
 def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
     """Why what a derived score counts is not known: a reason for everything of which it is not, the most frequent one
     of the verdicts that the score is read off."""
-    if not (count := score.total - score.judged):
+    if not (count := (score.total or 0) - (score.judged or 0)):
         return []
     extractions = {extraction.of: extraction for extraction in result.extractions}
     matrix = Matrix.of(result.sample, extractions, (*result.assessments, *result.per_document))
@@ -266,16 +266,16 @@ def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
 def _score(row: DerivedMetric, matrix: Matrix) -> Score:
     if reason := matrix.lack(row.pairs):
         if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
-            return Score(metric=row.name, value=0.0, ends=(0.0, 0.0))
-        return Score(metric=row.name, undefined_because=reason)
+            return Score(metric=row.name, value=0.0, bounds=(0.0, 0.0))
+        return Score(metric=row.name, because=reason)
     found = row.formula(matrix)
     if isinstance(found, BoundedValue):
-        return Score(metric=row.name, value=found.value, ends=(found.low, found.high))
+        return Score(metric=row.name, value=found.value, bounds=(found.low, found.high))
     if found is None:
-        return Score(metric=row.name, undefined_because=matrix.why_unknown(row.pairs))
+        return Score(metric=row.name, because=matrix.why_unknown(row.pairs))
     if not found:
-        return Score(metric=row.name, undefined_because=row.of_nothing)
+        return Score(metric=row.name, because=row.of_nothing)
     known = [truth for truth in found if truth is not None]
     if not known:
-        return Score(metric=row.name, total=len(found), undefined_because=matrix.why_unknown(row.pairs))
+        return Score(metric=row.name, total=len(found), because=matrix.why_unknown(row.pairs))
     return Score(metric=row.name, value=sum(known) / len(known), hits=sum(known), judged=len(known), total=len(found))

@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -44,14 +44,14 @@ def score(
     reason; `not_in_cache` where a run without calls has no verdicts on it).
     """
     if extraction is None:
-        return Score(metric=metric.name, undefined_because="missing_input")
+        return Score(metric=metric.name, because="missing_input")
     total = len(extraction.claims)
     if not total:
-        return Score(metric=metric.name, undefined_because=extraction.failed_because or "no_claims")
+        return Score(metric=metric.name, total=0, because=extraction.failed_because or "no_claims")
     if not any(a.label is not None for a in assessments):
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
-        return Score(metric=metric.name, total=total, undefined_because=because)
+        return Score(metric=metric.name, total=total, because=because)
     assessed = {a.subject: a.label for a in assessments}
     takers: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in extraction.claims:
@@ -82,11 +82,11 @@ def best(scores: Mapping[int, Score]) -> Score:
     if 0 in scores:
         return scores[0]
     known = {number: score for number, score in scores.items() if score.value is not None} or scores
-    number = min(known, key=lambda n: (-(known[n].value or 0.0), -known[n].judged, n))
+    number = min(known, key=lambda n: (-(known[n].value or 0.0), -(known[n].judged or 0), n))
     ends = [score.bounds for score in scores.values() if score.bounds]
     found = known[number].model_copy(update={"alternative": number})
     together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
-    return found if together == found.bounds else found.model_copy(update={"ends": together})
+    return found if together == found.bounds else found.model_copy(update={"bounds": together})
 
 
 def _mean(parts: Sequence[Score]) -> Score:
@@ -98,11 +98,11 @@ def _mean(parts: Sequence[Score]) -> Score:
     return Score(
         metric=parts[0].metric,
         value=sum(values) / len(values),
-        hits=sum(part.hits for part in parts),
-        judged=sum(part.judged for part in parts),
-        total=sum(part.total for part in parts),
+        hits=sum(part.hits or 0 for part in parts),
+        judged=sum(part.judged or 0 for part in parts),
+        total=sum(part.total or 0 for part in parts),
         alternative=parts[0].alternative if len(numbers) == 1 else None,
-        ends=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
+        bounds=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
     )
 
 
@@ -149,78 +149,82 @@ def scores(
 ABSTAINING = 0.1
 """The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
 
-Shown = Literal["ci", "bounds"]
+Shown = Literal["interval", "bounds"]
 
 
 def shown(abstained: int, asked: int, bounds: tuple[float, float] | None) -> Shown:
     """What tables print beside a mean; `abstained` of the claims or samples `asked` about are unsure or tied."""
-    return "bounds" if bounds and abstained > ABSTAINING * asked else "ci"
-
-
-class Beside(Protocol):
-    """What has a mean and something beside it."""
-
-    @property
-    def ends(self) -> tuple[float, float] | None: ...
-
-    @property
-    def shown(self) -> Shown: ...
-
-
-def ends_in_words(found: Beside, mark: str = " (bounds)") -> str:
-    """The interval beside a mean, or, marked, the bounds that stand in its place."""
-    return interval(found.ends) + (mark if found.shown == "bounds" else "")
+    return "bounds" if bounds and abstained > ABSTAINING * asked else "interval"
 
 
 class MetricSummary(Record):
-    """One metric over all samples of a run."""
+    """One metric over all samples of a run: an estimate of its mean, and what the mean leaves out."""
 
     mean: float | None
     """Macro mean: the mean of the samples' values; None when no sample has one."""
-    ci: tuple[float, float] | None
+    low: float | None
+    high: float | None
     """95 % interval of the mean; whole questions are resampled, or what `--cluster` names."""
     n: int
     """Samples with a value."""
     clusters: int
     """Questions (or what `--cluster` names) that these are about."""
+    because: str | None = None
+    """Why there is no mean (the most frequent reason) or no interval."""
     unit: str = "share"
     """`share` for a value in [0, 1]; otherwise what is counted."""
-    missing: dict[Reason, int]
+    missing: dict[Reason, int] = Field(default_factory=dict)
     """Samples without a value, by reason."""
-    micro: float | None
+    micro: float | None = None
     """Supported claims / judged claims over all samples."""
-    bounds: tuple[float, float] | None
+    bounds: tuple[float, float] | None = None
     """The mean if everything that could not be assessed were unsupported, and if it were supported.
 
     Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
     """
-    shown: Shown
-    """Which of `ci` and `bounds` tables print: the bounds where judges abstained on more than a tenth of the claims."""
-    claims: int
-    judged: int
-    supported: int
-    unassessed: dict[Reason, int]
+    shown: Shown = "interval"
+    """Which of interval and bounds tables print: the bounds if judges abstained on more than a tenth of the claims."""
+    total: int | None = None
+    """Claims of all samples; None where nothing is counted."""
+    judged: int | None = None
+    """Claims with a label."""
+    hits: int | None = None
+    """Claims labelled supported; of a derived metric, whatever it counts."""
+    unassessed: dict[Reason, int] = Field(default_factory=dict)
     """Claims without a label, by reason; of a derived metric, what it counts and could not be settled."""
-    ungrounded: int
+    ungrounded: int = 0
     """Claims that could not be tied to the text they were taken from."""
     unasked: int = 0
     """Samples that have 0 without a question to a judge: what their claims are held against is there and empty."""
-    failure_rate: float
+    failure_rate: float = 0.0
     """The larger of the shares of samples and of claims lost to failures (not to abstentions or inapplicability)."""
-    note: str | None = None
-    """Says so when the numbers are no LLM judgement."""
-    members: dict[str, MetricSummary] = Field(default_factory=dict)
+    by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
     """What each judge of a panel alone makes of it, over the claims it was asked about."""
 
     @property
+    def value(self) -> float | None:
+        """The mean, under the name that it has in an estimate."""
+        return self.mean
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of what is shown beside the mean."""
-        return self.bounds if self.shown == "bounds" else self.ci
+        """The ends of what tables print beside the mean."""
+        return self.bounds if self.shown == "bounds" else self.interval
 
     @property
     def abstained(self) -> int:
         """Claims on which judges or the panel abstained."""
         return abstentions(self.unassessed)
+
+
+def ends_in_words(summary: MetricSummary, mark: str = " (bounds)") -> str:
+    """The interval beside a mean, or, marked, the bounds that stand in its place."""
+    return interval(summary.ends) + (mark if summary.shown == "bounds" else "")
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:
@@ -231,15 +235,16 @@ def abstentions(reasons: Mapping[Any, int]) -> int:
 class MetricTally:
     """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
 
-    def __init__(self, note: str | None = None, unit: str = "share") -> None:
-        self._note, self._unit = note, unit
+    def __init__(self, unit: str = "share") -> None:
+        self._unit = unit
         self._values, self._clusters = array("d"), array("q")
         self._low = self._high = 0.0
         self._bounded = 0
         self._samples = 0
         self._missing: Counter[Reason] = Counter()
         self._unassessed: Counter[Reason] = Counter()
-        self._hits = self._judged = self._claims = self._ungrounded = self._unasked = 0
+        self._counted = False
+        self._hits = self._judged = self._total = self._ungrounded = self._unasked = 0
 
     def add(
         self,
@@ -256,18 +261,19 @@ class MetricTally:
         """
         self._samples += 1
         self._unassessed.update(unassessed)
-        self._hits += score.hits
-        self._judged += score.judged
-        self._claims += score.total
+        self._counted |= score.total is not None
+        self._hits += score.hits or 0
+        self._judged += score.judged or 0
+        self._total += score.total or 0
         self._ungrounded += ungrounded
         self._unasked += unasked
         if score.value is not None:
             self._values.append(score.value)
             self._clusters.append(cluster)
         else:
-            assert score.undefined_because is not None
-            self._missing[score.undefined_because] += 1
-        if score.undefined_because not in NOT_APPLICABLE and (ends := _ends(score)):
+            assert score.because is not None
+            self._missing[score.because] += 1
+        if score.because not in NOT_APPLICABLE and (ends := _ends(score)):
             low, high = ends
             self._low, self._high, self._bounded = self._low + low, self._high + high, self._bounded + 1
 
@@ -276,28 +282,31 @@ class MetricTally:
         support = (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
         estimate = mean_interval(self._values, clusters=self._clusters, support=support)
         low, high = estimate.low, estimate.high
-        ci = None if low is None or high is None or math.isinf(high - low) else (low, high)
+        if low is None or high is None or math.isinf(high - low):
+            low = high = None
+        because = self._missing.most_common(1)[0][0] if not self._values and self._missing else estimate.because
         bounds = (self._low / self._bounded, self._high / self._bounded) if self._bounded else None
-        counts = self._claims or self._unassessed
+        counts = self._total or self._unassessed
         abstained = abstentions(self._unassessed if counts else self._missing)
         return MetricSummary(
             mean=estimate.value,
-            ci=ci,
+            low=low,
+            high=high,
             n=len(self._values),
             clusters=estimate.clusters,
+            because=because,
             unit=self._unit,
             missing=dict(sorted(self._missing.items())),
             micro=self._hits / self._judged if self._judged else None,
             bounds=bounds,
-            shown=shown(abstained, self._claims if counts else self._bounded, bounds),
-            claims=self._claims,
-            judged=self._judged,
-            supported=self._hits,
+            shown=shown(abstained, self._total if counts else self._bounded, bounds),
+            total=self._total if self._counted else None,
+            judged=self._judged if self._counted else None,
+            hits=self._hits if self._counted else None,
             unassessed=dict(sorted(self._unassessed.items())),
             ungrounded=self._ungrounded,
             unasked=self._unasked,
-            failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._claims)),
-            note=self._note,
+            failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._total)),
         )
 
 
@@ -333,7 +342,7 @@ class SampleScores(Record):
     @property
     def reasons(self) -> dict[str, Reason]:
         """Why metrics have no value."""
-        return {score.metric: score.undefined_because for score in self.scores if score.undefined_because}
+        return {score.metric: score.because for score in self.scores if score.because}
 
     @property
     def cluster_key(self) -> int:
@@ -345,14 +354,14 @@ def undefined(sample: str, units: Mapping[str, str], because: Reason) -> SampleS
     """Return the scores of a sample for which no metric of `units` has a value."""
     return SampleScores(
         id=sample,
-        scores=tuple(Score(metric=name, unit=unit, undefined_because=because) for name, unit in units.items()),
+        scores=tuple(Score(metric=name, unit=unit, because=because) for name, unit in units.items()),
     )
 
 
 def defined(sample: str, values: Mapping[str, float | None], units: Mapping[str, str]) -> SampleScores:
     """Return the scores of a sample by metric; None is a value of which there is nothing to count."""
     scores = (
-        Score(metric=name, unit=units[name], value=value, undefined_because="no_evidence" if value is None else None)
+        Score(metric=name, unit=units[name], value=value, because="no_evidence" if value is None else None)
         for name, value in values.items()
     )
     return SampleScores(id=sample, scores=tuple(scores))

@@ -129,10 +129,10 @@ def _row(name: str, metric: MetricSummary) -> Sequence[str]:
 
 def _counted(metric: MetricSummary) -> str:
     """Return the counts of a metric that is a share of claims or documents."""
-    if not metric.claims:
+    if not metric.total:
         return "-"
     unassessed = sum(metric.unassessed.values())
-    return f"{metric.supported} of {metric.judged}" + (f", {unassessed} unassessed" if unassessed else "")
+    return f"{metric.hits} of {metric.judged}" + (f", {unassessed} unassessed" if unassessed else "")
 
 
 def _side(kind: str, name: str, metric: MetricSummary) -> Sequence[str]:
@@ -163,7 +163,7 @@ def _difference(metric: MetricComparison) -> Sequence[str]:
         decimal(metric.a),
         decimal(metric.b),
         signed(difference.value),
-        signed_interval((difference.low, difference.high)),
+        signed_interval(difference.interval),
         p_value(metric.p_adjusted),
         f"{metric.higher}, {metric.lower}",
         str(metric.n),

@@ -152,7 +152,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
             ScoreCell(
                 _rounded(scores[metric.name].value),
                 "".join(letter(metric.against, claim.id) for claim in extracted.get(metric.claims_of, ())),
-                scores[metric.name].undefined_because,
+                scores[metric.name].because,
             )
             for metric in metrics
         ),

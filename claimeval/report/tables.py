@@ -54,8 +54,8 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
         row: list[Cell] = [sample.id, sample.question, sample.answer, sample.generator]
         for name in names:
             score = result.score(name)
-            row += [score.value, score.undefined_because]
-            row += [score.hits, score.judged, score.total] if score.ends is None else [None, None, None]
+            row += [score.value, score.because]
+            row += [score.hits, score.judged, score.total]
         yield row
 
 

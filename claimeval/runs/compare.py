@@ -14,7 +14,6 @@ from claimeval.runs.directory import RESULTS, cluster_field, from_line, load_man
 from claimeval.runs.overview import (
     Comparison,
     Gathering,
-    Interval,
     MetricComparison,
     Overview,
     data_name,
@@ -23,6 +22,7 @@ from claimeval.runs.overview import (
 from claimeval.statistics import holm, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import SampleResult
 
 SHOWN = 20
@@ -128,8 +128,8 @@ class Comparing:
         if not shared:
             raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
         metrics = [pair_up(name, values, self._clusters) for name, values in self._values.items()]
-        tested = [i for i, metric in enumerate(metrics) if metric.p_value is not None]
-        adjusted = dict(zip(tested, holm([metrics[i].p_value or 0.0 for i in tested]), strict=True))
+        tested = [i for i, metric in enumerate(metrics) if metric.p is not None]
+        adjusted = dict(zip(tested, holm([metrics[i].p or 0.0 for i in tested]), strict=True))
         return Comparison(
             a=a.name,
             b=b.name,
@@ -179,8 +179,8 @@ def pair_up(name: str, values: list[tuple[float | None, float | None]], clusters
         clusters=paired.clusters,
         a=sum(x for x, _ in both) / len(both) if both else None,
         b=sum(y for _, y in both) / len(both) if both else None,
-        difference=Interval(value=paired.difference, low=paired.low, high=paired.high),
-        p_value=paired.p_value,
+        difference=Estimate.of(paired),
+        p=paired.p,
         p_adjusted=None,
         higher=sum(y > x for x, y in both),
         lower=sum(y < x for x, y in both),

@@ -243,7 +243,7 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
                     metric=name,
                     unit=unit,
                     value=sample.scores.get(name),
-                    undefined_because="missing_input" if sample.scores.get(name) is None else None,
+                    because="missing_input" if sample.scores.get(name) is None else None,
                 )
                 for name, unit in units.items()
             ),

@@ -27,6 +27,7 @@ from claimeval.runs import scores
 from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.runs.scores import ScoresSummary
 from claimeval.statistics.formatting import interval, percent
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
@@ -41,14 +42,6 @@ class LabelCounts(Record):
     contradicted: int = 0
     not_found: int = 0
     unassessed: int = 0
-
-
-class Interval(Record):
-    """A value with its 95 % interval; None where it is undefined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 class MetricOverview(Record):
@@ -153,8 +146,8 @@ class MetricComparison(Record):
     a: float | None
     """Mean of these samples in run a."""
     b: float | None
-    difference: Interval
-    p_value: float | None
+    difference: Estimate
+    p: float | None
     """Two-sided sign-flip permutation test."""
     p_adjusted: float | None
     """The same after Holm's correction over the metrics."""
@@ -260,7 +253,7 @@ def _abstained(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
-    found = [f"{m.abstained} of {m.claims} in {name}" for name, m in metrics.items() if m.shown == "bounds"]
+    found = [f"{m.abstained} of {m.total} in {name}" for name, m in metrics.items() if m.shown == "bounds"]
     if not found:
         return ""
     return f"Judges abstained on claims or are divided ({', '.join(found)}), and a mean is over the others"
@@ -268,9 +261,9 @@ def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
 
 def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
     found = [
-        f"{m.ungrounded} of {m.claims} in {name}"
+        f"{m.ungrounded} of {m.total} in {name}"
         for name, m in metrics.items()
-        if m.claims and m.ungrounded / m.claims > LOST
+        if m.total and m.ungrounded / m.total > LOST
     ]
     if found:
         yield Caution(

@@ -9,40 +9,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.metrics.scoring import MetricSummary, Shown
+from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import scores
 from claimeval.runs.compare import changed_settings
 from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.statistics import holm, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 
 MOVED = 5
 """Samples that moved most, named for each step."""
 
 
-class Point(Record):
-    """One run."""
+class Point(MetricSummary):
+    """The metric in one run."""
 
     run: str
-    mean: float | None
-    ci: tuple[float, float] | None
-    """95 % interval of the mean."""
-    bounds: tuple[float, float] | None
-    n: int
-    """Samples with a value."""
-    clusters: int
-    """Questions (or what `--cluster` names) that these are about."""
-    missing: dict[str, int]
-    """Samples without one, by reason."""
-    shown: Shown
-    """Which of interval and bounds the table prints: the bounds where judges abstained on more than a tenth."""
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """The ends of what is shown beside the mean."""
-        return self.bounds if self.shown == "bounds" else self.ci
 
 
 class Moved(Record):
@@ -56,20 +40,13 @@ class Moved(Record):
 class Change(Record):
     """From one run to the next, over the samples that have a value in both."""
 
-    shared: int
-    """Samples with a value in both."""
-    clusters: int
-    """Questions that these are about; the test flips whole ones."""
     dropped: int
     """Samples of both runs that lack a value in one."""
     only_before: int
     only_after: int
-    difference: float | None
+    difference: Estimate
     """Mean of after minus before."""
-    low: float | None
-    high: float | None
-    """Ends of its 95 % interval."""
-    p_value: float | None
+    p: float | None
     """Of the sign-flip test over pairs."""
     p_adjusted: float | None = None
     """By Holm over all steps and metrics that were tested together."""
@@ -143,7 +120,7 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
     _check_meaning(read, chosen)
     steps = list(itertools.pairwise(read))
     changes = {metric: [_change(a, b, metric) for a, b in steps] for metric in chosen}
-    tested = [change.p_value for found in changes.values() for change in found if change.p_value is not None]
+    tested = [change.p for found in changes.values() for change in found if change.p is not None]
     adjusted = iter(holm(tested))
     names_of = [key.name for key in changes]
     return Series(
@@ -153,7 +130,7 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
                 source=key.source,
                 points=tuple(run.points[key] for run in read),
                 changes=tuple(
-                    change if change.p_value is None else change.model_copy(update={"p_adjusted": next(adjusted)})
+                    change if change.p is None else change.model_copy(update={"p_adjusted": next(adjusted)})
                     for change in found
                 ),
             )
@@ -213,16 +190,7 @@ def _read(folder: Path, name: str, cluster: str | None) -> _Run:
 
 
 def _point(run: str, found: MetricSummary) -> Point:
-    return Point(
-        run=run,
-        mean=found.mean,
-        ci=found.ci,
-        bounds=found.bounds,
-        shown=found.shown,
-        n=found.n,
-        clusters=found.clusters,
-        missing={str(why): n for why, n in found.missing.items()},
-    )
+    return Point(run=run, **dict(found))
 
 
 def _check_meaning(runs: Sequence[_Run], metrics: Sequence[_Key]) -> None:
@@ -250,15 +218,11 @@ def _change(a: _Run, b: _Run, metric: _Key) -> Change:
         if (old := before[sample]) is not None and (new := after[sample]) is not None and old != new
     ]
     return Change(
-        shared=found.n,
-        clusters=found.clusters,
         dropped=found.dropped,
         only_before=len(before) - len(both),
         only_after=len(after) - len(both),
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
-        p_value=found.p_value,
+        difference=Estimate.of(found),
+        p=found.p,
         higher=sum(one.after > one.before for one in moved),
         lower=sum(one.after < one.before for one in moved),
         moved=tuple(heapq.nlargest(MOVED, moved, key=lambda one: abs(one.after - one.before))),

@@ -27,7 +27,7 @@ Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "
 
 @dataclass(frozen=True, slots=True)
 class IntervalEstimate:
-    """A value with its confidence interval. Undefined parts are `None` and `undefined_because` says why."""
+    """A value with its confidence interval. Undefined parts are `None` and `because` says why."""
 
     value: float | None
     """The point estimate."""
@@ -45,7 +45,7 @@ class IntervalEstimate:
     """How many independent groups the observations form; equals `n` where nothing is clustered."""
     level: float = 0.95
     """Confidence level of the interval."""
-    undefined_because: str | None = None
+    because: str | None = None
     """Why the value or the interval is missing."""
 
     @property
@@ -123,7 +123,7 @@ def estimates_of_sums(
     statistics: Sequence[Statistic],
     *,
     n: int,
-    undefined_because: str,
+    because: str,
     occurrences: NDArray[np.int64] | None = None,
     effective: float | None = None,
     symmetric: bool = False,
@@ -136,7 +136,7 @@ def estimates_of_sums(
 
     `rows[g]` are the sums of cluster g, which stands `occurrences[g]` times (once by default); a statistic
     maps sums of shape `(m, columns)` to m values, undefined ones as NaN: if the data's own value is undefined
-    the estimate says `undefined_because`. `resamples=0` gives values without intervals. The interval is BCa,
+    the estimate says `because`. `resamples=0` gives values without intervals. The interval is BCa,
     or `symmetric`, for differences of things that could change places; `effective` is the effective number of
     clusters where they differ in weight. The standard error is the jackknife's. Fewer than `FEWEST` clusters have
     no interval, nor have data of which `no_interval_because` says that they allow none.
@@ -149,7 +149,7 @@ def estimates_of_sums(
     distinct, times = distinct_rows(rows) if occurrences is None else (rows, occurrences)
     count = int(times.sum())
     if count == 0:
-        return tuple(_bare(None, n, 0, level, undefined_because) for _ in statistics)
+        return tuple(_bare(None, n, 0, level, because) for _ in statistics)
     total = rows.sum(axis=0) if occurrences is None else occurrences @ rows
     points = [float(statistic(total[None, :])[0]) for statistic in statistics]
     reason = no_interval_because or _no_interval_because(resamples, count)
@@ -157,7 +157,7 @@ def estimates_of_sums(
     estimates = []
     for statistic, point in zip(statistics, points, strict=True):
         if not math.isfinite(point):
-            estimates.append(_bare(None, n, count, level, undefined_because))
+            estimates.append(_bare(None, n, count, level, because))
             continue
         if reason:
             estimates.append(_bare(point, n, count, level, reason))

@@ -85,7 +85,7 @@ def binary_report(
         cluster_sums(cells, keys),
         [_balanced_accuracy, _f1],
         n=len(rated),
-        undefined_because="one of the labels never occurs",
+        because="one of the labels never occurs",
         level=level,
         resamples=resamples,
         seed=seed,

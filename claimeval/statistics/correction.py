@@ -174,7 +174,7 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
     groups = [len(np.unique(items.clusters[part.labelled])) for part in parts]
     if not parts or min(groups) < 2:
         reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
-        return IntervalEstimate(None, None, None, total, "none", level=level, undefined_because=reason)
+        return IntervalEstimate(None, None, None, total, "none", level=level, because=reason)
     rectified = [items.human[part.labelled] - part.judge_weight * items.judge[part.labelled] for part in parts]
     judged = [part.judge_weight * items.judge[part.unlabelled] for part in parts]
     means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
@@ -271,7 +271,7 @@ def active_estimate(
     def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
         if count < 2:
             reason = "fewer than two labels"
-            return IntervalEstimate(None, None, None, len(judge), "none", level=level, undefined_because=reason)
+            return IntervalEstimate(None, None, None, len(judge), "none", level=level, because=reason)
         increments = helper + np.where(known, weights * (labels - helper), 0.0)
         value = float(increments.mean())
         residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
@@ -332,9 +332,7 @@ def rogan_gladen(
     yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
     if yes is None or specificity is None or sensitivity is None:
         missing = "unlabelled items" if yes is None else "labels of both kinds"
-        corrected = IntervalEstimate(
-            None, None, None, len(judge), "none", level=level, undefined_because=f"needs {missing}"
-        )
+        corrected = IntervalEstimate(None, None, None, len(judge), "none", level=level, because=f"needs {missing}")
     else:
         corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=level)
     return CorrectedEstimate(
@@ -376,7 +374,7 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
             f"the labels cannot tell the judge from chance: sensitivity {decimal(sensitivity.share, 2)} + specificity "
             f"{decimal(specificity.share, 2)} - 1 = {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
         )
-        return IntervalEstimate(None, None, None, observations, "none", level=level, undefined_because=reason)
+        return IntervalEstimate(None, None, None, observations, "none", level=level, because=reason)
     theta = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))
     shift = 2 * z * z * (theta * noise1 - (1 - theta) * noise0)
     variance = p * (1 - p) / n + (1 - theta) ** 2 * noise0 + theta**2 * noise1

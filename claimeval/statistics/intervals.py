@@ -209,7 +209,7 @@ def _estimate(
     rows = rows[rows[:, 1] > 0]
     n = int((columns[:, 1] > 0).sum())
     if n == 0:
-        return IntervalEstimate(None, None, None, 0, "none", level=level, undefined_because="no values")
+        return IntervalEstimate(None, None, None, 0, "none", level=level, because="no values")
     total = rows.sum(axis=0)
     value = float(total[0] / total[1])
     error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
@@ -227,7 +227,7 @@ def _estimate(
             rows,
             [_ratio],
             n=n,
-            undefined_because="no values",
+            because="no values",
             effective=effective_number(rows[:, 1]),
             symmetric=symmetric,
             level=level,

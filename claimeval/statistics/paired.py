@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class PairedComparison:
     """The mean difference `a - b` over shared items, with interval and test. Undefined parts are `None`."""
 
-    difference: float | None
+    value: float | None
     """Mean of a - b."""
     low: float | None
     """Lower end of its interval."""
     high: float | None
     """Upper end of its interval."""
-    p_value: float | None
+    p: float | None
     """Two-sided p-value of the sign-flip permutation test."""
     n: int
     """Pairs with a value in both arms."""
@@ -44,7 +44,7 @@ class PairedComparison:
     """Independent groups of pairs."""
     level: float = 0.95
     """Confidence level of the interval."""
-    undefined_because: str | None = None
+    because: str | None = None
     """Why the difference or its interval is missing."""
 
 
@@ -83,10 +83,10 @@ def paired_difference(
     )
     test = sign_flip_test(differences, clusters=kept, flips=flips, seed=seed)
     return PairedComparison(
-        difference=mean.value,
+        value=mean.value,
         low=mean.low,
         high=mean.high,
-        p_value=test.p_value,
+        p=test.p,
         n=len(pairs),
         dropped=len(a) - len(pairs),
         method=mean.method,
@@ -94,7 +94,7 @@ def paired_difference(
         standard_error=mean.standard_error,
         clusters=mean.clusters,
         level=level,
-        undefined_because=mean.undefined_because,
+        because=mean.because,
     )
 
 
@@ -102,7 +102,7 @@ def paired_difference(
 class SignFlipTest:
     """The result of a sign-flip permutation test."""
 
-    p_value: float | None
+    p: float | None
     """Two-sided; 1 where no pair differs, `None` without pairs."""
     kind: Literal["exact", "sampled", "none"]
     """`exact`: every sign pattern was counted; `sampled`: (extreme + 1) / (flips + 1)."""

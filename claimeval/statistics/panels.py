@@ -129,7 +129,7 @@ def _contrast(
         cluster_sums(np.column_stack([values * own, own, values * ~own, ~own]), keys),
         [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],
         n=len(values),
-        undefined_because="needs scored items of this family and of another",
+        because="needs scored items of this family and of another",
         symmetric=True,
         level=level,
         resamples=resamples,

@@ -49,7 +49,7 @@ def auroc(
     positives, negatives = int(truth.sum()), int((~truth).sum())
     if positives == 0 or negatives == 0:
         reason = "needs items of both outcomes"
-        return IntervalEstimate(None, None, None, len(outcomes), "none", level=level, undefined_because=reason)
+        return IntervalEstimate(None, None, None, len(outcomes), "none", level=level, because=reason)
     ranks = midranks(values)
     placements = np.empty(len(values))
     placements[truth] = (ranks[truth] - midranks(values[truth])) / negatives
@@ -106,7 +106,7 @@ def correlation(
         rows,
         [_pearson],
         n=len(x),
-        undefined_because="one of the scores is constant",
+        because="one of the scores is constant",
         level=level,
         resamples=resamples if kind == "pearson" or len(rows) < FEWEST else 0,
         seed=seed,

@@ -74,7 +74,7 @@ class AnnotatorComparison:
     """Items that this annotator, another one and the judge labelled."""
     advantage: float
     """Share of items on which the judge is at least as close to the others as this annotator."""
-    p_value: float
+    p: float
     """One-sided p-value that the annotator's lead is smaller than epsilon."""
     rejected: bool
     """Whether the judge wins: rejected by Benjamini-Yekutieli over all annotators."""
@@ -94,7 +94,7 @@ class AlternativeAnnotatorTest:
     """One per annotator with enough items."""
     skipped: tuple[str, ...]
     """Annotators with too few items."""
-    undefined_because: str | None = None
+    because: str | None = None
     """Why there is no result."""
 
 

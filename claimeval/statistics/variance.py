@@ -21,7 +21,7 @@ class VarianceComponents:
     """Groups with a value."""
     size: float | None
     """Values a group, averaged so that unequal groups are accounted for."""
-    undefined_because: str | None = None
+    because: str | None = None
     """Why the numbers are missing."""
 
     @property

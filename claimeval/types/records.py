@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_serializer, model_validator
 
@@ -355,32 +355,35 @@ class Score(Record):
     value: float | None = None
     unit: str = "share"
     """`share` for a value in [0, 1]; otherwise what is counted: tokens, gain, grade, ..."""
-    hits: int = 0
-    """Claims labelled supported; of a derived metric, whatever it counts."""
-    judged: int = 0
+    hits: int | None = None
+    """Claims labelled supported; of a derived metric, whatever it counts. None where nothing is counted."""
+    judged: int | None = None
     """Claims with a label."""
-    total: int = 0
+    total: int | None = None
     """All claims, also the unassessed."""
-    undefined_because: Reason | None = None
+    bounds: tuple[float, float] | None = None
+    """The value if every unassessed claim were unsupported, and if it were supported; None where this is not known.
+
+    It follows from the counts unless it is given.
+    """
+    because: Reason | None = None
     alternative: int | None = None
     """Of several gold answers that are alternatives, the one that it is counted over, from 1."""
-    ends: tuple[float, float] | None = None
-    """The bounds, where they do not follow from the counts."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_counts(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or (total := fields.get("total")) is None:
+            return fields
+        hits, judged = fields.get("hits") or 0, fields.get("judged") or 0
+        bounds = (hits / total, (hits + total - judged) / total) if total else None
+        return {"bounds": bounds, **fields, "hits": hits, "judged": judged}
 
     @model_validator(mode="after")
     def _shares_are_shares(self) -> Self:
         if self.unit == "share" and self.value is not None and not -_EQUAL <= self.value <= 1 + _EQUAL:
             raise ValueError(f"{self.metric} is a share and has the value {self.value}")
         return self
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The value if every unassessed claim were unsupported, and if it were supported; None without claims."""
-        if self.ends:
-            return self.ends
-        if not self.total:
-            return None
-        return self.hits / self.total, (self.hits + self.total - self.judged) / self.total
 
 
 class Extraction(Record):

@@ -33,7 +33,7 @@ def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> 
     assert (metric["n"], metric["a"], metric["b"]) == (2, 0.75, 0.875)
     assert metric["difference"]["value"] == 0.125
     assert (metric["higher"], metric["lower"]) == (1, 0)
-    assert found["supported_in_one_only"]["faithfulness"]["p_value"] == 1.0
+    assert found["supported_in_one_only"]["faithfulness"]["p"] == 1.0
 
 
 def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, start_server: StartServer) -> None:

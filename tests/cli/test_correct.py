@@ -19,7 +19,7 @@ def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Pat
     found = json.loads(claimeval("correct", "run", "--json").stdout)
     assert found["labelled"] == 6
     assert found["method"] == {"uniform": "ppi++", "stratified": "stratified ppi++", "uncertainty": "active"}[design]
-    assert found["human"]["value"] is not None
+    assert found["people"]["value"] is not None
 
 
 def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None:

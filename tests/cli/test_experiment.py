@@ -56,9 +56,9 @@ def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, fil
     assert base["metrics"]["faithfulness"]["mean"] == 0.5
     assert base["metrics"]["faithfulness"]["difference"] is None
     cell = binary["metrics"]["faithfulness"]
-    assert (cell["mean"], cell["difference"], cell["pairs"]) == (0.75, 0.25, 6)
-    assert cell["p_value"] == pytest.approx(2 / 2**6)
-    assert cell["p_holm"] == pytest.approx(2 * 2 / 2**6)
+    assert (cell["mean"], cell["difference"]["value"], cell["difference"]["n"]) == (0.75, 0.25, 6)
+    assert cell["p"] == pytest.approx(2 / 2**6)
+    assert cell["p_adjusted"] == pytest.approx(2 * 2 / 2**6)
     assert (base["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (12, 12, 6, 6)
     assert len(server.exchanges()) == 24
     # six doubtful claims become supported; six contradicted ones become not_found, which counts the same
@@ -134,18 +134,18 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
     three_way, binary, _ = (arm["with_people"] for arm in table["arms"])
-    assert (three_way["claims"], three_way["accuracy"], three_way["balanced_accuracy"]) == (
+    assert (three_way["claims"], three_way["accuracy"]["value"], three_way["balanced_accuracy"]["value"]) == (
         24,
         0.75,
         pytest.approx(5 / 6),
     )
-    assert (binary["accuracy"], binary["kappa"]) == (1.0, 1.0)
+    assert (binary["accuracy"]["value"], binary["kappa"]["value"]) == (1.0, 1.0)
     selection = table["selection"]
     assert selection["arm"] == "binary"
     halves = selection["chosen_on"]["binary"]["claims"], selection["held_out"]["claims"]
     assert sum(halves) == 24
     assert min(halves) > 0
-    assert selection["held_out_baseline"]["balanced_accuracy"] == pytest.approx(5 / 6)
+    assert selection["held_out_baseline"]["balanced_accuracy"]["value"] == pytest.approx(5 / 6)
     page = (file.parent / "here" / "experiments" / "prompts" / "experiment.md").read_text()
     assert "Chosen on one half of the questions: binary" in page
 

@@ -126,8 +126,8 @@ def test_the_prompt_for_one_gold_answer_is_what_it_would_be_without_alternatives
 
 def test_each_judge_of_a_panel_goes_by_the_alternative_that_suits_it(server: Server) -> None:
     found = scored(server, row(), "coverage", judges=2)
-    members = found.summary.metrics["coverage"].members.values()
-    assert [(m.mean, m.claims) for m in members] == [(1.0, 1), (1.0, 1)]
+    members = found.summary.metrics["coverage"].by_judge.values()
+    assert [(m.mean, m.total) for m in members] == [(1.0, 1), (1.0, 1)]
 
 
 def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> Non
     sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))
     executor = scripted.Scripted([testing.claims_reply("Paris."), scripted.FAILED])
     score = asyncio.run(scripted.plan("coverage").evaluate(sample, executor)).score("coverage")
-    assert score.undefined_because == "provider_error"
+    assert score.because == "provider_error"
 
 
 def test_a_file_says_how_its_references_are_meant(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
     return result
 
 
-def score_of(extract: Sequence[str], assess: Sequence[object], metric: str) -> tuple[float | None, int, int, int]:
+def score_of(extract: Sequence[str], assess: Sequence[object], metric: str) -> tuple[float | int | None, ...]:
     executor = Scripted(extract, assess)  # type: ignore[arg-type]  # answers from `marks`
     score = run(SAMPLE, plan(metric, assess_prompt="tags"), executor).score(metric)
     return score.value, score.hits, score.judged, score.total
@@ -76,7 +76,7 @@ def test_two_of_six_reference_claims_is_coverage_one_third() -> None:
 def test_no_claims_is_no_score_and_no_assessment() -> None:
     executor = Scripted([claims_reply()])
     score = run(SAMPLE, plan("faithfulness"), executor).score("faithfulness")
-    assert (score.value, score.undefined_because, score.total) == (None, "no_claims", 0)
+    assert (score.value, score.because, score.total) == (None, "no_claims", 0)
     assert len(executor.requests) == 1
 
 
@@ -84,7 +84,7 @@ def test_an_answer_that_says_nothing_is_never_sent() -> None:
     for answer in ("", "  \n", ":", "🎉 !"):
         executor = Scripted()
         score = run(SAMPLE.model_copy(update={"answer": answer}), plan("faithfulness"), executor).score("faithfulness")
-        assert score.undefined_because == "no_claims"
+        assert score.because == "no_claims"
 
 
 def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -> None:
@@ -134,7 +134,7 @@ def test_a_further_evidence_set_is_a_metric_by_its_row_alone() -> None:
 def test_missing_input_is_no_score_and_no_call() -> None:
     sample = SAMPLE.model_copy(update={"reference_answers": ()})
     score = run(sample, plan("correctness"), Scripted()).score("correctness")
-    assert score.undefined_because == "missing_input"
+    assert score.because == "missing_input"
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "partial"])
@@ -147,12 +147,12 @@ def test_contexts_that_are_empty_support_no_claim_and_no_judge_is_asked(prompt: 
 
 def test_contexts_that_are_not_given_are_missing_and_nothing_is_asked() -> None:
     sample = SAMPLE.model_copy(update={"contexts": None})
-    assert run(sample, plan("faithfulness"), Scripted()).score("faithfulness").undefined_because == "missing_input"
+    assert run(sample, plan("faithfulness"), Scripted()).score("faithfulness").because == "missing_input"
 
 
 def test_a_failed_extraction_is_no_score() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted([FAILED]))
-    assert result.score("faithfulness").undefined_because == "provider_error"
+    assert result.score("faithfulness").because == "provider_error"
     assert result.calls[0].message == FAILED.message
 
 
@@ -165,13 +165,13 @@ def test_an_unparsable_extraction_is_asked_once_more() -> None:
 
 def test_an_extraction_that_stays_unparsable_is_no_score() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted(["?", "??"]))
-    assert result.score("faithfulness").undefined_because == "unparsable"
+    assert result.score("faithfulness").because == "unparsable"
 
 
 def test_a_judge_that_fails_leaves_its_claims_unassessed() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [FAILED]))
     assert {a.unassessed for a in result.assessments} == {"provider_error"}
-    assert result.score("faithfulness").undefined_because == "provider_error"
+    assert result.score("faithfulness").because == "provider_error"
 
 
 def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
@@ -186,13 +186,13 @@ def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
 def test_a_complete_looking_reply_with_finish_reason_length_does_not_count() -> None:
     cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [cut, cut, cut]))
-    assert result.score("faithfulness").undefined_because == "truncated"
+    assert result.score("faithfulness").because == "truncated"
 
 
 def test_a_refusal_is_not_asked_again() -> None:
     refused = completion("x").model_copy(update={"refusal": "I cannot help with that.", "text": None})
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [refused]))
-    assert result.score("faithfulness").undefined_because == "refused"
+    assert result.score("faithfulness").because == "refused"
 
 
 def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:

@@ -62,7 +62,7 @@ def test_a_function_of_ones_own_is_a_metric(tmp_path: Path) -> None:
     words = {"words": lambda sample: None if sample.answer is None else float(len(sample.answer.split()))}
     results, outcome = run(MeasureOptions(metrics=words), tmp_path)
     assert [result.score("words").value for result in results] == [3.0, None]
-    assert results[1].score("words").undefined_because == "no_evidence"
+    assert results[1].score("words").because == "no_evidence"
     assert outcome.summary["words"].mean == 3.0
 
 

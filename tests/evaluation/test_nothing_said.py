@@ -89,7 +89,7 @@ def test_one_letter_digit_or_ideograph_is_an_answer_that_is_judged(server: Serve
 @pytest.mark.parametrize("answer", ["...", "-", "—", "?!", "🎉"])
 def test_marks_alone_are_no_answer(server: Server, answer: str) -> None:
     found = scored(server, row(answer=answer, contexts=["x"]), "faithfulness")
-    assert found.results[0].score("faithfulness").undefined_because == "no_claims"
+    assert found.results[0].score("faithfulness").because == "no_claims"
     assert server.prompts == []
 
 
@@ -111,7 +111,7 @@ def test_local_lexical_takes_a_claim_from_one_character(answer: str) -> None:
 def test_a_blank_reference_from_python_is_missing_and_costs_nothing(server: Server, blank: Any) -> None:
     two = [row(reference_answers=blank), row(id="b", reference_answers=["Mars has 2 moons."])]
     found = ce.score(two, judges=[f"openai:judge-1@{server.url}"], metrics=["correctness", "coverage"])
-    assert [s.undefined_because for s in found.results[0].scores] == ["missing_input", "missing_input"]
+    assert [s.because for s in found.results[0].scores] == ["missing_input", "missing_input"]
     assert found.results[0].calls == ()
     assert (found.summary["correctness"].mean, found.summary["correctness"].n) == (1.0, 1)
 
@@ -143,7 +143,7 @@ def test_a_blank_reference_in_a_data_frame_is_no_reference() -> None:
 def test_a_reference_of_marks_alone_is_missing_for_the_judge(server: Server) -> None:
     two = [row(reference_answers=["-"]), row(id="b", reference_answers=["Two."])]
     found = ce.score(two, judges=[f"openai:judge-1@{server.url}"], metrics=["correctness"])
-    assert found.results[0].score("correctness").undefined_because == "missing_input"
+    assert found.results[0].score("correctness").because == "missing_input"
 
 
 # --- Blank documents ---
@@ -223,7 +223,7 @@ def test_an_empty_answer_covers_nothing_and_no_judge_is_asked(server: Server) ->
         "coverage": 0.0,
         "f1": 0.0,
     }
-    assert {s.undefined_because for s in found.scores[:2]} == {"no_claims"}
+    assert {s.because for s in found.scores[:2]} == {"no_claims"}
     assert found.score("coverage").total == 2
     assert server.evidence == []
 
@@ -268,7 +268,7 @@ def test_an_evidence_set_that_is_given_and_empty_supports_nothing(server: Server
 def test_each_judge_of_a_panel_has_the_same_0_and_none_is_said_to_agree(server: Server) -> None:
     judges = [f"openai:judge-{n}@{server.url}" for n in (1, 2)]
     found = ce.score([row(contexts=[]), row(id="b", contexts=["x"])], judges=judges, metrics=["faithfulness"])
-    members = found.summary["faithfulness"].members
+    members = found.summary["faithfulness"].by_judge
     assert [(m.mean, m.n, m.judged) for m in members.values()] == [(0.5, 2, 2), (0.5, 2, 2)]
     assert found.summary.panel is not None
     assert found.summary.panel.claims == 1  # the one that they were asked about
@@ -277,7 +277,7 @@ def test_each_judge_of_a_panel_has_the_same_0_and_none_is_said_to_agree(server: 
 def test_a_judge_with_claims_of_its_own_has_0_on_these_alone(server: Server) -> None:
     judges = [f"openai:judge-{n}@{server.url}" for n in (1, 2)]
     found = ce.score([row(contexts=[])], judges=judges, metrics=["faithfulness"], extract_per_judge=True)
-    assert [(m.mean, m.judged) for m in found.summary["faithfulness"].members.values()] == [(0.0, 1), (0.0, 1)]
+    assert [(m.mean, m.judged) for m in found.summary["faithfulness"].by_judge.values()] == [(0.0, 1), (0.0, 1)]
 
 
 def test_a_vote_over_the_run_again_keeps_what_nobody_was_asked(server: Server) -> None:

@@ -147,9 +147,9 @@ def test_paired_compares_every_later_run_with_the_first(eight: tuple[str, str, s
     (pair,) = json.loads(result.stdout)["pairs"]
 
     assert (pair["run"], pair["minus"], pair["measure"], pair["n"]) == ("other.run", "first.run", "mrr", 8)
-    assert pair["difference"] == 0.5 * 7 / 8
-    assert pair["p_value"] == pytest.approx(2 / 2**7)
-    assert pair["p_holm"] == pair["p_value"]
+    assert pair["value"] == 0.5 * 7 / 8
+    assert pair["p"] == pytest.approx(2 / 2**7)
+    assert pair["p_adjusted"] == pair["p"]
     assert "other.run            +0.4375" in call("rank", *eight, "-m", "mrr", "--paired").stdout
 
 

@@ -54,7 +54,7 @@ P, Q = "snsnn", "sns"
 def test_worked_by_hand(name: str, value: float) -> None:
     found = one(name, p=P, q=Q, R=R, C=C)
     assert found.value == pytest.approx(value, abs=1e-15)
-    assert found.undefined_because is None
+    assert found.because is None
 
 
 def test_the_identities_hold_for_every_matrix() -> None:
@@ -150,7 +150,7 @@ def test_bounds_of_values_that_are_no_shares() -> None:
 )
 def test_undefined_is_none_with_the_reason(name: str, rows: dict[str, object], reason: str) -> None:
     found = one(name, **rows)
-    assert (found.value, found.undefined_because) == (None, reason)
+    assert (found.value, found.because) == (None, reason)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_the_score_is_over_the_judged_claims_and_the_bounds_over_all() -> None:
 
 def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
     found = score(METRIC, extraction(3), labelled("unsure", "refused", "refused"))
-    assert (found.value, found.undefined_because, found.total) == (None, "refused", 3)
+    assert (found.value, found.because, found.total) == (None, "refused", 3)
 
 
 def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
@@ -68,7 +68,7 @@ def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Me
     tally = MetricTally()
     for number, (value, hits, judged, total, reason) in enumerate(scores):
         unassessed: list[Reason] = ["incomplete"] * (total - judged)
-        found = Score(metric="m", value=value, hits=hits, judged=judged, total=total, undefined_because=reason)
+        found = Score(metric="m", value=value, hits=hits, judged=judged, total=total, because=reason)
         tally.add(found, unassessed, ungrounded=0, cluster=number)
     return tally
 
@@ -91,7 +91,7 @@ def test_macro_micro_bounds_and_counts_by_hand() -> None:
 
 def test_nothing_scored_is_none_and_not_zero() -> None:
     found = summary_of((None, 0, 0, 0, "no_claims")).summary()
-    assert (found.mean, found.ci, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
+    assert (found.mean, found.interval, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
     assert found.failure_rate == 0.0
 
 
@@ -103,7 +103,7 @@ def test_a_failed_extraction_may_be_anything_between_no_and_all() -> None:
 
 def test_abstentions_are_no_failures() -> None:
     tally = MetricTally()
-    tally.add(Score(metric="m", total=2, undefined_because="unsure"), ["unsure", "unsure"], ungrounded=1, cluster=0)
+    tally.add(Score(metric="m", total=2, because="unsure"), ["unsure", "unsure"], ungrounded=1, cluster=0)
     found = tally.summary()
     assert (found.failure_rate, found.ungrounded) == (0.0, 1)
 
@@ -116,7 +116,7 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Metr
         tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
     reasons: list[Reason] = ["unsure" if i < unsure else "provider_error" for i in range(unsure + failed)]
     for i, reason in enumerate(reasons):
-        tally.add(Score(metric="m", total=1, undefined_because=reason), [reason], 0, cluster=judged + i)
+        tally.add(Score(metric="m", total=1, because=reason), [reason], 0, cluster=judged + i)
     return tally
 
 
@@ -125,11 +125,11 @@ def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_i
     found = of_claims(2, 9, 2).summary()
     assert (found.shown, found.abstained) == ("bounds", 2)
     assert found.ends == found.bounds == pytest.approx((2 / 11, 4 / 11))
-    assert found.ci is not None
+    assert found.interval is not None
     assert ends_in_words(found, "*") == "0.18 to 0.36*"
 
 
 def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
-    assert of_claims(2, 9, 1).summary().shown == "ci"
+    assert of_claims(2, 9, 1).summary().shown == "interval"
     failed = of_claims(2, 9, 0, failed=5).summary()
-    assert (failed.shown, failed.ends) == ("ci", failed.ci)
+    assert (failed.shown, failed.ends) == ("interval", failed.interval)

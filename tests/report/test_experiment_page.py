@@ -12,23 +12,21 @@ from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import LabelAgreement, Selection
 from claimeval.types.errors import DataError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Evidence
 from tests.report.conftest import Browser
 
 MARKUP = "</script><img src=x onerror=window.hacked=1>"
 PEOPLE = LabelAgreement(
     claims=80,
-    accuracy=0.8,
-    accuracy_ci=(0.7, 0.9),
-    balanced_accuracy=0.75,
-    balanced_accuracy_ci=(0.6, 0.85),
-    kappa=0.5,
-    kappa_ci=(0.3, 0.7),
+    accuracy=Estimate(value=0.8, low=0.7, high=0.9),
+    balanced_accuracy=Estimate(value=0.75, low=0.6, high=0.85),
+    kappa=Estimate(value=0.5, low=0.3, high=0.7),
 )
 
 
 def arm(name: str, mean: float, **fields: object) -> ArmResult:
-    cell = ArmMetric(mean=mean, ci=(mean - 0.1, mean + 0.1), n=40, clusters=40)
+    cell = ArmMetric(mean=mean, low=mean - 0.1, high=mean + 0.1, n=40, clusters=40)
     if fields:
         cell = cell.model_copy(update=fields)
     return ArmResult(
@@ -53,7 +51,7 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lenient = arm("lenient", 0.7, difference=0.2, difference_ci=(0.05, 0.35), p_value=0.01, p_holm=0.02, pairs=40)
+    lenient = arm("lenient", 0.7, difference=Estimate(value=0.2, low=0.05, high=0.35, n=40), p=0.01, p_adjusted=0.02)
     held_out = Selection(
         arm="lenient", chosen_on={"plain": PEOPLE, "lenient": PEOPLE}, held_out=PEOPLE, held_out_baseline=PEOPLE
     )

@@ -16,6 +16,7 @@ from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.statistics.formatting import decimal, p_value, percent, signed
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Document
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, make
@@ -91,7 +92,7 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
     base = ArmResult(
         name="plain",
         run="plain",
-        metrics={"faithfulness": ArmMetric(mean=0.5625, ci=(0.545, 0.875), n=16, clusters=16)},
+        metrics={"faithfulness": ArmMetric(mean=0.5625, low=0.545, high=0.875, n=16, clusters=16)},
         claims=16,
         unassessed_rate=0.125,
         parse_failure_rate=0.0625,
@@ -106,7 +107,14 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
         median_latency=0.125,
     )
     cell = ArmMetric(
-        mean=1.0, ci=None, n=16, clusters=16, difference=0.4375, difference_ci=(-0.125, 0.875), p_value=0.0, p_holm=0.0
+        mean=1.0,
+        low=None,
+        high=None,
+        n=16,
+        clusters=16,
+        difference=Estimate(value=0.4375, low=-0.125, high=0.875, n=16),
+        p=0.0,
+        p_adjusted=0.0,
     )
     arm = base.model_copy(update={"name": "kind", "metrics": {"faithfulness": cell}})
     printing.write(

@@ -36,7 +36,7 @@ def test_shared_samples_are_paired_whatever_their_order(runs: tuple[Path, Path])
     assert (faithfulness.higher, faithfulness.lower, faithfulness.n) == (2, 0, 2)
     assert coverage.difference.value == 0
     # Sign patterns of two equal differences: 2 of 4 are as extreme, p = 0.5; Holm doubles the smaller of two.
-    assert (faithfulness.p_value, faithfulness.p_adjusted) == (0.5, 1.0)
+    assert (faithfulness.p, faithfulness.p_adjusted) == (0.5, 1.0)
 
 
 def test_claims_that_flipped_are_listed_with_both_labels(runs: tuple[Path, Path]) -> None:

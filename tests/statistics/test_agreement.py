@@ -87,8 +87,8 @@ def test_prevalence_lowers_kappa_but_not_ac1() -> None:
 def test_one_label_leaves_coefficients_undefined_but_not_raw_agreement() -> None:
     a = b = ["y"] * 10
     kappa = cohen_kappa(a, b)
-    assert (kappa.value, kappa.undefined_because) == (None, "both raters use only one label")
-    assert krippendorff_alpha([["y", "y"]] * 10).undefined_because == "only one label is used"
+    assert (kappa.value, kappa.because) == (None, "both raters use only one label")
+    assert krippendorff_alpha([["y", "y"]] * 10).because == "only one label is used"
     assert gwet_ac1([["y", "y"]] * 10).value is None
     assert gwet_ac1([["y", "y"]] * 10, labels=["y", "n"]).value == 1.0
     assert raw_agreement(a, b).value == 1.0
@@ -98,8 +98,8 @@ def test_items_without_two_labels_do_not_count() -> None:
     assert cohen_kappa(["y", None, "n", "n"], ["y", "y", "n", None]).n == 2
     assert raw_agreement(["y", None], ["y", "y"]).n == 1
     nothing = krippendorff_alpha([["y"], [None, "n"]])
-    assert (nothing.value, nothing.undefined_because) == (None, "no item has two labels")
-    assert fleiss_kappa([]).undefined_because == "no item has two labels"
+    assert (nothing.value, nothing.because) == (None, "no item has two labels")
+    assert fleiss_kappa([]).because == "no item has two labels"
 
 
 def test_counts_say_how_many_items_have_the_same_labels() -> None:
@@ -151,7 +151,7 @@ def test_alpha_with_one_rare_label_is_no_certain_zero(alike: int, rare: float) -
     found = krippendorff_alpha([[1, 1]] * alike + [[1, 0]])
     assert found.value == pytest.approx(0.0, abs=1e-12)
     assert (found.low, found.high, found.standard_error) == (None, None, None)
-    assert found.undefined_because == f"an interval needs 5 items of the rarer labels, a rater gives {rare} on average"
+    assert found.because == f"an interval needs 5 items of the rarer labels, a rater gives {rare} on average"
 
 
 def test_kappa_with_one_disagreement_each_way_in_thirty_has_no_interval() -> None:
@@ -159,7 +159,7 @@ def test_kappa_with_one_disagreement_each_way_in_thirty_has_no_interval() -> Non
     found = cohen_kappa([1] * 29 + [0], [1] * 28 + [0, 1])
     assert found.value == pytest.approx(-1 / 29)
     assert found.low is None
-    assert found.undefined_because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+    assert found.because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
 
 
 def test_five_items_of_the_rarer_label_are_enough_unless_they_stand_in_one_cluster() -> None:
@@ -168,7 +168,7 @@ def test_five_items_of_the_rarer_label_are_enough_unless_they_stand_in_one_clust
     questions = [*range(29), *["q"] * 6]
     found = cohen_kappa(a, b, clusters=questions)
     assert found.low is None
-    assert found.undefined_because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+    assert found.because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
 
 
 def test_ac1_keeps_its_interval_where_labels_are_rare() -> None:

@@ -50,8 +50,8 @@ def test_probabilities_may_be_missing() -> None:
 def test_a_judge_that_always_says_yes_has_undefined_kappa_only_where_people_do_too() -> None:
     report = binary_report([True] * 10, [True] * 10)
     assert report.kappa.value is None
-    assert report.balanced_accuracy.undefined_because == "one of the labels never occurs"
-    assert report.specificity.undefined_because == "no values"
+    assert report.balanced_accuracy.because == "one of the labels never occurs"
+    assert report.specificity.because == "no values"
     assert report.accuracy.method == "rule_of_three"
 
 

@@ -108,7 +108,7 @@ def test_pure_strata_are_not_taken_for_pure() -> None:
 def test_a_stratum_without_labels_leaves_the_mean_undefined() -> None:
     result = prediction_powered([1, 0, 1, 0], [1, 0, None, None], strata=["a", "a", "b", "b"])
     assert result.corrected.value is None
-    assert result.corrected.undefined_because == "fewer than two labelled clusters in a stratum"
+    assert result.corrected.because == "fewer than two labelled clusters in a stratum"
     assert result.judge.value == 0.5
 
 
@@ -146,7 +146,7 @@ def test_too_few_items_cannot_halve_the_interval() -> None:
 def test_without_labels_there_is_only_the_judge() -> None:
     result = prediction_powered([1.0, 0.0], [None, None])
     assert (result.corrected.value, result.human.value, result.judge.value) == (None, None, 0.5)
-    assert prediction_powered([], []).corrected.undefined_because == "no items"
+    assert prediction_powered([], []).corrected.because == "no items"
 
 
 def test_active_estimate_worked_by_hand() -> None:

@@ -22,8 +22,8 @@ def test_a_judge_no_better_than_chance_is_refused() -> None:
     assert chance.value is None
     weak = rogan_gladen_rate(Rate(0.4, 1000), Rate(0.55, 30), Rate(0.6, 30))
     assert weak.value is None
-    assert weak.undefined_because is not None
-    assert "cannot tell the judge from chance" in weak.undefined_because
+    assert weak.because is not None
+    assert "cannot tell the judge from chance" in weak.because
 
 
 def test_rates_beyond_the_judges_errors_end_at_0_and_1() -> None:
@@ -60,8 +60,8 @@ def test_clusters_count_as_fewer_items() -> None:
 
 def test_labels_of_one_kind_are_not_enough() -> None:
     result = rogan_gladen([True, False, True], [True, True, None])
-    assert result.corrected.undefined_because == "needs labels of both kinds"
-    assert rogan_gladen([True, False], [True, False]).corrected.undefined_because == "needs unlabelled items"
+    assert result.corrected.because == "needs labels of both kinds"
+    assert rogan_gladen([True, False], [True, False]).corrected.because == "needs unlabelled items"
 
 
 def test_bad_input_is_refused_in_words() -> None:

@@ -51,10 +51,10 @@ def test_few_differences_get_students_t() -> None:
 
 def test_five_clusters_are_enough_to_resample_and_four_are_not() -> None:
     five, four = np.array([[1.0, 2], [2, 2], [1, 3], [2, 3], [3, 3]]), np.array([[1.0, 2], [2, 2], [1, 3], [2, 3]])
-    (enough,) = estimates_of_sums(five, [lambda sums: sums[:, 0] / sums[:, 1]], n=5, undefined_because="why")
-    (few,) = estimates_of_sums(four, [lambda sums: sums[:, 0] / sums[:, 1]], n=4, undefined_because="why")
+    (enough,) = estimates_of_sums(five, [lambda sums: sums[:, 0] / sums[:, 1]], n=5, because="why")
+    (few,) = estimates_of_sums(four, [lambda sums: sums[:, 0] / sums[:, 1]], n=4, because="why")
     assert enough.low is not None
-    assert (few.value, few.low, few.undefined_because) == (0.6, None, "an interval needs 5 clusters, here are 4")
+    assert (few.value, few.low, few.because) == (0.6, None, "an interval needs 5 clusters, here are 4")
 
 
 def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
@@ -90,7 +90,7 @@ def test_few_distinct_rows_are_drawn_as_counts_with_the_same_distribution() -> N
 
 def test_no_values_have_no_mean_and_one_cluster_has_no_interval() -> None:
     nothing = mean_interval([])
-    assert (nothing.value, nothing.low, nothing.n, nothing.undefined_because) == (None, None, 0, "no values")
+    assert (nothing.value, nothing.low, nothing.n, nothing.because) == (None, None, 0, "no values")
     single = mean_interval([0.5])
     assert (single.value, single.low, single.width, single.n) == (0.5, None, None, 1)
     assert mean_interval([0.0, 1.0], clusters=["q", "q"]).low is None
@@ -114,7 +114,7 @@ def test_other_constants_move_towards_both_ends_of_their_support() -> None:
     """A share 1 - .05^(1/20) = .1391 of the clusters may differ from .5, each by at most .5."""
     half = mean_interval([0.5] * 20)
     assert (half.low, half.high) == pytest.approx((0.5 - 0.1391 / 2, 0.5 + 0.1391 / 2), abs=1e-4)
-    assert mean_interval([3.0] * 20).undefined_because == "nothing varies between resamples"
+    assert mean_interval([3.0] * 20).because == "nothing varies between resamples"
     assert mean_interval([3.0] * 20, support=(1, 5)).high == pytest.approx(3 + 2 * 0.1391, abs=1e-4)
 
 
@@ -240,11 +240,11 @@ def test_bad_input_is_refused_in_words() -> None:
 def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
     """Of two clusters only one has a denominator: half of the draws of both are undefined or constant."""
     rows = np.array([[1.0, 1.0], [0.0, 0.0]])
-    (estimate,) = estimates_of_sums(rows, [lambda sums: sums[:, 0] * 0 + np.nan], n=2, undefined_because="why")
-    assert (estimate.value, estimate.low, estimate.undefined_because) == (None, None, "why")
+    (estimate,) = estimates_of_sums(rows, [lambda sums: sums[:, 0] * 0 + np.nan], n=2, because="why")
+    assert (estimate.value, estimate.low, estimate.because) == (None, None, "why")
 
 
 def test_without_resamples_there_is_a_value_and_no_interval() -> None:
     estimate = mean_interval([0.1, 0.2, 0.4], resamples=0)
-    assert (estimate.low, estimate.undefined_because) == (None, "no interval was asked for")
+    assert (estimate.low, estimate.because) == (None, "no interval was asked for")
     assert estimate.value == pytest.approx(0.7 / 3)

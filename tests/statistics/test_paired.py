@@ -14,7 +14,7 @@ def test_the_exact_test_equals_scipy() -> None:
     a, b = np.random.default_rng(0).random((2, 11))
     theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=10_000)
     mine = sign_flip_test(list(a - b))
-    assert mine.p_value == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert mine.p == pytest.approx(theirs.pvalue, abs=1e-12)
     assert mine.kind == "exact"
 
 
@@ -23,13 +23,13 @@ def test_the_sampled_test_is_close_to_the_exact_one() -> None:
     exact = sign_flip_test(differences, flips=2**16)
     sampled = sign_flip_test(differences, flips=20_000)
     assert (exact.kind, sampled.kind) == ("exact", "sampled")
-    assert exact.p_value == pytest.approx(sampled.p_value, abs=0.015)
+    assert exact.p == pytest.approx(sampled.p, abs=0.015)
 
 
 def test_yes_no_labels_give_mcnemar_for_any_number_of_items() -> None:
     a, b = [1.0] * 15 + [0.0] * 5 + [1.0] * 400, [0.0] * 15 + [1.0] * 5 + [1.0] * 400
     test = sign_flip_test([x - y for x, y in zip(a, b, strict=True)])
-    assert test.p_value == pytest.approx(stats.binomtest(15, 20).pvalue, abs=1e-12)
+    assert test.p == pytest.approx(stats.binomtest(15, 20).pvalue, abs=1e-12)
     assert test.kind == "exact"
 
 
@@ -42,12 +42,12 @@ def test_mcnemar_equals_the_binomial_test_of_scipy(b: int, c: int) -> None:
 def test_whole_clusters_flip_their_signs() -> None:
     """Clusters sum to 2, 2 and -1: of 8 patterns |sum| >= 3 in +++, ++-, --+ and ---, so p = 4/8."""
     test = sign_flip_test([1, 1, 2, -1], clusters=["a", "a", "b", "c"])
-    assert test.p_value == 0.5
+    assert test.p == 0.5
 
 
 def test_pairs_without_a_value_are_dropped_and_counted() -> None:
     result = paired_difference([1.0, None, 0.5, 1.0], [0.5, 1.0, None, 0.75])
-    assert (result.difference, result.n, result.dropped) == (0.375, 2, 2)
+    assert (result.value, result.n, result.dropped) == (0.375, 2, 2)
 
 
 def test_swapping_the_arms_mirrors_the_interval() -> None:
@@ -55,14 +55,14 @@ def test_swapping_the_arms_mirrors_the_interval() -> None:
     result, swapped = paired_difference(list(a), list(b)), paired_difference(list(b), list(a))
     assert result.low is not None
     assert result.high is not None
-    assert swapped.difference == pytest.approx(-(a - b).mean())
+    assert swapped.value == pytest.approx(-(a - b).mean())
     assert (swapped.low, swapped.high) == pytest.approx((-result.high, -result.low), abs=0.01)
     assert result.standard_error == pytest.approx(stats.sem(a - b), abs=1e-12)
 
 
 def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> None:
     result = paired_difference([1.0, 0.0] * 25, [1.0, 0.0] * 25)
-    assert (result.difference, result.p_value, result.method) == (0.0, 1.0, "rule_of_three")
+    assert (result.value, result.p, result.method) == (0.0, 1.0, "rule_of_three")
     assert result.high == pytest.approx(1 - 0.05 ** (1 / 50))
     assert result.low == pytest.approx(-(1 - 0.05 ** (1 / 50)))
     assert paired_difference([7.0] * 9, [7.0] * 9).low is None
@@ -70,13 +70,13 @@ def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> Non
 
 def test_a_constant_difference_of_unbounded_values_has_no_interval() -> None:
     result = paired_difference([2.5] * 9, [2.25] * 9)
-    assert (result.difference, result.low, result.undefined_because) == (0.25, None, "nothing varies between resamples")
+    assert (result.value, result.low, result.because) == (0.25, None, "nothing varies between resamples")
 
 
 def test_no_shared_items_have_no_difference() -> None:
     result = paired_difference([None, 1.0], [1.0, None])
-    assert (result.difference, result.p_value, result.n, result.test) == (None, None, 0, "none")
-    assert result.undefined_because == "no values"
+    assert (result.value, result.p, result.n, result.test) == (None, None, 0, "none")
+    assert result.because == "no values"
 
 
 def test_the_interval_is_close_to_students_t_for_plain_differences() -> None:

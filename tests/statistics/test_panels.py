@@ -25,7 +25,7 @@ def test_self_preference_worked_by_hand() -> None:
     result = self_preference(scores, ["x", "x", "z", "z"])
     assert result["x"].value == pytest.approx(0.3)
     assert result["y"].value is None
-    assert result["y"].undefined_because == "needs scored items of this family and of another"
+    assert result["y"].because == "needs scored items of this family and of another"
 
 
 def test_a_strict_judge_and_a_good_generator_are_no_preference() -> None:

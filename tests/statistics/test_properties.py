@@ -35,7 +35,7 @@ def check(estimate: IntervalEstimate, low: float = -math.inf, high: float = math
     numbers = (estimate.value, estimate.low, estimate.high, estimate.standard_error)
     assert all(number is None or math.isfinite(number) for number in numbers)
     if estimate.low is None or estimate.high is None or estimate.value is None:
-        assert estimate.undefined_because
+        assert estimate.because
         assert estimate.method == "none"
     else:
         assert low - 1e-9 <= estimate.low <= estimate.value + 1e-9
@@ -57,9 +57,9 @@ def test_means(rows: list[tuple[float, int, int]], clustered: bool) -> None:
 @given(some.lists(some.tuples(some.one_of(some.none(), shares), shares), max_size=12))
 def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
     result = paired_difference([a for a, _ in pairs], [b for _, b in pairs], resamples=50, flips=100)
-    assert result.p_value is None or 0 < result.p_value <= 1
+    assert result.p is None or 0 < result.p <= 1
     assert result.n + result.dropped == len(pairs)
-    assert (result.low is None) == (result.undefined_because is not None)
+    assert (result.low is None) == (result.because is not None)
 
 
 @settings(max_examples=60, deadline=None)

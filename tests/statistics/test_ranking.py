@@ -40,7 +40,7 @@ def test_clustered_copies_do_not_narrow_the_interval_of_auroc() -> None:
 
 
 def test_one_outcome_has_no_auroc() -> None:
-    assert auroc([True, True], [0.1, 0.2]).undefined_because == "needs items of both outcomes"
+    assert auroc([True, True], [0.1, 0.2]).because == "needs items of both outcomes"
     assert auroc([True, False], [0.9, 0.1]).low is None
 
 
@@ -74,7 +74,7 @@ def test_resampled_ranks_are_those_of_the_resample() -> None:
 
 def test_a_constant_score_has_no_correlation() -> None:
     estimate = correlation([0.3] * 5, [1.0, 2.0, 3.0, 4.0, 5.0])
-    assert (estimate.value, estimate.undefined_because) == (None, "one of the scores is constant")
+    assert (estimate.value, estimate.because) == (None, "one of the scores is constant")
     assert correlation([], []).value is None
 
 

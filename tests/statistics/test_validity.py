@@ -38,12 +38,12 @@ def test_the_p_value_is_that_of_scipys_t_test() -> None:
     leads = [int((x == y) >= (j == y)) - int((j == y) >= (x == y)) for x, y, j in zip(a, b, judge, strict=True)]
     expected = stats.ttest_1samp(leads, 0.2, alternative="less").pvalue
     result = alternative_annotator_test(judge, {"a": a, "b": b}, epsilon=0.2)
-    assert result.comparisons[0].p_value == pytest.approx(expected, abs=1e-12)
+    assert result.comparisons[0].p == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_judge_identical_to_the_annotators_wins_although_nothing_varies() -> None:
     result = alternative_annotator_test(TRUTH, {"a": TRUTH, "b": TRUTH}, epsilon=0.1)
-    assert [comparison.p_value for comparison in result.comparisons] == [0.0, 0.0]
+    assert [comparison.p for comparison in result.comparisons] == [0.0, 0.0]
     assert result.passed
 
 
@@ -63,7 +63,7 @@ def test_annotators_with_few_items_are_skipped() -> None:
     assert result.skipped == ("c",)
     nothing = alternative_annotator_test(TRUTH, {"a": TRUTH}, epsilon=0.1)
     assert nothing.passed is None
-    assert nothing.undefined_because == "no annotator shares 30 items with another one and the judge"
+    assert nothing.because == "no annotator shares 30 items with another one and the judge"
 
 
 def test_annotators_must_label_the_same_items() -> None:

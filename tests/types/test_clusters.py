@@ -85,7 +85,7 @@ def test_a_tally_draws_questions_and_counts_them() -> None:
     for value, question in zip(VALUES, QUESTIONS, strict=True):
         tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
     found, by_hand = tally.summary(), mean_interval(VALUES, clusters=QUESTIONS)
-    assert found.ci == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
+    assert found.interval == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
     assert (found.n, found.clusters) == (14, 7)
 
 
@@ -94,7 +94,7 @@ def test_where_every_question_has_one_answer_nothing_changes(tmp_path: Path) -> 
     says = {"strict": {"Right.": "supported", "Wrong.": "not_found"}}
     found = load_summary(make(tmp_path / "run", samples, says=says, metrics=["faithfulness"]))
     alone = mean_interval(VALUES)
-    assert found["faithfulness"].ci == (alone.low, alone.high)
+    assert found["faithfulness"].interval == (alone.low, alone.high)
     assert (found.samples, found.clusters) == (14, 14)
 
 
@@ -102,7 +102,7 @@ def test_a_run_says_how_many_questions_it_has(tmp_path: Path) -> None:
     found = load_summary(scored(tmp_path / "run", VALUES))
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.samples, found.clusters, found["faithfulness"].clusters) == (14, 7, 7)
-    assert found["faithfulness"].ci == (by_hand.low, by_hand.high)
+    assert found["faithfulness"].interval == (by_hand.low, by_hand.high)
 
 
 def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
     by_hand = paired_difference(other, VALUES, clusters=QUESTIONS)
     (metric,) = found.metrics
     assert (found.shared, found.clusters, metric.clusters) == (14, 7, 7)
-    assert metric.p_value == pytest.approx(0.25)
+    assert metric.p == pytest.approx(0.25)
     assert metric.difference.low == by_hand.low
     (change,) = track([a, b]).tracks[0].changes
-    assert change.p_value == pytest.approx(0.25)
-    assert (change.clusters, change.low) == (7, by_hand.low)
+    assert change.p == pytest.approx(0.25)
+    assert (change.difference.clusters, change.difference.low) == (7, by_hand.low)
     shops = compare(a, b, cluster="shop").comparison
     assert (shops.clusters, shops.cluster) == (2, "shop")
 
@@ -133,10 +133,10 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
     same = [float((i % 3 > 0) == bool(value)) for i, value in enumerate(VALUES)]
     by_hand = mean_interval(same, clusters=QUESTIONS)
     assert report.questions == 7
-    assert report.raters[0].accuracy.ci == (by_hand.low, by_hand.high)
+    assert report.raters[0].accuracy.interval == (by_hand.low, by_hand.high)
     judge = mean_interval(VALUES, clusters=QUESTIONS)
     found = correct(run, None, labels, "auto", 0)
-    assert (found.judge.low, found.judge.high) == (judge.low, judge.high)
+    assert (found.judged.low, found.judged.high) == (judge.low, judge.high)
 
 
 def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     kept = clustered(rows, answers(VALUES), None)
     found = scores.write(tmp_path, "odd", kept, {})
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
-    assert (found.metrics["words"].ci, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
+    assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
     again = [row.cluster_key for row in scores.rows(tmp_path, "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 

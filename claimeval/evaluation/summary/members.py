@@ -113,10 +113,10 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
     if judged:
         return Score(metric=panels.metric, value=hits / judged, hits=hits, judged=judged, total=total)
     if total:
-        return Score(metric=panels.metric, total=total, undefined_because=reasons.most_common(1)[0][0])
+        return Score(metric=panels.metric, total=total, because=reasons.most_common(1)[0][0])
     if panels.total and panels.judged:
         return None
-    return Score(metric=panels.metric, total=panels.total, undefined_because=panels.undefined_because)
+    return Score(metric=panels.metric, total=panels.total, because=panels.because)
 
 
 class CallTally:

@@ -9,6 +9,7 @@ from itertools import combinations
 
 from claimeval.metrics.flips import counted_differently
 from claimeval.statistics import mean_interval
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Evidence, Record, Sample, SampleResult
 
 
@@ -40,10 +41,8 @@ class OrderEffects(Record):
     """Labels of other orders that are not "supported" where that of the original order is."""
     gained: int
     """Labels of other orders that are "supported" where that of the original order is not."""
-    rate: float | None
-    """Mean over the samples of the share of flipped claims; None without claims."""
-    ci: tuple[float, float] | None
-    """95 % interval of it; whole questions are resampled, or what `--cluster` names."""
+    rate: Estimate
+    """Mean over the samples of the share of flipped claims."""
     places: tuple[RankEffect, ...]
     """By rank of the document that judges name most for a claim they find supported; claims that nobody names one for
     are left out."""
@@ -101,15 +100,13 @@ class OrderTally:
 
     def summary(self) -> OrderEffects:
         """What the samples so far show."""
-        rate = mean_interval(self._shares, clusters=self._clusters)
         return OrderEffects(
             orders=self._orders,
             claims=self._claims,
             flipped=self._flipped,
             lost=self._lost,
             gained=self._gained,
-            rate=rate.value,
-            ci=None if rate.low is None or rate.high is None else (rate.low, rate.high),
+            rate=Estimate.of(mean_interval(self._shares, clusters=self._clusters)),
             places=tuple(
                 RankEffect.model_validate({"compared": 0, "flipped": 0, **counts, "rank": rank})
                 for rank, counts in sorted(self._places.items())

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from claimeval.evaluation.summary.records import SameFamily, SelfPreference
+from claimeval.types.estimates import Estimate
 from claimeval.types.families import Families
 from claimeval.types.records import Sample
 
@@ -45,16 +46,8 @@ class Preferences:
             scores = {f: [None if math.isnan(v) else v for v in column] for f, column in columns.items()}
             found = self_preference(scores, generators, clusters=self._questions[metric])
             for family in sorted(set(columns) & set(generators)):
-                estimate = found[family]
-                known = estimate.low is not None and estimate.high is not None
-                yield SelfPreference(
-                    metric=metric,
-                    family=family,
-                    value=estimate.value,
-                    ci=(estimate.low, estimate.high) if known else None,  # type: ignore[arg-type]  # both are known
-                    samples=estimate.n,
-                    because=estimate.undefined_because,
-                )
+                estimate = Estimate.of(found[family])
+                yield SelfPreference(metric=metric, family=family, **estimate.model_dump())
 
 
 class Kinship:

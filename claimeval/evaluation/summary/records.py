@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from claimeval.judging.panel.error_rates import ErrorRates
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Evidence, Part, Record
 
 
@@ -63,7 +64,7 @@ class SameFamily(Record):
     """Samples whose answer that family wrote."""
 
 
-class SelfPreference(Record):
+class SelfPreference(Estimate):
     """How much more a family of judges favours answers of its own family than other judges do.
 
     The difference in differences of `statistics.self_preference`, with its 95 % interval over questions.
@@ -71,11 +72,6 @@ class SelfPreference(Record):
 
     metric: str
     family: str
-    value: float | None
-    ci: tuple[float, float] | None
-    samples: int
-    because: str | None = None
-    """Why there is no value or no interval."""
 
 
 class PanelSummary(Record):

@@ -66,10 +66,9 @@ class Tallies:
         self._notes = notes
         self._cluster = cluster
         self._clusters = array("q")
-        note = "; ".join(notes) or None
-        self._rows = [(metric, MetricTally(note)) for metric in metrics]
-        self._derived = {name: MetricTally(note) for name in derived}
-        self._others = {name: MetricTally(note, unit) for name, unit in units.items()}
+        self._rows = [(metric, MetricTally()) for metric in metrics]
+        self._derived = {name: MetricTally() for name in derived}
+        self._others = {name: MetricTally(unit) for name, unit in units.items()}
         self._members = [
             MemberTally(tuple(models) if several else (), panel.about_question if metric.prompt else panel)
             for metric in metrics
@@ -137,7 +136,7 @@ class Tallies:
             samples=len(self._clusters),
             clusters=len(set(self._clusters)),
             metrics={
-                metric.name: tally.summary().model_copy(update={"members": members.summary()})
+                metric.name: tally.summary().model_copy(update={"by_judge": members.summary()})
                 for (metric, tally), members in rows
             }
             | {name: tally.summary() for name, tally in (self._derived | self._others).items()},

@@ -80,7 +80,7 @@ class ContextRelevance(Record):
 
     id: str
     texts: tuple[TextRelevance, ...] = ()
-    undefined_because: Literal["no question", "no contexts"] | None = None
+    because: Literal["no question", "no contexts"] | None = None
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -208,9 +208,9 @@ def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
 
 def _relevance(sample: Sample, likelihoods: dict[QuestionTextPair, Likelihood]) -> ContextRelevance:
     if not sample.question.strip():
-        return ContextRelevance(id=sample.id, undefined_because="no question")
+        return ContextRelevance(id=sample.id, because="no question")
     if not sample.contexts:
-        return ContextRelevance(id=sample.id, undefined_because="no contexts")
+        return ContextRelevance(id=sample.id, because="no contexts")
     of_sample = [likelihoods[QuestionTextPair(text.text, sample.question)] for text in sample.contexts]
     scores = [likelihood.score for likelihood in of_sample]
     texts = (

@@ -63,7 +63,7 @@ class AnswerReward(Record):
     id: str
     score: float | None
     cut: int = 0
-    undefined_because: Missing | None = None
+    because: Missing | None = None
 
 
 class RewardModel:
@@ -143,11 +143,11 @@ def measure(
         rewards = score_items(pairs, scorer, store, on_scored)
         for sample in block:
             if missing := _missing(sample):
-                yield AnswerReward(id=sample.id, score=None, undefined_because=missing)
+                yield AnswerReward(id=sample.id, score=None, because=missing)
                 continue
             reward = rewards[QuestionAnswerPair(sample.question, sample.answer or "")]
             missing = "question too long" if reward.logit is None else None
-            yield AnswerReward(id=sample.id, score=reward.score, cut=reward.cut, undefined_because=missing)
+            yield AnswerReward(id=sample.id, score=reward.score, cut=reward.cut, because=missing)
 
 
 def _missing(sample: Sample) -> Missing | None:

@@ -10,7 +10,7 @@ function entriesOf(result, metric) {
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
   return claimsOf(result, metric.claims_of).map((claim, i) => {
     const assessment = found.get(claim.id) ?? null;
-    const because = assessment ? assessment.unassessed : score?.undefined_because;
+    const because = assessment ? assessment.unassessed : score?.because;
     return { claim, number: i + 1, assessment, label: labelOf(assessment), because };
   });
 }
@@ -71,7 +71,7 @@ function claimList(side, select) {
 function noClaims({ result, metric }) {
   const extraction = (result.extractions ?? []).find((e) => e.of === metric.claims_of);
   const score = (result.scores ?? []).find((s) => s.metric === metric.name);
-  const because = extraction?.failed_because ?? score?.undefined_because;
+  const because = extraction?.failed_because ?? score?.because;
   return [
     "No claims",
     because ? `: ${reasonInWords(because)}.` : ".",

@@ -32,13 +32,13 @@ function clustersInWords(samples, clusters, field) {
 }
 
 // What stands beside a mean: its interval, or the bounds where judges abstained on many claims.
-function endsInWords({ shown, ci, bounds }) {
+function endsInWords({ shown, low, high, bounds }) {
   if (shown === "bounds") return ` between ${range(bounds)} (bounds), as judges abstained on many claims`;
-  return ci ? ` 95 % interval ${range(ci)}` : " no interval";
+  return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
 }
 
-function shownEnds({ shown, ci, bounds }) {
-  return shown === "bounds" ? `${range(bounds)} (bounds)` : range(ci);
+function shownEnds({ shown, low, high, bounds }) {
+  return shown === "bounds" ? `${range(bounds)} (bounds)` : range([low, high]);
 }
 
 // Numbers read as in the terminal and in Markdown (claimeval/statistics/formatting.py): toFixed rounds halves away from

@@ -41,12 +41,12 @@ function metricSection(metric, i) {
   const reach = Math.max(
     0.05,
     ...arms.flatMap(({ metrics }) =>
-      [metrics[metric].difference, ...(metrics[metric].difference_ci ?? [])].map((d) => Math.abs(d ?? 0)),
+      ["value", "low", "high"].map((end) => Math.abs(metrics[metric].difference?.[end] ?? 0)),
     ),
   );
   const row = ({ name, metrics }) => {
     const cell = metrics[metric];
-    const [low, high] = cell.difference_ci ?? [null, null];
+    const difference = cell.difference;
     return el(
       "tr",
       null,
@@ -57,14 +57,14 @@ function metricSection(metric, i) {
       name === baseline
         ? el("td", { colspan: 3, class: "quiet" }, "baseline")
         : [
-            el("td", null, differencePlot({ value: cell.difference, low, high }, reach, name)),
+            el("td", null, differencePlot(difference, reach, name)),
             el(
               "td",
               { class: "num strong" },
-              signed(cell.difference),
-              el("span", { class: "quiet small below" }, signedRange([low, high])),
+              signed(difference.value),
+              el("span", { class: "quiet small below" }, signedRange([difference.low, difference.high])),
             ),
-            el("td", { class: "num" }, pValue(cell.p_holm)),
+            el("td", { class: "num" }, pValue(cell.p_adjusted)),
           ],
     );
   };
@@ -128,7 +128,10 @@ function costSection() {
 }
 
 function peopleSection() {
-  const between = (value, ends) => [number(value), el("span", { class: "quiet small below" }, range(ends))];
+  const between = ({ value, low, high }) => [
+    number(value),
+    el("span", { class: "quiet small below" }, range([low, high])),
+  ];
   const row = ({ name, with_people: found }) =>
     found &&
     el(
@@ -136,11 +139,9 @@ function peopleSection() {
       null,
       el("th", { scope: "row" }, data(name)),
       el("td", { class: "num" }, String(found.claims)),
-      [
-        ["accuracy", "accuracy_ci"],
-        ["balanced_accuracy", "balanced_accuracy_ci"],
-        ["kappa", "kappa_ci"],
-      ].map(([value, ends]) => el("td", { class: "num" }, between(found[value], found[ends]))),
+      [found.accuracy, found.balanced_accuracy, found.kappa].map((estimate) =>
+        el("td", { class: "num" }, between(estimate)),
+      ),
     );
   const head = [
     ["arm"],

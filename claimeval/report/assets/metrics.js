@@ -38,7 +38,7 @@ function metricCard({ metric, labels, distribution }, facts, run) {
       without ? `, ${without} without a score` : ", none missing",
     ),
     reasonList(summary.missing, "sample"),
-    el("h4", null, plural(summary.claims, "claim")),
+    el("h4", null, plural(summary.total ?? 0, "claim")),
     labelBar(labels, `${metric.name}, labels of claims`),
     el("h4", null, "Samples by value"),
     histogram(distribution, without, metric.name, list),
@@ -64,7 +64,7 @@ function metricNumbers(summary) {
       range(summary.bounds),
       "the mean if everything unassessed were unsupported, and if it were supported",
     ],
-    ["judged claims", `${summary.judged} of ${summary.claims}`, "claims with a label"],
+    ["judged claims", `${summary.judged ?? 0} of ${summary.total ?? 0}`, "claims with a label"],
     ["ungrounded claims", String(summary.ungrounded), "claims that could not be tied to the text they were taken from"],
     summary.unasked && [
       "held against nothing",
@@ -89,8 +89,8 @@ function metricNumbers(summary) {
 }
 
 // What each judge alone makes of a metric, beside what the panel makes of it.
-function memberMeans({ members }, facts) {
-  const judges = Object.entries(members ?? {});
+function memberMeans({ by_judge: means }, facts) {
+  const judges = Object.entries(means);
   if (!judges.length) return null;
   const short = judgeNames(facts);
   return el(

@@ -185,8 +185,9 @@ function derivedTable({ derived, summary }) {
 }
 
 // What the same documents in other orders do to the labels.
-function orderSection({ orders, claims, flipped, lost, gained, rate, ci, places }) {
-  const share = rate === null ? "" : ` (${percent(rate)} of a sample's claims${ci ? `, 95 % interval ${ci.map(percent).join(" to ")}` : ""})`;
+function orderSection({ orders, claims, flipped, lost, gained, rate, places }) {
+  const ends = rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
+  const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
   const row = ({ rank, labelled, supported, compared, flipped }) =>
     el(
       "tr",

@@ -77,14 +77,14 @@ function noiseTable({ noise }, short) {
 
 function preferenceTable({ self_preference: preferences }) {
   if (!preferences?.length) return null;
-  const row = ({ metric, family, value, ci, samples, because }) =>
+  const row = ({ metric, family, value, low, high, n, because }) =>
     el(
       "tr",
       null,
       el("th", { scope: "row" }, data(family), " on ", data(metric)),
       el("td", { class: "num" }, signed(value)),
-      el("td", { class: "num" }, ci ? signedRange(ci) : data(because ?? "–")),
-      el("td", { class: "num" }, String(samples)),
+      el("td", { class: "num" }, low === null ? data(because ?? "–") : signedRange([low, high])),
+      el("td", { class: "num" }, String(n)),
     );
   return el(
     "table",

@@ -1,14 +1,14 @@
 // Plots as SVG. Each says in words what it shows.
 
 // A mean with its interval and bounds on the way from 0 to 1.
-function intervalPlot({ mean, ci: found, bounds, shown }, name) {
-  const ci = shown === "bounds" ? null : found;
+function intervalPlot({ mean, low, high, bounds, shown }, name) {
+  const ends = shown === "bounds" || low === null ? null : [low, high];
   const [width, left, scale] = [300, 8, 284];
   const x = (value) => left + scale * value;
   const said =
     mean === null
       ? `${name} has no mean`
-      : `${name}: mean ${number(mean)}, 95 % interval ${range(ci)}, between ${range(bounds)} whatever the unassessed claims are`;
+      : `${name}: mean ${number(mean)}, 95 % interval ${range(ends)}, between ${range(bounds)} whatever the unassessed claims are`;
   return svg(
     "svg",
     { class: "plot", viewBox: `0 0 ${width} 34`, role: "img", "aria-label": said },
@@ -25,8 +25,8 @@ function intervalPlot({ mean, ci: found, bounds, shown }, name) {
         height: 12,
         rx: 2,
       }),
-    ci && svg("line", { class: "interval", x1: x(ci[0]), x2: x(ci[1]), y1: 14, y2: 14 }),
-    ci && ci.map((end) => svg("line", { class: "interval-end", x1: x(end), x2: x(end), y1: 9, y2: 19 })),
+    ends && svg("line", { class: "interval", x1: x(low), x2: x(high), y1: 14, y2: 14 }),
+    ends && ends.map((end) => svg("line", { class: "interval-end", x1: x(end), x2: x(end), y1: 9, y2: 19 })),
     mean !== null && svg("circle", { class: "mean", cx: x(mean), cy: 14, r: 5 }),
   );
 }

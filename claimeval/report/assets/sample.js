@@ -128,7 +128,7 @@ function derivedScores({ result, facts, run }) {
       el("th", { scope: "row" }, data(score.metric)),
       el("td", null, data(facts.derived[score.metric])),
       el("td", { class: "num" }, score.judged ? `${score.hits ?? 0} of ${score.judged}` : ""),
-      el("td", { class: "num" }, score.undefined_because ? data(score.undefined_because) : number(score.value ?? 0)),
+      el("td", { class: "num" }, score.because ? data(score.because) : number(score.value ?? 0)),
     );
   const head = columns([["metric"], ["of what"], ["counted", "num"], ["score", "num"]]);
   return el(

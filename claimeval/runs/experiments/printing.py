@@ -10,10 +10,14 @@ from pathlib import Path
 
 from claimeval.metrics.flips import FlipCounts
 from claimeval.metrics.scoring import ends_in_words
-from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
+from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 from claimeval.types.clusters import sample_count
+from claimeval.types.estimates import Estimate
+
+CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adjusted")
+"""Fields of an arm's metric that the CSV has."""
 
 
 def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:
@@ -31,18 +35,17 @@ def to_csv(table: ExperimentResult) -> str:
     fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "with_people"}]
     ordered = [name for name in ArmResult.model_fields if name in fields]
     writer = csv.writer(out, lineterminator="\n")
-    ends = ("low", "high")
-    cell_names = [n for n in ArmMetric.model_fields if n not in ("ci", "difference_ci")]
-    intervals = [f"{name}_{end}" for name in ("ci", "difference_ci") for end in ends]
+    paired = [f"difference_{name}" for name in Estimate.model_fields]
     people = ["claims", "accuracy", "balanced_accuracy", "kappa"]
-    writer.writerow(["arm", "metric", *cell_names, *intervals, *ordered, *(f"labels_{name}" for name in people)])
+    writer.writerow(["arm", "metric", *CELLS, *paired, *ordered, *(f"labels_{name}" for name in people)])
     for arm in table.arms:
         for metric, cell in arm.metrics.items():
-            values = [getattr(cell, name) for name in cell_names]
-            bounds = [end for interval in (cell.ci, cell.difference_ci) for end in interval or (None, None)]
+            values = [getattr(cell, name) for name in CELLS]
+            difference = [getattr(cell.difference, name, None) for name in Estimate.model_fields]
             whole = [getattr(arm, name) for name in ordered]
             labelled = [getattr(arm.with_people, name, None) for name in people]
-            writer.writerow([arm.name, metric, *values, *bounds, *whole, *labelled])
+            labelled = [value.value if isinstance(value, Estimate) else value for value in labelled]
+            writer.writerow([arm.name, metric, *values, *difference, *whole, *labelled])
     return out.getvalue()
 
 
@@ -96,9 +99,9 @@ def chosen(selection: Selection) -> str:
     ours, base = selection.held_out, selection.held_out_baseline
     return (
         f"Chosen on one half of the questions: {selection.arm} (balanced accuracy "
-        f"{decimal(selection.chosen_on[selection.arm].balanced_accuracy)}). On the other half: "
-        f"{decimal(ours.balanced_accuracy)} ({interval(ours.balanced_accuracy_ci)}, {ours.claims} claims), "
-        f"the baseline {decimal(base.balanced_accuracy)}."
+        f"{decimal(selection.chosen_on[selection.arm].balanced_accuracy.value)}). On the other half: "
+        f"{decimal(ours.balanced_accuracy.value)} ({interval(ours.balanced_accuracy.interval)}, {ours.claims} claims), "
+        f"the baseline {decimal(base.balanced_accuracy.value)}."
     )
 
 
@@ -109,10 +112,10 @@ def _people_row(arm: ArmResult) -> str:
     cells = [
         _cell(arm.name),
         str(found.claims),
-        decimal(found.accuracy),
-        decimal(found.balanced_accuracy),
-        interval(found.balanced_accuracy_ci),
-        decimal(found.kappa),
+        decimal(found.accuracy.value),
+        decimal(found.balanced_accuracy.value),
+        interval(found.balanced_accuracy.interval),
+        decimal(found.kappa.value),
     ]
     return "| " + " | ".join(cells) + " |"
 
@@ -120,13 +123,10 @@ def _people_row(arm: ArmResult) -> str:
 def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
     cell = arm.metrics[metric]
     cells = [_cell(arm.name), decimal(cell.mean), ends_in_words(cell), str(cell.n)]
-    if baseline:
+    if baseline or cell.difference is None:
         return "| " + " | ".join([*cells, "baseline", "", ""]) + " |"
-    return (
-        "| "
-        + " | ".join([*cells, signed(cell.difference), signed_interval(cell.difference_ci), p_value(cell.p_holm)])
-        + " |"
-    )
+    difference = [signed(cell.difference.value), signed_interval(cell.difference.interval), p_value(cell.p_adjusted)]
+    return "| " + " | ".join([*cells, *difference]) + " |"
 
 
 def _cost_row(arm: ArmResult, baseline: bool) -> str:

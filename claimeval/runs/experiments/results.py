@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
-from claimeval.metrics.scoring import Shown
+from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers.prices import price
 from claimeval.runs.compare import flip_tally
 from claimeval.runs.directory import load_manifest, load_summary, read_results
@@ -21,34 +21,20 @@ from claimeval.statistics import holm, mean_interval, paired_difference
 from claimeval.store.replies import unpack
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.clusters import cluster_of
+from claimeval.types.estimates import Estimate
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Record
 
 
-class ArmMetric(Record):
+class ArmMetric(MetricSummary):
     """One metric of one arm."""
 
-    mean: float | None
-    ci: tuple[float, float] | None
-    n: int
-    clusters: int
-    """Questions (or what `cluster` names) that the `n` samples are about."""
-    bounds: tuple[float, float] | None = None
-    shown: Shown = "ci"
-    """Which of `ci` and `bounds` tables print: the bounds where judges abstained on more than a tenth of the claims."""
-    difference: float | None = None
+    difference: Estimate | None = None
     """Mean of the paired differences to the baseline, over samples with a value in both; None for the baseline."""
-    difference_ci: tuple[float, float] | None = None
-    p_value: float | None = None
+    p: float | None = None
     """Sign-flip permutation test of the paired differences, two-sided."""
-    p_holm: float | None = None
+    p_adjusted: float | None = None
     """The same, adjusted over the arms (Holm)."""
-    pairs: int = 0
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """The ends of what is shown beside the mean."""
-        return self.bounds if self.shown == "bounds" else self.ci
 
 
 class ArmResult(Record):
@@ -113,10 +99,10 @@ def tabulate(
     for arm in design.arms:
         mine = gathered[arm.name]
         counts = FlipCounts() if arm.name == design.baseline else _flip_counts(design, folder, arm)
-        cells = {m: _cell(mine.values[m], base.values[m], base.clusters, mine is base, design.seed) for m in metrics}
         found = load_summary(arm_folder(folder, arm)).metrics
         cells = {
-            m: cell.model_copy(update={"bounds": found[m].bounds, "shown": found[m].shown}) for m, cell in cells.items()
+            m: _cell(found[m], mine.values[m], None if mine is base else base.values[m], base.clusters, design.seed)
+            for m in metrics
         }
         row = mine.row(arm, str(arm_folder(folder, arm)), cells, counts, new.get(arm.name, 0))
         rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
@@ -133,32 +119,24 @@ def tabulate(
 
 
 def _cell(
-    mine: list[float | None], base: list[float | None], clusters: array[int], is_baseline: bool, seed: int
+    summary: MetricSummary, mine: list[float | None], base: list[float | None] | None, clusters: array[int], seed: int
 ) -> ArmMetric:
+    """The summary of an arm's run with its interval by the experiment's seed, and the difference to the baseline."""
     known = [(value, cluster) for value, cluster in zip(mine, clusters, strict=True) if value is not None]
     mean = mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known], seed=seed)
-    ci = None if mean.low is None or mean.high is None else (mean.low, mean.high)
-    if is_baseline:
-        return ArmMetric(mean=mean.value, ci=ci, n=len(known), clusters=mean.clusters)
+    fields = {**dict(summary), "low": mean.low, "high": mean.high}
+    if base is None:
+        return ArmMetric(**fields)
     paired = paired_difference(mine, base, clusters=clusters, seed=seed)
-    return ArmMetric(
-        mean=mean.value,
-        ci=ci,
-        n=len(known),
-        clusters=mean.clusters,
-        difference=paired.difference,
-        difference_ci=None if paired.low is None or paired.high is None else (paired.low, paired.high),
-        p_value=paired.p_value,
-        pairs=paired.n,
-    )
+    return ArmMetric(**fields, difference=Estimate.of(paired), p=paired.p)
 
 
 def _adjusted(rows: list[ArmResult], metrics: tuple[str, ...], baseline: str) -> tuple[ArmResult, ...]:
     """The rows with p-values adjusted over the arms, metric by metric."""
     for metric in metrics:
-        tested = [i for i, row in enumerate(rows) if row.name != baseline and row.metrics[metric].p_value is not None]
-        for i, p in zip(tested, holm([rows[i].metrics[metric].p_value or 0.0 for i in tested]), strict=True):
-            cell = rows[i].metrics[metric].model_copy(update={"p_holm": p})
+        tested = [i for i, row in enumerate(rows) if row.name != baseline and row.metrics[metric].p is not None]
+        for i, p in zip(tested, holm([rows[i].metrics[metric].p or 0.0 for i in tested]), strict=True):
+            cell = rows[i].metrics[metric].model_copy(update={"p_adjusted": p})
             rows[i] = rows[i].model_copy(update={"metrics": {**rows[i].metrics, metric: cell}})
     return tuple(rows)
 
@@ -212,7 +190,7 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
             clusters.append(cluster_of(result.sample, manifest.cluster))
             for score in result.scores:
                 values[score.metric].append(score.value)
-                claims += score.total if score.metric in judged else 0
+                claims += (score.total or 0) if score.metric in judged else 0
             for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
                 verdicts += 1
                 unassessed += verdict.label is None

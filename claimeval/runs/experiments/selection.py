@@ -13,9 +13,9 @@ from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.labels.agreement import measure
 from claimeval.runs.labels.join import PANEL, join
 from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record, Sample, SampleResult
 
-Interval = tuple[float, float] | None
 Keep = Callable[[Sample], bool]
 
 
@@ -24,12 +24,9 @@ class LabelAgreement(Record):
 
     claims: int
     """Labelled claims that the arm judged."""
-    accuracy: float | None
-    accuracy_ci: Interval
-    balanced_accuracy: float | None
-    balanced_accuracy_ci: Interval
-    kappa: float | None
-    kappa_ci: Interval
+    accuracy: Estimate = Estimate()
+    balanced_accuracy: Estimate = Estimate()
+    kappa: Estimate = Estimate()
 
 
 class Selection(Record):
@@ -67,24 +64,13 @@ def agreement(design: Experiment, folder: Path, arm: Arm, keep: Keep = everythin
     joined = join(kept, [judge.name for judge in manifest.judges], manifest.panel, labels, against, manifest.cluster)
     raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
     if not raters:
-        return LabelAgreement(
-            claims=0,
-            accuracy=None,
-            accuracy_ci=None,
-            balanced_accuracy=None,
-            balanced_accuracy_ci=None,
-            kappa=None,
-            kappa_ci=None,
-        )
+        return LabelAgreement(claims=0)
     found = raters.get(PANEL) or next(iter(raters.values()))
     return LabelAgreement(
         claims=found.compared,
-        accuracy=found.accuracy.value,
-        accuracy_ci=found.accuracy.ci,
-        balanced_accuracy=found.balanced_accuracy.value,
-        balanced_accuracy_ci=found.balanced_accuracy.ci,
-        kappa=found.kappa.value,
-        kappa_ci=found.kappa.ci,
+        accuracy=found.accuracy,
+        balanced_accuracy=found.balanced_accuracy,
+        kappa=found.kappa,
     )
 
 
@@ -93,9 +79,9 @@ def select(design: Experiment, folder: Path) -> Selection:
     if design.labels is None:
         raise UsageError("--select needs human labels: give the experiment the key `labels`")
     chosen_on = {arm.name: _on_half(design, folder, arm, 0) for arm in design.arms}
-    best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy or -1.0)
+    best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy.value or -1.0)
     held_out = _on_half(design, folder, design.arm(best), 1)
-    if chosen_on[best].balanced_accuracy is None or not held_out.claims:
+    if chosen_on[best].balanced_accuracy.value is None or not held_out.claims:
         raise UsageError("--select needs labelled claims of both kinds in each half of the questions; give more labels")
     baseline = _on_half(design, folder, design.arm(design.baseline), 1)
     return Selection(arm=best, chosen_on=chosen_on, held_out=held_out, held_out_baseline=baseline)

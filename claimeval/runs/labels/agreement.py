@@ -21,20 +21,12 @@ from claimeval.statistics import (
     pairwise_agreement,
     raw_agreement,
 )
-from claimeval.statistics.bootstrap import IntervalEstimate
 from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 
 MANY = 8
 """Of more raters than this, pairs are given without intervals, which would take minutes."""
-
-
-class Number(Record):
-    """A value with its 95 % interval, or why there is none."""
-
-    value: float | None
-    ci: tuple[float, float] | None = None
-    because: str | None = None
 
 
 class RaterReport(Record):
@@ -45,20 +37,20 @@ class RaterReport(Record):
     """Items that both labelled."""
     unassessed: int
     """Items with a human label only; they are in no number."""
-    accuracy: Number
-    balanced_accuracy: Number
-    precision: Number
-    recall: Number
-    specificity: Number
-    f1: Number
-    kappa: Number
-    auroc: Number | None
+    accuracy: Estimate
+    balanced_accuracy: Estimate
+    precision: Estimate
+    recall: Estimate
+    specificity: Estimate
+    f1: Estimate
+    kappa: Estimate
+    auroc: Estimate | None
     """Where the rater gives probabilities."""
-    same: Number
+    same: Estimate
     """Share of equal labels, or grades, where there are more than two."""
-    kappa_of_labels: Number
+    kappa_of_labels: Estimate
     """Cohen's kappa over all labels or grades."""
-    weighted_kappa: Number | None
+    weighted_kappa: Estimate | None
     """The same with squared distances, for grades."""
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
@@ -71,8 +63,8 @@ class PairReport(Record):
     first: str
     second: str
     items: int
-    raw: Number
-    kappa: Number
+    raw: Estimate
+    kappa: Estimate
 
 
 class Agreement(Record):
@@ -89,9 +81,9 @@ class Agreement(Record):
     """Judges, panel and people, any two; and any two annotators."""
     asked_later: tuple[str, ...]
     """Judges who, by escalation, saw disputed claims only; they are not in `alpha` and `ac1`."""
-    alpha: Number | None
+    alpha: Estimate | None
     """Krippendorff's alpha of the judges, where there are several."""
-    ac1: Number | None
+    ac1: Estimate | None
     """Gwet's AC1 of the judges."""
 
 
@@ -139,14 +131,14 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
         labels=joined.labels,
         raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),
         pairs=tuple(_pairs(joined, with_people=with_people)),
-        alpha=_number(
+        alpha=Estimate.of(
             krippendorff_alpha(
                 ratings, scale="ordinal" if panel.grades else "nominal", labels=order, clusters=joined.clusters
             )
         )
         if ratings
         else None,
-        ac1=_number(gwet_ac1(ratings, labels=order, clusters=joined.clusters)) if ratings else None,
+        ac1=Estimate.of(gwet_ac1(ratings, labels=order, clusters=joined.clusters)) if ratings else None,
     )
 
 
@@ -165,17 +157,17 @@ def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[Choice])
         rater=name,
         compared=binary.accuracy.n,
         unassessed=binary.unassessed,
-        accuracy=_number(binary.accuracy),
-        balanced_accuracy=_number(binary.balanced_accuracy),
-        precision=_number(binary.precision),
-        recall=_number(binary.recall),
-        specificity=_number(binary.specificity),
-        f1=_number(binary.f1),
-        kappa=_number(binary.kappa),
-        auroc=_number(binary.auroc) if binary.auroc else None,
-        same=_number(raw_agreement(said, human, clusters=clusters)),
-        kappa_of_labels=_number(cohen_kappa(said, human, labels=order, clusters=clusters)),
-        weighted_kappa=_number(graded) if graded else None,
+        accuracy=Estimate.of(binary.accuracy),
+        balanced_accuracy=Estimate.of(binary.balanced_accuracy),
+        precision=Estimate.of(binary.precision),
+        recall=Estimate.of(binary.recall),
+        specificity=Estimate.of(binary.specificity),
+        f1=Estimate.of(binary.f1),
+        kappa=Estimate.of(binary.kappa),
+        auroc=Estimate.of(binary.auroc) if binary.auroc else None,
+        same=Estimate.of(raw_agreement(said, human, clusters=clusters)),
+        kappa_of_labels=Estimate.of(cohen_kappa(said, human, labels=order, clusters=clusters)),
+        weighted_kappa=Estimate.of(graded) if graded else None,
         labels=tuple(map(str, table.labels)),
         confusion=table.counts,
     )
@@ -188,7 +180,7 @@ def _pairs(joined: RaterTable, *, with_people: bool) -> list[PairReport]:
     if len(joined.annotators) > 1:
         found += pairwise_agreement(joined.annotators, clusters=joined.clusters)
     return [
-        PairReport(first=p.first, second=p.second, items=p.raw.n, raw=_number(p.raw), kappa=_number(p.kappa))
+        PairReport(first=p.first, second=p.second, items=p.raw.n, raw=Estimate.of(p.raw), kappa=Estimate.of(p.kappa))
         for p in found
     ]
 
@@ -208,8 +200,3 @@ def _yes(choice: Choice | None, panel: Panel) -> bool | None:
         assert panel.grades is not None, "grades stand on a scale of grades"
         return panel.grades.grade_label(choice) == "supported"
     return choice == "supported"
-
-
-def _number(estimate: IntervalEstimate) -> Number:
-    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
-    return Number(value=estimate.value, ci=ci, because=estimate.undefined_because)

@@ -24,21 +24,13 @@ from claimeval.runs.import_replies import LABELS
 from claimeval.runs.labels.draw import ClaimDraw, drawn, metric_of
 from claimeval.runs.labels.draw import LabelFile as Given
 from claimeval.runs.labels.join import LabelCounts, added, claims_meant, people, rolled_up
-from claimeval.statistics import CorrectedEstimate, IntervalEstimate, active_estimate, prediction_powered, rogan_gladen
+from claimeval.statistics import CorrectedEstimate, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Record, SampleResult
 
 Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
-
-
-class Number(Record):
-    """A value with its 95 % interval."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    undefined_because: str | None = None
 
 
 class Correction(Record):
@@ -54,10 +46,10 @@ class Correction(Record):
     unmatched: int
     """Labels that fit no judged claim of the metric."""
     labels: LabelCounts
-    judge: Number
+    judged: Estimate
     """By the judges alone; the interval knows nothing of their errors."""
-    corrected: Number
-    human: Number
+    corrected: Estimate
+    people: Estimate
     """By the labelled claims alone."""
     judge_weight: float | None
     """How much the judges count, from 0 (not at all) to 1."""
@@ -141,9 +133,9 @@ def correct(
         labelled=found.labelled,
         unmatched=items.unmatched,
         labels=counts,
-        judge=_number(found.judge),
-        corrected=_number(found.corrected),
-        human=_number(found.human),
+        judged=Estimate.of(found.judge),
+        corrected=Estimate.of(found.corrected),
+        people=Estimate.of(found.human),
         judge_weight=found.judge_weight,
         labels_to_halve=found.labels_to_halve,
     )
@@ -215,9 +207,3 @@ def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
 
 def _fits(label: HumanLabel, metric: Metric) -> bool:
     return label.label is not None and (label.evidence is None or label.evidence.part == metric.against)
-
-
-def _number(estimate: IntervalEstimate) -> Number:
-    return Number(
-        value=estimate.value, low=estimate.low, high=estimate.high, undefined_because=estimate.undefined_because
-    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +24,7 @@ from claimeval.runs.directory import RESULTS
 from claimeval.runs.labels.draw import FOLDER
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Document, Record, Sample
 
 FIRST = 10
@@ -230,7 +232,7 @@ class DocumentLabels:
                 raise DataError(f"{self._log}, line {number}: no mark of a document") from None
 
 
-class Lgtm(Record):
+class Lgtm(Estimate):
     """LGTM@k: the mean over questions of the share of good ones among the first k documents.
 
     The share is of what was shown and marked: a list of six documents is divided by six (`P@10` of the marks divides
@@ -238,12 +240,6 @@ class Lgtm(Record):
     """
 
     first: int
-    value: float | None
-    ci: tuple[float, float] | None
-    """95 % interval; whole questions are resampled."""
-    n: int
-    """Questions with a value."""
-    undefined_because: str | None = None
     bounds: tuple[float, float] | None
     """The mean over the questions that were begun if all that has no mark were bad, and if it were good."""
     good: int
@@ -264,7 +260,7 @@ class Lgtm(Record):
 def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> Lgtm:
     """What the marks say about the questions that were drawn."""
     values, lows, highs = [], [], []
-    counts = {"good": 0, "bad": 0, "unsure": 0}
+    counts = Counter({"good": 0, "bad": 0, "unsure": 0})
     for shown in drawn.queries:
         mine = [answers[shown.query, name] for name in shown.documents if (shown.query, name) in answers]
         good, bad = mine.count("good"), mine.count("bad")
@@ -275,17 +271,18 @@ def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> Lgtm:
         if mine:
             lows.append(good / len(shown.documents))
             highs.append(1 - bad / len(shown.documents))
-    found = mean_interval(values)
+    found = Estimate.of(mean_interval(values))
+    if not values:
+        found = found.model_copy(update={"because": "nothing is marked good or bad yet"})
     blank = sum(len(shown.without_text) for shown in drawn.queries)
     shown_documents = sum(len(shown.documents) for shown in drawn.queries)
     return Lgtm(
         first=drawn.first,
-        value=found.value,
-        ci=None if found.low is None or found.high is None else (found.low, found.high),
-        n=found.n,
-        undefined_because=found.undefined_because if values else "nothing is marked good or bad yet",
+        **dict(found),
         bounds=(sum(lows) / len(lows), sum(highs) / len(highs)) if lows else None,
-        **counts,
+        good=counts["good"],
+        bad=counts["bad"],
+        unsure=counts["unsure"],
         unmarked=shown_documents - blank - sum(counts.values()),
         without_text=blank,
         drawn=len(drawn.queries),

@@ -186,4 +186,4 @@ def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
     assert (extraction.failed_because, len(extraction.claims)) == (None, 2)
     assert extraction.message == "one: status 503: overloaded"
     nobody = run(Scripted([FAILED] * 3), Panel(own_claims=True))
-    assert nobody.score("faithfulness").undefined_because == "provider_error"
+    assert nobody.score("faithfulness").because == "provider_error"

@@ -51,7 +51,7 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     assert found.complete
     assert found.panel is not None
     assert (found.panel.claims, found.samples) == (sum(lexical.values()), 9)
-    members = found["faithfulness"].members
+    members = found["faithfulness"].by_judge
     assert members[judges[1]].unassessed == {}
     assert members[judges[2]].unassessed["judge_stopped"] > 0
     assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
@@ -92,6 +92,6 @@ def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server:
     found = ce.score(samples, judges=judges, metrics=["faithfulness"], panel=PanelOptions(vote=vote)).summary[
         "faithfulness"
     ]
-    assert [member.mean for member in found.members.values()] == pytest.approx([0.6, 0.6])
+    assert [member.mean for member in found.by_judge.values()] == pytest.approx([0.6, 0.6])
     assert found.mean == pytest.approx(0.6)
     assert (found.unassessed, found.judged) == ({}, 200)

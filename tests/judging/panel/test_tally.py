@@ -52,7 +52,7 @@ def result(
         hits=hits,
         judged=len(labels),
         total=len(rows),
-        undefined_because=None if labels else "tie",
+        because=None if labels else "tie",
     )
     sample = {
         "id": f"s{number}",
@@ -167,13 +167,13 @@ def test_members_stand_beside_the_panel() -> None:
     found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2))["faithfulness"]
     assert found.mean == pytest.approx((2 / 3 + 0) / 2)  # s1: + + 0; s2: not found, and no quorum
     assert found.unassessed == {"no_quorum": 1}
-    assert {name: member.mean for name, member in found.members.items()} == {
+    assert {name: member.mean for name, member in found.by_judge.items()} == {
         "a": pytest.approx((2 / 3 + 1 / 2) / 2),
         "b": pytest.approx((2 / 3 + 1) / 2),
         "c": pytest.approx((1 / 3 + 0) / 2),
     }
-    assert found.members["b"].unassessed == {"provider_error": 1}
-    assert (found.members["b"].judged, found.members["b"].claims) == (4, 5)
+    assert found.by_judge["b"].unassessed == {"provider_error": 1}
+    assert (found.by_judge["b"].judged, found.by_judge["b"].total) == (4, 5)
 
 
 def test_a_metric_that_does_not_apply_does_not_apply_to_the_members() -> None:
@@ -181,17 +181,17 @@ def test_a_metric_that_does_not_apply_does_not_apply_to_the_members() -> None:
         update={
             "assessments": (),
             "extractions": (Extraction(of="answer"),),
-            "scores": (Score(metric="faithfulness", undefined_because="no_claims"),),
+            "scores": (Score(metric="faithfulness", because="no_claims"),),
         }
     )
     found = summary(empty)["faithfulness"]
-    assert [member.missing for member in found.members.values()] == [{"no_claims": 1}] * 3
+    assert [member.missing for member in found.by_judge.values()] == [{"no_claims": 1}] * 3
 
 
 def test_one_judge_asked_once_is_no_panel() -> None:
     found = summary(result("+", judges=JUDGES[:1]), judges=JUDGES[:1])
     assert found.panel is None
-    assert found["faithfulness"].members == {}
+    assert found["faithfulness"].by_judge == {}
 
 
 def test_the_noise_of_repeats_by_hand() -> None:
@@ -252,9 +252,9 @@ def test_preference_for_the_own_family_is_a_difference_in_differences() -> None:
     ).panel
     assert found is not None
     (preference,) = found.self_preference
-    assert (preference.metric, preference.family, preference.samples) == ("faithfulness", "openai", 4)
+    assert (preference.metric, preference.family, preference.n) == ("faithfulness", "openai", 4)
     assert preference.value == pytest.approx(0.5)
-    assert preference.ci is not None or preference.because
+    assert preference.interval is not None or preference.because
 
 
 def test_one_family_of_generators_says_nothing_of_preference() -> None:

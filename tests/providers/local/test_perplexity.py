@@ -260,7 +260,7 @@ def test_measure_gives_every_sample_in_order_with_ranks_or_a_reason(t5: Path) ->
     ]
     found = list(perplexity.measure(samples, scorer_on_cpu(t5)))
     assert [relevance.id for relevance in found] == ["a", "b", "c", "d"]
-    assert [relevance.undefined_because for relevance in found] == [None, "no contexts", "no question", None]
+    assert [relevance.because for relevance in found] == [None, "no contexts", "no question", None]
     rome, london, again = found[0].texts
     assert rome.score == again.score
     assert (rome.rank, london.rank, again.rank) in ((1, 3, 1), (2, 1, 2))

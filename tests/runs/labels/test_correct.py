@@ -45,8 +45,8 @@ def test_the_numbers_are_those_of_ppi_over_the_claims(run: Path) -> None:
     human = [1.0, 0.0, 0.0, 0.0] * 6 + [None] * 16
     expected = prediction_powered(judge, human, clusters=[f"s{i}" for i in range(10) for _ in range(4)])
     assert (found.items, found.labelled, found.method) == (40, 24, "ppi++")
-    assert found.judge.value == 0.5
-    assert found.human.value == 0.25
+    assert found.judged.value == 0.5
+    assert found.people.value == 0.25
     assert found.corrected.value == pytest.approx(expected.corrected.value)
     assert (found.corrected.low, found.corrected.high) == (expected.corrected.low, expected.corrected.high)
 
@@ -70,7 +70,7 @@ def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
         for who, label in people
     ]
     found = correct(run, None, said, "ppi", 0)
-    assert (found.labelled, found.human.value) == (3, 1.0)  # two of three people; by rows it would be two against two
+    assert (found.labelled, found.people.value) == (3, 1.0)  # two of three people; by rows it would be two against two
     assert (found.labels.conflicting, found.labels.differing, found.labels.divided) == (0, 3, 0)
 
 
@@ -90,7 +90,7 @@ def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_s
     said = [HumanLabel(sample=f"s{i}", label="supported" if i in yes else "not_found") for i in range(10)]
     found = correct(tmp_path / "run", "faithfulness", said, "auto", 0)
     assert (found.unit, found.items, found.labelled, found.unmatched) == ("sample", 10, 10, 0)
-    assert (found.judge.value, found.human.value) == (0.6, 0.6)
+    assert (found.judged.value, found.people.value) == (0.6, 0.6)
     with pytest.raises(UsageError, match="labels of whole samples are about the answer, and coverage is over claims"):
         correct(tmp_path / "run", "coverage", said, "auto", 0)
 

@@ -75,7 +75,7 @@ def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Run, first: ThreadH
     assert names == [spec(first), spec(second, "judge-2")]
     assert both.summary.panel is not None
     assert both.summary.panel.ties == 2
-    members = both.summary["faithfulness"].members
+    members = both.summary["faithfulness"].by_judge
     assert [member.mean for member in members.values()] == [0.75, 0.875]
 
 
@@ -204,7 +204,7 @@ def test_results_of_another_tool_are_judged_again(first: ThreadHandle, tmp_path:
     assert values(counted, "faithfulness") == values(counted, "claim_recall") == [1.0]
     assert values(rejudge(path, metrics=["ragchecker"]), "hallucination") == [0.0]
     lacking = rejudge(path, metrics=["by_topic"]).results[0]
-    assert {lacking.score(name).undefined_because for name in ("on_topic", "not_found_on_topic")} == {"not_in_cache"}
+    assert {lacking.score(name).because for name in ("on_topic", "not_found_on_topic")} == {"not_in_cache"}
     again = rejudge(path, judges=[spec(first)], metrics=["faithfulness"])
     assert values(again, "faithfulness") == [0.5]
     assert sent(first) == 1

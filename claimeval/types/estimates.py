@@ -1,0 +1,55 @@
+"""A value with its interval: the one record that files, tables and pages use."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from claimeval.types.records import Record
+
+
+class _Interval(Protocol):
+    """What the statistics library returns: a value, its interval, and what both rest on."""
+
+    @property
+    def value(self) -> float | None: ...
+
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def clusters(self) -> int: ...
+
+    @property
+    def because(self) -> str | None: ...
+
+
+class Estimate(Record):
+    """A value with its 95 % interval."""
+
+    value: float | None = None
+    """None where it is undefined."""
+    low: float | None = None
+    high: float | None = None
+    """Ends of the interval; None where there is none."""
+    n: int = 0
+    """Observations that the value rests on."""
+    clusters: int = 0
+    """Groups that these form (questions, or what `--cluster` names); the interval resamples whole groups."""
+    because: str | None = None
+    """Why there is no value, or no interval."""
+
+    @classmethod
+    def of(cls, estimate: _Interval) -> Estimate:
+        """Return the record of an estimate that the statistics library made."""
+        return Estimate(**{name: getattr(estimate, name) for name in Estimate.model_fields})
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there is no interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
