@@ -41,10 +41,10 @@ def test_means_changes_and_samples_that_moved(claimeval: Run, runs: Path) -> Non
     # the bad sample has 2 of 4 claims supported in A and 3 of 4 in B and C; the other has all
     assert [point["mean"] for point in track["points"]] == [0.75, 0.875, 0.875]
     first, second = track["changes"]
-    assert (first["difference"], first["higher"], first["lower"]) == (0.125, 1, 0)
+    assert (first["difference"]["value"], first["higher"], first["lower"]) == (0.125, 1, 0)
     assert first["moved"] == [{"sample": "bad", "before": 0.5, "after": 0.75}]
     assert first["only_before"] == 1
-    assert (second["difference"], second["moved"], second["p_adjusted"]) == (0.0, [], 1.0)
+    assert (second["difference"]["value"], second["moved"], second["p_adjusted"]) == (0.0, [], 1.0)
     assert not [setting for setting in found["settings"][0] if "prompt" in setting]
     assert [setting for setting in found["settings"][1] if "assess prompt" in setting]
 
@@ -137,7 +137,7 @@ def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval:
         assert claimeval("retrieval", path, "-m", "mrr", "--out", name).returncode == 0
     assert "3 samples in both, 2 questions" in claimeval("compare", "a", "b").stdout
     (change,) = json.loads(claimeval("compare", "a", "b", "-m", "mrr", "--json").stdout)["metrics"]["mrr"]["changes"]
-    assert (change["shared"], change["clusters"]) == (3, 2)
+    assert (change["difference"]["n"], change["difference"]["clusters"]) == (3, 2)
     for metrics in ((), ("-m", "mrr")):
         other = claimeval("compare", "a", "b", "--cluster", "answer", *metrics)
         assert other.returncode == 2
@@ -158,7 +158,7 @@ def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) 
     write_scores(here / "c", "one", relevance=0.5)
     write_scores(here / "d", "two", relevance=0.5)
     found = json.loads(claimeval("compare", "a", "b", "-m", "relevance", "--json").stdout)["metrics"]
-    assert {name: one["changes"][0]["difference"] for name, one in found.items()} == pytest.approx(
+    assert {name: one["changes"][0]["difference"]["value"] for name, one in found.items()} == pytest.approx(
         {"relevance (one)": 0.1, "relevance (two)": -0.2}
     )
     compared = json.loads(claimeval("compare", "a", "b", "--json").stdout)["side_scores"]

@@ -46,7 +46,7 @@ function metricSection(metric, i) {
   );
   const row = ({ name, metrics }) => {
     const cell = metrics[metric];
-    const difference = cell.difference;
+    const difference = cell.difference ?? { value: null, low: null, high: null };
     return el(
       "tr",
       null,
