@@ -149,7 +149,7 @@ def _print_pair(
         if counts := found.discordant.get(metric.metric):
             text += (
                 f"; claims supported only in A {counts.only_a}, only in B {counts.only_b} (McNemar, claims taken as "
-                f"independent: p {p_value(counts.p_value)})"
+                f"independent: p {p_value(counts.p)})"
             )
         output.line(text, style="dim", indent=1)
     for name, samples in found.changed.items():
@@ -194,8 +194,8 @@ def _cells(metric: MetricComparison) -> list[str]:
         decimal(metric.a),
         decimal(metric.b),
         signed(metric.difference.value),
-        signed_interval((metric.difference.low, metric.difference.high)),
-        p_value(metric.p_value),
+        signed_interval(metric.difference.interval),
+        p_value(metric.p),
         p_value(metric.p_adjusted),
     ]
 
@@ -234,8 +234,8 @@ def _step(change: Change | None) -> tuple[str, ...]:
 
     if change is None:
         return ("", "", "", "", "")
-    ends = signed_interval((change.low, change.high))
-    return signed(change.difference), ends, p_value(change.p_adjusted), str(change.higher), str(change.lower)
+    ends = signed_interval(change.difference.interval)
+    return signed(change.difference.value), ends, p_value(change.p_adjusted), str(change.higher), str(change.lower)
 
 
 def _print_changed(output: Output, series: MetricSeries, shown: int) -> None:

@@ -83,7 +83,7 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
     output.line(f": {samples}; {len(table.arms)} arms", bold=data)
     columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
     for metric in table.arms[0].metrics:
-        output.table(columns, [_cells(table, arm, metric) for arm in table.arms], title=metric)
+        output.table(columns, [_cells(arm, metric) for arm in table.arms], title=metric)
         if any(arm.metrics[metric].shown == "bounds" for arm in table.arms):
             output.line(f" {BOUNDED} of the claims")
     columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
@@ -94,10 +94,10 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
         (
             arm.name,
             str(found.claims),
-            decimal(found.accuracy),
-            decimal(found.balanced_accuracy),
-            interval(found.balanced_accuracy_ci),
-            decimal(found.kappa),
+            decimal(found.accuracy.value),
+            decimal(found.balanced_accuracy.value),
+            interval(found.balanced_accuracy.interval),
+            decimal(found.kappa.value),
         )
         for arm in table.arms
         if (found := arm.with_people)
@@ -109,15 +109,20 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
         output.line(printing.chosen(table.selection))
 
 
-def _cells(table: ExperimentResult, arm: ArmResult, metric: str) -> list[str]:
+def _cells(arm: ArmResult, metric: str) -> list[str]:
     from claimeval.metrics.scoring import ends_in_words
     from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 
     cell = arm.metrics[metric]
     cells = [arm.name, decimal(cell.mean), ends_in_words(cell, "*"), str(cell.n)]
-    if arm.name == table.baseline:
+    if cell.difference is None:
         return [*cells, "baseline", "", ""]
-    return [*cells, signed(cell.difference), signed_interval(cell.difference_ci), p_value(cell.p_holm)]
+    return [
+        *cells,
+        signed(cell.difference.value),
+        signed_interval(cell.difference.interval),
+        p_value(cell.p_adjusted),
+    ]
 
 
 def _costs(arm: ArmResult, baseline: str) -> list[str]:

@@ -26,7 +26,7 @@ class DiscordantCounts(NamedTuple):
 
     only_a: int
     only_b: int
-    p_value: float
+    p: float
 
 
 class ChangedSample(NamedTuple):
@@ -138,6 +138,6 @@ def metrics_without_claims(
         for name in shared if both else ():
             label = f"{name} ({kind})" if names[name] > 1 else name
             found.append(pair_up(label, [(x.values.get(name), y.values.get(name)) for x, y in both], clusters))
-    tested = [i for i, metric in enumerate(found) if metric.p_value is not None]
-    adjusted = dict(zip(tested, holm([found[i].p_value or 0.0 for i in tested]), strict=True))
+    tested = [i for i, metric in enumerate(found) if metric.p is not None]
+    adjusted = dict(zip(tested, holm([found[i].p or 0.0 for i in tested]), strict=True))
     return [metric.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, metric in enumerate(found)]
