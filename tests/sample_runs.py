@@ -51,7 +51,7 @@ def values(result: SampleResult) -> dict[str, float | None]:
 
 def reasons(result: SampleResult) -> dict[str, str]:
     """Why metrics of a sample have no value."""
-    return {score.metric: score.undefined_because for score in result.scores if score.undefined_because}
+    return {score.metric: score.because for score in result.scores if score.because}
 
 
 def scored(

@@ -13,8 +13,9 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
-    from claimeval.evaluation.baseline import RatingComparison, Share
+    from claimeval.evaluation.baseline import RatingComparison
     from claimeval.evaluation.raters import Members
+    from claimeval.types.estimates import Estimate
     from claimeval.types.records import Reason
 
 SHOWN = 10
@@ -192,10 +193,10 @@ def _print_comparisons(output: Output, held: Sequence[RatingComparison]) -> None
         output.line(f" {text}{': ' if shown else ''}{shown}{rest}", style="dim")
 
 
-def _cells(share: Share) -> tuple[str, str, str]:
+def _cells(share: Estimate) -> tuple[str, str, str]:
     from claimeval.statistics.formatting import decimal, interval
 
-    return decimal(share.value), interval((share.low, share.high)), str(share.n)
+    return decimal(share.value), interval(share.interval), str(share.n)
 
 
 rate = command("rate", RateCommand, do)

@@ -253,23 +253,23 @@ def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> Iterator[Scor
         yield Score(metric=question.metric, value=0.0)
         yield from (Score(metric=flag, value=1.0) for flag in question.flags)
     else:
-        yield from (Score(metric=name, undefined_because=because) for name in put.metrics)
+        yield from (Score(metric=name, because=because) for name in put.metrics)
 
 
 def _score(name: str, value: float | None, vote: Assessment) -> Score:
     because = None if value is not None else vote.unassessed or "tie"
-    return Score(metric=name, value=value, undefined_because=because)
+    return Score(metric=name, value=value, because=because)
 
 
 def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -> Iterator[Score]:
     if answered is None:
-        yield Score(metric=ANSWERED, undefined_because=because)
+        yield Score(metric=ANSWERED, because=because)
     else:
         yield Score(metric=ANSWERED, value=float(answered))
     if sample.is_answerable is None:
-        yield Score(metric=ABSTENTION_ACCURACY, undefined_because="missing_input")
+        yield Score(metric=ABSTENTION_ACCURACY, because="missing_input")
     elif answered is None:
-        yield Score(metric=ABSTENTION_ACCURACY, undefined_because=because)
+        yield Score(metric=ABSTENTION_ACCURACY, because=because)
     else:
         yield Score(metric=ABSTENTION_ACCURACY, value=float(answered == sample.is_answerable))
 
