@@ -89,7 +89,7 @@ def _print(output: Output, run: Path, report: Agreement, names: dict[str, str], 
 
 def _without_interval(report: Agreement, names: dict[str, str]) -> dict[str, list[str]]:
     """By reason the printed values that have no interval; that pairs of many raters have none needs no reason."""
-    from claimeval.statistics.bootstrap import UNASKED
+    from claimeval.statistics.bootstrap import NOT_REQUESTED
 
     printed = [("alpha", report.alpha), ("AC1", report.ac1)]
     if len(report.raters) <= COLUMNS:
@@ -101,7 +101,7 @@ def _without_interval(report: Agreement, names: dict[str, str]) -> dict[str, lis
         printed += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
     found: dict[str, list[str]] = {}
     for what, number in printed:
-        if number and number.value is not None and number.interval is None and number.because != UNASKED:
+        if number and number.value is not None and number.interval is None and number.because != NOT_REQUESTED:
             found.setdefault(str(number.because), []).append(what)
     return found
 

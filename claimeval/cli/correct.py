@@ -81,10 +81,10 @@ def _remarks(found: Correction) -> list[str]:
     from claimeval.statistics.formatting import decimal
 
     remarks = ["the judges' interval does not include their errors"]
-    if found.judge_weight is not None:
-        remarks.append(f"the judges count {decimal(found.judge_weight, 2)} (0 not at all, 1 fully)")
-    if found.labels_to_halve is not None:
-        remarks.append(f"{found.labels_to_halve} more labels would halve the corrected interval")
+    if found.ppi_lambda is not None:
+        remarks.append(f"the judges count {decimal(found.ppi_lambda, 2)} (0 not at all, 1 fully)")
+    if found.labels_needed is not None:
+        remarks.append(f"{found.labels_needed} more labels would halve the corrected interval")
     if words := found.labels.words():
         remarks.append(f"labels {words}")
     if found.unmatched:

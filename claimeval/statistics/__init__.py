@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         paired_difference,
         sign_flip_test,
     )
-    from claimeval.statistics.panels import preference_given_human, self_preference, vote_entropy, vote_shares
+    from claimeval.statistics.panels import preference_given_human, self_preference, vote_entropy
     from claimeval.statistics.ranking import auroc, correlation
     from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
     from claimeval.statistics.truth_inference import DawidSkene, Vote, dawid_skene, vote_weight
@@ -84,7 +84,6 @@ _HOMES = {
         "preference_given_human",
         "self_preference",
         "vote_entropy",
-        "vote_shares",
     ),
     "ranking": (
         "auroc",
@@ -161,7 +160,6 @@ __all__ = [
     "sign_flip_test",
     "variance_components",
     "vote_entropy",
-    "vote_shares",
     "vote_weight",
     "wilson_interval",
 ]

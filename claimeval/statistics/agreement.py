@@ -13,7 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from claimeval.statistics.bootstrap import FEWEST, IntervalEstimate, cluster_sums, estimates_of_sums, keys_of, quotient
+from claimeval.statistics.bootstrap import (
+    MIN_CLUSTERS,
+    ClusterSums,
+    IntervalEstimate,
+    Resampling,
+    bootstrap_sums,
+    cluster_sums,
+    keys_of,
+    quotient,
+)
 from claimeval.statistics.intervals import mean_interval
 from claimeval.types.errors import UsageError, unknown_name
 
@@ -36,25 +45,25 @@ class RatingTable(NamedTuple):
 
 
 def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
-    """The labels in scale order: as given, or the used ones sorted (by value, or by text where kinds are mixed).
+    """Return the labels in scale order: as given, or those in use, sorted (by value, or by text if kinds are mixed).
 
-    UsageError where a used label is not on the given scale.
+    Raises UsageError if a label in use is not on the given scale.
     """
-    found = {label for label in used if label is not None}
+    distinct = {label for label in used if label is not None}
     if labels is not None:
-        strays = found - set(labels)
-        if strays:
-            raise UsageError(f"labels off the scale: {sorted(map(repr, strays))}; the scale is {list(labels)!r}")
+        off_scale = distinct - set(labels)
+        if off_scale:
+            raise UsageError(f"labels off the scale: {sorted(map(repr, off_scale))}; the scale is {list(labels)!r}")
         return tuple(labels)
-    ordered: Any = found
+    ordered: Any = distinct
     try:
         return tuple(sorted(ordered))
     except TypeError:
-        return tuple(sorted(found, key=repr))
+        return tuple(sorted(distinct, key=repr))
 
 
 def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Hashable] | None = None) -> RatingTable:
-    """Count the labels each item received; `ratings[i][j]` is rater j's label of item i, `None` if there is none."""
+    """Count the labels of each item; `ratings[i][j]` is rater j's label of item i, `None` if there is none."""
     import numpy as np
 
     given = [label for item in ratings for label in item]
@@ -67,7 +76,7 @@ def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Has
 
 
 def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Positions on the scale; -1 for `None`."""
+    """Return the position of each label on the scale; -1 for `None`."""
     import numpy as np
 
     position: dict[Hashable | None, int] = {label: index for index, label in enumerate(scale)}
@@ -88,7 +97,22 @@ def raw_agreement(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """The share of items to which both raters give the same label; items without a label of both do not count."""
+    """Return the proportion of items to which both raters give the same label.
+
+    Args:
+        a: The labels of one rater; `None` for no label.
+        b: The labels of the other rater for the same items.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        The proportion over the items that both labeled.
+
+    Raises:
+        UsageError: If the raters have different numbers of labels.
+    """
     import numpy as np
 
     _check_pair(a, b)
@@ -114,12 +138,27 @@ def cohen_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the disagreement of two labels.
+    """Return Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the disagreement of two labels.
 
-    `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the scale
-    `labels` (by default the used labels, sorted). Undefined where both raters use one and the same label.
-    `counts[i]` items have the labels of item i (one by default; not together with `clusters`).
-    Equals `sklearn.metrics.cohen_kappa_score`.
+    Equals `sklearn.metrics.cohen_kappa_score`. Undefined if both raters use one and the same label.
+
+    Args:
+        a: The labels of one rater; `None` for no label.
+        b: The labels of the other rater for the same items.
+        weights: `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the
+            scale.
+        labels: The scale; by default the labels in use, sorted.
+        clusters: One key per item; by default every item is a cluster.
+        counts: How many items have the labels of each item; one by default. Not together with `clusters`.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        Kappa over the items that both labeled.
+
+    Raises:
+        UsageError: If the arguments differ in length, a label is off the scale, or the weighting is unknown.
     """
     import numpy as np
 
@@ -139,13 +178,15 @@ def cohen_kappa(
     cost = disagreement[weights]
 
     def kappa(sums: Floats) -> Floats:
+        """Return kappa of each table of label pairs."""
         observed = sums.reshape(-1, size, size)
         expected = observed.sum(axis=2)[:, :, None] * observed.sum(axis=1)[:, None, :]
         total = observed.sum(axis=(1, 2))
         return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
 
     reason = "both raters use only one label"
-    return _estimate(tables, rated, rated, shares, kappa, reason, clusters, counts, level, resamples, seed)
+    items = _Items(tables, rated, rated, shares)
+    return _estimate(items, kappa, reason, clusters, counts, Resampling(level, resamples, seed))
 
 
 def fleiss_kappa(
@@ -156,17 +197,28 @@ def fleiss_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Fleiss' kappa of any number of raters; `ratings[i][j]` is rater j's label of item i, or `None`.
+    """Return Fleiss' kappa of any number of raters.
 
     With missing labels: agreement over items with two or more labels, shares of labels averaged over items
     with one or more, as in Gwet's Handbook of Inter-Rater Reliability.
+
+    Args:
+        ratings: `ratings[i][j]` is rater j's label of item i, or `None`.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        Kappa; undefined if only one label is used or no item has two labels.
     """
 
     def kappa(agreement: Floats, shares: Floats) -> Floats:
+        """Return kappa from the mean agreement and the shares of the labels."""
         chance = (shares**2).sum(axis=1)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, kappa, True, None, clusters, None, level, resamples, seed)
+    return _chance_corrected(ratings, kappa, True, None, clusters, None, Resampling(level, resamples, seed))
 
 
 def gwet_ac1(
@@ -179,19 +231,34 @@ def gwet_ac1(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
+    """Return Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
 
-    `labels` names the scale; by default it is the labels used, and with a single one AC1 is undefined.
-    Missing labels as in `fleiss_kappa`, `counts` as in `cohen_kappa`. Source: Gwet 2008, "Computing
-    inter-rater reliability ... in the presence of high agreement".
+    Missing labels as in `fleiss_kappa`. Source: Gwet 2008, "Computing inter-rater reliability ... in the presence of
+    high agreement".
+
+    Args:
+        ratings: `ratings[i][j]` is rater j's label of item i, or `None`.
+        labels: The scale; by default the labels in use. With a single one AC1 is undefined.
+        clusters: One key per item; by default every item is a cluster.
+        counts: How many items have the labels of each item; one by default. Not together with `clusters`.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        AC1; undefined if no item has two labels.
+
+    Raises:
+        UsageError: If a label is off the scale, or `counts` does not fit.
     """
 
     def coefficient(agreement: Floats, shares: Floats) -> Floats:
+        """Return AC1 from the mean agreement and the shares of the labels."""
         others = (1 - shares).sum(axis=1)
         chance = quotient((shares * (1 - shares)).sum(axis=1), others)
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, coefficient, False, labels, clusters, counts, level, resamples, seed)
+    return _chance_corrected(ratings, coefficient, False, labels, clusters, counts, Resampling(level, resamples, seed))
 
 
 def krippendorff_alpha(
@@ -205,11 +272,25 @@ def krippendorff_alpha(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Krippendorff's alpha for any number of raters and missing labels; items with fewer than two do not count.
+    """Return Krippendorff's alpha for any number of raters and missing labels.
 
-    `ordinal` uses the order of `labels` (by default the used labels, sorted); `interval` needs numbers. The
-    interval resamples items. `counts` as in `cohen_kappa`. Equals the PyPI package krippendorff. Source:
-    Krippendorff 2011, "Computing alpha-reliability".
+    Equals the PyPI package krippendorff. Source: Krippendorff 2011, "Computing alpha-reliability".
+
+    Args:
+        ratings: `ratings[i][j]` is rater j's label of item i, or `None`; items with fewer than two labels do not count.
+        scale: `ordinal` uses the order of `labels`; `interval` needs numbers.
+        labels: The scale; by default the labels in use, sorted.
+        clusters: One key per item; by default every item is a cluster.
+        counts: How many items have the labels of each item; one by default. Not together with `clusters`.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        Alpha; undefined if only one label is used or no item has two labels.
+
+    Raises:
+        UsageError: If the scale is unknown or does not fit the labels, or `counts` does not fit.
     """
     import numpy as np
 
@@ -225,6 +306,7 @@ def krippendorff_alpha(
         raise UsageError(f"alpha on an interval scale needs numbers as labels, given {list(values)!r}")
 
     def distances(totals: Floats) -> Floats:
+        """Return the distances between labels for each row of label totals."""
         if scale == "nominal":
             return 1 - np.eye(size)[None]
         if scale == "interval":
@@ -236,6 +318,7 @@ def krippendorff_alpha(
         return between
 
     def alpha(sums: Floats) -> Floats:
+        """Return alpha of each table of coincidences."""
         observed = sums.reshape(-1, size, size)
         totals = observed.sum(axis=2)
         expected = totals[:, :, None] * totals[:, None, :] - np.eye(size) * totals[:, None, :]
@@ -246,7 +329,8 @@ def krippendorff_alpha(
 
     reason = "no item has two labels" if not rated.any() else "only one label is used"
     shares = table / np.maximum(raters, 1)[:, None]
-    return _estimate(coincidences, rated, rated, shares, alpha, reason, clusters, counts, level, resamples, seed)
+    items = _Items(coincidences, rated, rated, shares)
+    return _estimate(items, alpha, reason, clusters, counts, Resampling(level, resamples, seed))
 
 
 def _chance_corrected(
@@ -256,11 +340,9 @@ def _chance_corrected(
     labels: Sequence[Hashable] | None,
     clusters: Sequence[Hashable] | None,
     counts: Sequence[int] | None,
-    level: float,
-    resamples: int,
-    seed: int,
+    resampling: Resampling,
 ) -> IntervalEstimate:
-    """A coefficient of the mean agreement within items and of the mean shares of the labels.
+    """Return a coefficient of the mean agreement within items and of the mean shares of the labels.
 
     `needs_rare` if rare labels leave it without an interval.
     """
@@ -274,63 +356,65 @@ def _chance_corrected(
     rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0])
 
     def statistic(sums: Floats) -> Floats:
+        """Return the coefficient of each row of sums."""
         return coefficient(quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:]))
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    rare = shares if needs_rare else None
-    return _estimate(rows, raters > 0, pairs > 0, rare, statistic, reason, clusters, counts, level, resamples, seed)
+    items = _Items(rows, raters > 0, pairs > 0, shares if needs_rare else None)
+    return _estimate(items, statistic, reason, clusters, counts, resampling)
+
+
+class _Items(NamedTuple):
+    """What a coefficient is computed from: one row of numbers per item."""
+
+    rows: Floats
+    used: NDArray[np.bool_]
+    """Which rows count."""
+    rated: NDArray[np.bool_]
+    """Which items have labels enough to be counted in n."""
+    shares: Floats | None
+    """`shares[i, c]` of the raters give item i label c; with them there is no interval if rare labels are too rare."""
 
 
 def _estimate(
-    rows: Floats,
-    used: NDArray[np.bool_],
-    rated: NDArray[np.bool_],
-    shares: Floats | None,
+    items: _Items,
     statistic: Statistic,
     because: str,
     clusters: Sequence[Hashable] | None,
     counts: Sequence[int] | None,
-    level: float,
-    resamples: int,
-    seed: int,
+    resampling: Resampling,
 ) -> IntervalEstimate:
-    """The statistic of the `used` rows, n being the number of `rated` items.
-
-    `shares[i, c]` of the raters give item i label c; with them there is no interval where rare labels are too rare.
-    """
+    """Return the statistic of the rows in use, n being the number of rated items."""
     import numpy as np
 
+    rows, used, rated, shares = items
     if counts is not None and clusters is not None:
         raise UsageError("items with counts cannot be clustered; give one item per line with its cluster instead")
     if counts is not None and len(counts) != len(rows):
         raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {len(rows)} items")
     times = np.ones(len(rows), np.int64) if counts is None else np.array(counts, dtype=np.int64)
     keys = keys_of(clusters, used)
-    (estimate,) = estimates_of_sums(
-        cluster_sums(rows[used], keys),
+    (estimate,) = bootstrap_sums(
+        ClusterSums(cluster_sums(rows[used], keys), int(times[rated].sum()), None if counts is None else times[used]),
         [statistic],
-        n=int(times[rated].sum()),
+        resampling,
         because=because if used.any() else "no item has two labels",
-        occurrences=None if counts is None else times[used],
-        level=level,
-        resamples=resamples,
-        seed=seed,
         no_interval_because=None if shares is None else _rare_because(shares[used], times[used], keys),
     )
     return estimate
 
 
 def _rare_because(shares: Floats, times: NDArray[np.int64], clusters: Sequence[Hashable] | None) -> str | None:
-    """Says so where the items of all labels but the most frequent one are too few, or stand in too few clusters."""
+    """Return the reason if the items of all labels but the most frequent one are too few, or in too few clusters."""
     if not len(shares):
         return None
     others = 1 - shares[:, [int((times @ shares).argmax())]]
     items = float(times @ others[:, 0])
     if clusters is not None:
         items = min(items, int((cluster_sums(others, clusters) > 1e-9).sum()))
-    if items >= FEWEST - 1e-9:
+    if items >= MIN_CLUSTERS - 1e-9:
         return None
-    return f"an interval needs {FEWEST} items of the rarer labels, a rater gives {items:.3g} on average"
+    return f"an interval needs {MIN_CLUSTERS} items of the rarer labels, a rater gives {items:.3g} on average"
 
 
 def _check_pair(a: Labels, b: Labels) -> None:

@@ -50,14 +50,14 @@ class IntervalEstimate:
 
     @property
     def width(self) -> float | None:
-        """`high - low`, or `None` without an interval."""
+        """Return `high - low`, or `None` without an interval."""
         return None if self.low is None or self.high is None else self.high - self.low
 
 
 def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats:
-    """One row per cluster: the sums of the rows of `columns` that share a key, in order of first appearance.
+    """Sum the rows of `columns` that share a key: one row per cluster, in order of first appearance.
 
-    Without `clusters` every row is its own cluster.
+    Without `clusters` every row is a cluster.
     """
     import numpy as np
 
@@ -71,7 +71,7 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
 
 
 def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
-    """The keys numbered from 0 in order of first appearance; UsageError unless there is one per observation."""
+    """Number the keys from 0 in order of first appearance; UsageError unless there is one per observation."""
     import numpy as np
 
     if len(clusters) != observations:
@@ -81,7 +81,7 @@ def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np
 
 
 def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> list[Hashable] | None:
-    """The keys of the observations in use; UsageError unless there is one key per observation."""
+    """Return the keys of the observations in use; UsageError unless there is one key per observation."""
     if clusters is None:
         return None
     if len(clusters) != len(used):
@@ -90,7 +90,7 @@ def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> lis
 
 
 def clustered_error(residuals: Floats, total: float) -> float:
-    """sqrt(G/(G-1) * sum of squared residuals) / total, one residual for each of G clusters.
+    """Return sqrt(G/(G-1) * sum of squared residuals) / total, with one residual for each of G clusters.
 
     For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the mean.
     Source: Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust errors have it.
@@ -100,49 +100,76 @@ def clustered_error(residuals: Floats, total: float) -> float:
 
 
 def effective_number(weights: Floats) -> float:
-    """Kish's number of equally heavy clusters that vary like these: (sum w)^2 / sum w^2; 0 without weight."""
+    """Return Kish's number of equally heavy clusters that vary like these: (sum w)^2 / sum w^2; 0 without weight."""
     total = float(weights.sum())
     return total * total / float((weights**2).sum()) if total > 0 else 0.0
 
 
-FEWEST = 5
-"""Clusters that an interval needs to be made by resampling: one of two clusters covers 50 %, one of five 91."""
-UNASKED = "no interval was asked for"
+MIN_CLUSTERS = 5
+"""Clusters that resampling needs: an interval of two clusters covers 50 %, one of five 91."""
+NOT_REQUESTED = "no interval was requested"
 _CELLS_AT_ONCE = 1 << 21
 
 
 class Interval(NamedTuple):
-    """Two ends, `low <= high`."""
+    """The two ends of an interval, `low <= high`."""
 
     low: float
     high: float
 
 
-def estimates_of_sums(
-    rows: Floats,
+class Resampling(NamedTuple):
+    """How an interval is made by resampling."""
+
+    level: float = 0.95
+    """The confidence level."""
+    resamples: int = 2000
+    """The number of resamples; 0 for no interval."""
+    seed: int = 0
+    """The seed of the random generator."""
+
+
+class ClusterSums(NamedTuple):
+    """The data of a bootstrap: one row of sums per cluster."""
+
+    rows: Floats
+    n: int
+    """How many observations they add up."""
+    occurrences: NDArray[np.int64] | None = None
+    """How often each row occurs; once by default."""
+    effective: float | None = None
+    """The effective number of clusters, if they differ in weight."""
+
+
+def bootstrap_sums(
+    data: ClusterSums,
     statistics: Sequence[Statistic],
+    resampling: Resampling,
     *,
-    n: int,
     because: str,
-    occurrences: NDArray[np.int64] | None = None,
-    effective: float | None = None,
     symmetric: bool = False,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
     no_interval_because: str | None = None,
 ) -> tuple[IntervalEstimate, ...]:
-    """Each statistic of the column sums of `rows`, with its interval over one common set of resamples.
+    """Return each statistic of the column sums, with its interval over one common set of resamples.
 
-    `rows[g]` are the sums of cluster g, which stands `occurrences[g]` times (once by default); a statistic
-    maps sums of shape `(m, columns)` to m values, undefined ones as NaN: if the data's own value is undefined
-    the estimate says `because`. `resamples=0` gives values without intervals. The interval is BCa,
-    or `symmetric`, for differences of things that could change places; `effective` is the effective number of
-    clusters where they differ in weight. The standard error is the jackknife's. Fewer than `FEWEST` clusters have
-    no interval, nor have data of which `no_interval_because` says that they allow none.
+    The interval is BCa or symmetric. The standard error is the jackknife's. Fewer than `MIN_CLUSTERS` clusters have
+    no interval.
+
+    Args:
+        data: The sums of each cluster.
+        statistics: Functions from sums of shape `(m, columns)` to m values, with NaN for undefined ones.
+        resampling: Level, number and seed of the resamples.
+        because: The reason of the estimate if the data's value is undefined.
+        symmetric: Make the interval symmetric, for differences of things that could change places.
+        no_interval_because: Why the data allow no interval.
+
+    Raises:
+        UsageError: If the level or the number of resamples is out of range.
     """
     import numpy as np
 
+    rows, n, occurrences, effective = data
+    level, resamples, seed = resampling
     check_level(level)
     if resamples < 0:
         raise UsageError(f"resamples must be 0 (no interval) or more, given {resamples!r}")
@@ -185,13 +212,18 @@ def estimates_of_sums(
 def bca_interval(
     point: float, replicates: Floats, left_out: Floats, weights: NDArray[np.int64], clusters: float, level: float
 ) -> Interval | None:
-    """The BCa interval of a statistic from its resampled values and its values with one cluster left out.
-
-    `weights[i]` clusters give `left_out[i]`; `clusters` is their effective number. Undefined replicates (NaN)
-    are left out. `None` where nothing varies or more than half of the replicates are undefined.
+    """Return the BCa interval of a statistic; `None` if nothing varies or over half of the replicates are undefined.
 
     Source: Efron 1987; equals `scipy.stats.bootstrap(method="BCa")` on the same resamples at the level of
     `_reach`.
+
+    Args:
+        point: The value of the data.
+        replicates: The values of the resamples; undefined ones (NaN) are left out.
+        left_out: The values with one cluster left out.
+        weights: How many clusters give each value of `left_out`.
+        clusters: The effective number of clusters.
+        level: The confidence level.
     """
     import numpy as np
 
@@ -211,10 +243,16 @@ def bca_interval(
 
 
 def symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
-    """The value plus and minus a quantile of how far its resampled values lie from it (Hall 1988).
+    """Return the value plus and minus a quantile of its replicates' distances (Hall 1988); `None` as `bca_interval`.
 
     For differences between two arms: the sample's skewness says little about that of a difference, and
-    correcting for it (BCa) costs coverage where most pairs are equal. `None` as for `bca_interval`.
+    correcting for it (BCa) costs coverage if most pairs are equal.
+
+    Args:
+        point: The value of the data.
+        replicates: The values of the resamples.
+        clusters: The effective number of clusters.
+        level: The confidence level.
     """
     import numpy as np
 
@@ -226,7 +264,7 @@ def symmetric_interval(point: float, replicates: Floats, clusters: float, level:
 
 
 def _defined(replicates: Floats, point: float) -> Floats | None:
-    """The replicates that are defined, or `None` where these are too few or all equal."""
+    """Return the replicates that are defined, or `None` if these are too few or all equal."""
     import numpy as np
 
     defined: Floats = replicates[np.isfinite(replicates)]
@@ -236,21 +274,26 @@ def _defined(replicates: Floats, point: float) -> Floats | None:
 
 
 def _reach(clusters: float, level: float) -> float:
-    """sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, in place of the normal one.
+    """Return sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, in place of the normal one.
 
     Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279): resamples vary
     too little by the factor, and the normal ignores that the spread is estimated. G is the effective number
-    of clusters, which is smaller than their number where a few of them hold most of the claims.
+    of clusters, which is smaller than their number if a few of them hold most of the claims.
     """
     number = max(2.0, clusters)
     return math.sqrt(number / (number - 1)) * critical_value(level, int(number) - 1)
 
 
 def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: int, seed: int) -> Floats:
-    """Column sums of `resamples` draws with replacement of all rows; shape `(resamples, columns)`.
+    """Return column sums of draws with replacement of all rows; shape `(resamples, columns)`.
 
-    The rows are given as `distinct` ones and how often each occurs. Where few are distinct, their counts are
-    drawn as multinomials: the same distribution, much less work.
+    If few rows are distinct, their counts are drawn as multinomials: the same distribution, much less work.
+
+    Args:
+        distinct: The distinct rows.
+        occurrences: How often each of them occurs.
+        resamples: The number of draws.
+        seed: The seed of the random generator.
     """
     import numpy as np
 
@@ -271,7 +314,7 @@ def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: i
 
 
 def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each of `size` clusters is drawn in each of `resamples` draws, in chunks `(draws, size)`."""
+    """Yield how often each of `size` clusters is drawn in each of `resamples` draws, in chunks `(draws, size)`."""
     import numpy as np
 
     for drawn in _draws(size, resamples, seed):
@@ -290,7 +333,10 @@ def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """The distinct rows and how often each occurs. Rows are told apart by a random projection, which is checked."""
+    """Return the distinct rows and how often each occurs.
+
+    Rows are told apart by a random projection, and the result is checked.
+    """
     import numpy as np
 
     projected = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)
@@ -302,7 +348,7 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def quotient(numerators: Floats, denominators: Floats) -> Floats:
-    """The quotient, element by element; NaN, which a statistic uses for undefined, over 0."""
+    """Divide element by element; NaN, which a statistic uses for undefined, over 0."""
     import numpy as np
 
     defined = np.abs(denominators) > 1e-12
@@ -310,12 +356,12 @@ def quotient(numerators: Floats, denominators: Floats) -> Floats:
 
 
 def _no_interval_because(resamples: int, clusters: int) -> str | None:
-    """Why so many clusters are not resampled; None where they are."""
+    """Return why so many clusters are not resampled; None if they are."""
     if clusters == 1:
         return "one cluster has no spread to measure"
     if not resamples:
-        return UNASKED
-    return f"an interval needs {FEWEST} clusters, here are {clusters}" if clusters < FEWEST else None
+        return NOT_REQUESTED
+    return f"an interval needs {MIN_CLUSTERS} clusters, here are {clusters}" if clusters < MIN_CLUSTERS else None
 
 
 def _bare(value: float | None, n: int, clusters: int, level: float, reason: str) -> IntervalEstimate:
@@ -323,7 +369,7 @@ def _bare(value: float | None, n: int, clusters: int, level: float, reason: str)
 
 
 def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
-    """The jackknife's standard error from the values with one cluster left out, each `weights[i]` times."""
+    """Return the jackknife's standard error from the values with one cluster left out, each `weights[i]` times."""
     import numpy as np
 
     count = int(weights.sum())
@@ -332,7 +378,7 @@ def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
 
 
 def _bca_levels(bias: float, acceleration: float, reach: float) -> list[float]:
-    """The two quantile levels; beyond the pole of the correction, an end of all resamples."""
+    """Return the two quantile levels; beyond the pole of the correction, an end of all resamples."""
     levels = []
     for z in (bias - reach, bias + reach):
         slack = 1 - acceleration * z

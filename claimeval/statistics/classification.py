@@ -1,4 +1,4 @@
-"""How well a judge's yes/no labels meet the human ones."""
+"""How well a judge's yes/no labels agree with the human ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claimeval.statistics.agreement import cohen_kappa, label_codes, label_scale
-from claimeval.statistics.bootstrap import IntervalEstimate, cluster_sums, estimates_of_sums, quotient
+from claimeval.statistics.bootstrap import (
+    ClusterSums,
+    IntervalEstimate,
+    Resampling,
+    bootstrap_sums,
+    cluster_sums,
+    quotient,
+)
 from claimeval.statistics.intervals import ratio_interval
 from claimeval.statistics.ranking import auroc
 from claimeval.types.errors import UsageError
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BinaryReport:
-    """A judge against human labels, yes being the positive label. Undefined numbers say why."""
+    """A judge against human labels, yes being the positive label. Undefined numbers have a reason."""
 
     accuracy: IntervalEstimate
     """Share of items with the human label."""
@@ -61,10 +68,22 @@ def binary_report(
     resamples: int = 2000,
     seed: int = 0,
 ) -> BinaryReport:
-    """Compare a judge with human labels of the same items; items without a human label do not count.
+    """Compare a judge with human labels of the same items.
 
-    Items that the judge left unassessed (`None`) are counted apart. `probabilities` are the judge's, of yes.
-    Intervals resample `clusters`.
+    Args:
+        judge: The judge's label of each item; items without one (`None`) are counted as unassessed.
+        human: The human label of each item; items without one do not count.
+        probabilities: The judge's probability of yes for each item.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no intervals.
+        seed: The seed of the resamples.
+
+    Returns:
+        Accuracy, precision, recall and the like, each with its interval, and the counts.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     import numpy as np
 
@@ -73,31 +92,31 @@ def binary_report(
     if len(sizes) > 1:
         raise UsageError(f"judge, human, probabilities and clusters must describe the same items: lengths {sizes}")
     rated = [i for i in range(len(judge)) if judge[i] is not None and human[i] is not None]
-    said = np.array([bool(judge[i]) for i in rated], dtype=bool)
+    predicted = np.array([bool(judge[i]) for i in rated], dtype=bool)
     truth = np.array([bool(human[i]) for i in rated], dtype=bool)
     keys = None if clusters is None else [clusters[i] for i in rated]
-    cells = np.column_stack([said & truth, said & ~truth, ~said & truth, ~said & ~truth]).astype(np.float64)
+    columns = [predicted & truth, predicted & ~truth, ~predicted & truth, ~predicted & ~truth]
+    cells = np.column_stack(columns).astype(np.float64)
 
     def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> IntervalEstimate:
+        """Return the proportion of `hits` among `of`."""
         return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed)
 
-    balanced, f1 = estimates_of_sums(
-        cluster_sums(cells, keys),
+    balanced, f1 = bootstrap_sums(
+        ClusterSums(cluster_sums(cells, keys), len(rated)),
         [_balanced_accuracy, _f1],
-        n=len(rated),
+        Resampling(level, resamples, seed),
         because="one of the labels never occurs",
-        level=level,
-        resamples=resamples,
-        seed=seed,
     )
+    kappa = cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed)
     return BinaryReport(
-        accuracy=share(said == truth, np.ones_like(said)),
+        accuracy=share(predicted == truth, np.ones_like(predicted)),
         balanced_accuracy=balanced,
-        precision=share(said & truth, said),
-        recall=share(said & truth, truth),
-        specificity=share(~said & ~truth, ~truth),
+        precision=share(predicted & truth, predicted),
+        recall=share(predicted & truth, truth),
+        specificity=share(~predicted & ~truth, ~truth),
         f1=f1,
-        kappa=cohen_kappa(said.tolist(), truth.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed),
+        kappa=kappa,
         auroc=None if probabilities is None else _auroc(human, probabilities, clusters, level),
         true_positives=int(cells[:, 0].sum()),
         false_positives=int(cells[:, 1].sum()),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedEstimate:
-    """A corrected mean beside the two it is made of."""
+    """A corrected mean, with the judge's mean and that of the human labels."""
 
     corrected: IntervalEstimate
     """The judge's mean corrected by the human labels."""
@@ -42,20 +42,28 @@ class CorrectedEstimate:
     """Items with the judge's value only."""
     method: Literal["ppi++", "stratified ppi++", "active", "rogan-gladen"]
     """How the mean was corrected."""
-    judge_weight: float | None = None
+    ppi_lambda: float | None = None
     """How much the judge counts, 0 (not at all) to 1: PPI++'s lambda, averaged over strata."""
-    labels_to_halve: int | None = None
+    labels_needed: int | None = None
     """How many more labels would halve the corrected interval; `None` where labelling every item would not."""
 
 
 def share_estimate(
     value: float, error: float, spread: float, *, n: int, clusters: int, freedom: int, level: float
 ) -> IntervalEstimate:
-    """The estimate of a share from its standard `error`: Wilson's interval on the effective number of observations.
+    """Return the estimate of a proportion from its standard error: Wilson's interval on the effective number.
 
-    The effective number is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
-    freedom; `spread` is the error, possibly widened. At or beyond 0 and 1 the rule of three for `clusters`
-    holds instead.
+    The effective number of observations is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
+    freedom. At or beyond 0 and 1 the rule of three for `clusters` holds instead.
+
+    Args:
+        value: The proportion; clipped to [0, 1].
+        error: Its standard error.
+        spread: The error, possibly widened.
+        n: How many observations it is based on.
+        clusters: The number of independent groups.
+        freedom: The degrees of freedom.
+        level: The confidence level.
     """
     share = min(1.0, max(0.0, value))
     if share in (0.0, 1.0) or spread == 0:
@@ -67,7 +75,16 @@ def share_estimate(
 
 
 def mean_estimate(value: float, error: float, *, n: int, clusters: int, freedom: int, level: float) -> IntervalEstimate:
-    """The estimate of a mean from its standard error: Student's t interval."""
+    """Return the estimate of a mean from its standard error: Student's t interval.
+
+    Args:
+        value: The mean.
+        error: Its standard error.
+        n: How many observations it is based on.
+        clusters: The number of independent groups.
+        freedom: The degrees of freedom.
+        level: The confidence level.
+    """
     reach = critical_value(level, freedom) * error
     return IntervalEstimate(value, value - reach, value + reach, n, "t", error, clusters, level)
 
@@ -76,7 +93,7 @@ class _Stratum(NamedTuple):
     labelled: Positions
     unlabelled: Positions
     weight: float
-    judge_weight: float
+    ppi_lambda: float
     label_variance: float
     explained: float
 
@@ -97,26 +114,40 @@ def prediction_powered(
     resamples: int = 2000,
     seed: int = 0,
 ) -> CorrectedEstimate:
-    """The mean of what people would say, from a judge on all items and people on a random sample of them.
+    """Return the mean of human labels of all items, from a judge on all items and people on a random sample of them.
 
-    `judge[i]` and `human[i]` belong to item i; `human[i]` is `None` where nobody labelled it. With n labelled
-    items (labels Y, judge F) and N unlabelled ones (judge G)::
+    PPI++, and stratified PPI++ with `strata`. With n labeled items (labels Y, judge F) and N unlabeled ones (judge G)::
 
         theta  = lambda mean(G) + mean(Y - lambda F)
         lambda = cov(Y, F) / ((1 + n/N) var(F and G)), clipped to [0, 1]
 
-    and with `strata` (those of the draw: the judge's label, the topic) the theta of each, weighted by its
-    share of all items. Lambda 0 is people alone. The standard error is that of sums over `clusters`, which
-    may hold labelled and unlabelled items (claims of one answer). It counts the spread between strata: their
-    shares are those of a sample, too, where StratPPI takes them as known. Undefined where a stratum has fewer
-    than two labelled clusters; keep 15.
+    and with strata the theta of each, weighted by its share of all items. Lambda 0 is people alone. The standard error
+    counts the spread between strata: their shares are those of a sample, too, while StratPPI takes them as known.
+    Undefined if a stratum has fewer than two labeled clusters; keep 15.
 
-    Shares in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one
-    more labelled cluster on which the judge errs: a judge that happened to agree with every label is not
-    perfect. Other values get Student's t. `resamples` and `seed` are those of the judge's own interval.
+    Proportions in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one
+    more labeled cluster on which the judge errs: a judge that happened to agree with every label is not
+    perfect. Other values get Student's t.
 
     Sources: PPI 2301.09633, PPI++ 2311.01453, StratPPI 2406.04291. Value and lambda equal
-    `ppi_py.ppi_mean_pointestimate`; its variances divide by n where these divide by n - 1.
+    `ppi_py.ppi_mean_pointestimate`; its variances divide by n and these by n - 1.
+
+    Args:
+        judge: The judge's value of each item.
+        human: The human label of each item, `None` if nobody labeled it.
+        strata: The strata of the draw: the judge's label, the topic.
+        clusters: One key per item, whose claims may be labeled or not (claims of one answer); the standard error is
+        that
+            of sums over them.
+        level: The confidence level.
+        resamples: The number of resamples of the judge's interval.
+        seed: The seed of these resamples.
+
+    Returns:
+        The corrected mean with those of judge and people, and how many labels would halve the interval.
+
+    Raises:
+        UsageError: If the arguments differ in length or a value is not finite.
     """
     import numpy as np
 
@@ -136,16 +167,16 @@ def prediction_powered(
     judged = mean_interval(items.judge.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed)
     count = int(labelled.sum())
     corrected = _estimate(items, parts, level)
-    weight = None if corrected.value is None else sum(part.weight * part.judge_weight for part in parts)
+    weight = None if corrected.value is None else sum(part.weight * part.ppi_lambda for part in parts)
     return CorrectedEstimate(
         corrected=corrected,
         judge=judged,
-        human=_estimate(items, [part._replace(judge_weight=0.0) for part in parts], level),
+        human=_estimate(items, [part._replace(ppi_lambda=0.0) for part in parts], level),
         labelled=count,
         unlabelled=len(judge) - count,
         method="ppi++" if strata is None else "stratified ppi++",
-        judge_weight=weight,
-        labels_to_halve=None if corrected.value is None else _labels_to_halve(parts),
+        ppi_lambda=weight,
+        labels_needed=None if corrected.value is None else _labels_needed(parts),
     )
 
 
@@ -161,13 +192,13 @@ def _stratum(items: _LabeledItems, labelled: NDArray[np.bool_], members: NDArray
     covariance = float(((labels - labels.mean()) * (scores - scores.mean())).mean())
     variance = float(items.judge[members].var(ddof=1))
     useful = rest > 0 and variance > 0
-    judge_weight = min(1.0, max(0.0, covariance / ((1 + n / rest) * variance))) if useful else 0.0
+    ppi_lambda = min(1.0, max(0.0, covariance / ((1 + n / rest) * variance))) if useful else 0.0
     explained = max(0.0, covariance) ** 2 / variance if useful else 0.0
-    return _Stratum(known, open_, weight, judge_weight, float(labels.var(ddof=1)), explained)
+    return _Stratum(known, open_, weight, ppi_lambda, float(labels.var(ddof=1)), explained)
 
 
 def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> IntervalEstimate:
-    """Theta with its interval, for the judge weights in `parts`."""
+    """Return theta with its interval, for the lambdas in `parts`."""
     import numpy as np
 
     total = len(items.judge)
@@ -175,8 +206,8 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
     if not parts or min(groups) < 2:
         reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
         return IntervalEstimate(None, None, None, total, "none", level=level, because=reason)
-    rectified = [items.human[part.labelled] - part.judge_weight * items.judge[part.labelled] for part in parts]
-    judged = [part.judge_weight * items.judge[part.unlabelled] for part in parts]
+    rectified = [items.human[part.labelled] - part.ppi_lambda * items.judge[part.labelled] for part in parts]
+    judged = [part.ppi_lambda * items.judge[part.unlabelled] for part in parts]
     means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
     value = sum(part.weight * mean for part, mean in zip(parts, means, strict=True))
     residuals, surprise = np.zeros(total), 0.0
@@ -185,7 +216,7 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
         share = between * (mean - value)
         residuals[part.labelled] = part.weight * _residuals(known, items.clusters[part.labelled]) + share
         residuals[part.unlabelled] = part.weight * _residuals(open_, items.clusters[part.unlabelled]) + share
-        unseen = 1.0 if float(np.ptp(known)) == 0 else part.judge_weight
+        unseen = 1.0 if float(np.ptp(known)) == 0 else part.ppi_lambda
         surprise += (part.weight * unseen / count) ** 2
     error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
     labels = items.human[np.concatenate([part.labelled for part in parts])]
@@ -197,7 +228,7 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
 
 
 def _residuals(values: Floats, clusters: Positions) -> Floats:
-    """What each value adds to the error of the mean of `values`, with the factor G/(G-1)."""
+    """Return what each value adds to the error of the mean of `values`, with the factor G/(G-1)."""
     import numpy as np
 
     if not len(values):
@@ -207,14 +238,15 @@ def _residuals(values: Floats, clusters: Positions) -> Floats:
     return contributions
 
 
-def _labels_to_halve(parts: Sequence[_Stratum]) -> int | None:
-    """How many more labels, in the present proportions, make the variance a quarter; found by bisection.
+def _labels_needed(parts: Sequence[_Stratum]) -> int | None:
+    """Return how many more labels, in the present proportions, make the variance a quarter, by bisection.
 
     The variance of a stratum with T items and m labels is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best
     lambda.
     """
 
     def variance(factor: float) -> float:
+        """Return the variance with `factor` times as many labels."""
         total = 0.0
         for part in parts:
             size = len(part.labelled) + len(part.unlabelled)
@@ -245,12 +277,26 @@ def active_estimate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> CorrectedEstimate:
-    """The mean of what people would say: mean of F + (Y - F) / pi over labelled items, F elsewhere.
+    """Return the mean of human labels of all items, from labels drawn with known unequal probabilities.
 
-    `judge[i]` is F, `human[i]` is Y or `None`, `probabilities[i]` is pi, the probability with which item i
-    was chosen (`sampling.Draw.probabilities`). `human` of the result is the same with F = 0. The error treats
-    items as drawn independently, which is slightly cautious for draws of fixed size. Source: Zrnic & Candes
-    2024, 2403.03208.
+    The mean of F + (Y - F) / pi over labeled items and F elsewhere. `human` of the result is the same with F = 0. The
+    error treats items as drawn independently, which is slightly cautious for draws of fixed size. Source: Zrnic &
+    Candes 2024, 2403.03208 (active statistical inference).
+
+    Args:
+        judge: F, the judge's value of each item.
+        human: Y, the human label of each item, `None` if nobody labeled it.
+        probabilities: pi, the probability with which each item was chosen (`sampling.Draw.probabilities`).
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples of the judge's interval.
+        seed: The seed of these resamples.
+
+    Returns:
+        The corrected mean with those of judge and people.
+
+    Raises:
+        UsageError: If the arguments differ in length, or a probability is not in (0, 1].
     """
     import numpy as np
 
@@ -269,6 +315,7 @@ def active_estimate(
     count = int(known.sum())
 
     def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
+        """Return the estimate with `helper` in place of the judge."""
         if count < 2:
             reason = "fewer than two labels"
             return IntervalEstimate(None, None, None, len(judge), "none", level=level, because=reason)
@@ -294,7 +341,7 @@ def active_estimate(
 
 
 class Rate(NamedTuple):
-    """A share of `n` independent items; `n` is an effective number where items are clustered."""
+    """A proportion of `n` independent items; `n` is an effective number if items are clustered."""
 
     share: float
     n: float
@@ -309,14 +356,27 @@ def rogan_gladen(
     resamples: int = 2000,
     seed: int = 0,
 ) -> CorrectedEstimate:
-    """The yes-rate people would give the unlabelled items, from the judge's error rates on the labelled ones.
+    """Return the yes-rate of human labels of the unlabeled items, from the judge's error rates on the labeled ones.
 
-    `judge[i]` and `human[i]` belong to item i; `human[i]` is `None` for the items in question, and the
-    labelled items may come from another population with other prevalence, as long as the judge errs alike on
-    it. Where they are a random sample of the same items, `prediction_powered` is the narrower of the two.
+    The labeled items may come from another population with other prevalence, as long as the judge errs alike on
+    it. If they are a random sample of the same items, `prediction_powered` is the narrower of the two.
 
     Clustered items count as their effective number, n over the design effect. Undefined (`rogan_gladen_rate`
-    says why) where the judge cannot be told from chance.
+    says why) if the judge cannot be told from chance.
+
+    Args:
+        judge: The judge's answer to each item.
+        human: The human label of each item; `None` for the items in question.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples of the uncorrected intervals.
+        seed: The seed of these resamples.
+
+    Returns:
+        The corrected rate with those of judge and people.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     if len(judge) != len(human):
         raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
@@ -325,6 +385,7 @@ def rogan_gladen(
         raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(judge)} items")
 
     def rate(wanted: bool | None, answer: bool) -> Rate | None:
+        """Return how often the judge gives `answer` to items with the label `wanted`."""
         chosen = [i for i, label in enumerate(human) if label == wanted]
         return _rate([judge[i] == answer for i in chosen], [keys[i] for i in chosen])
 
@@ -354,11 +415,16 @@ def rogan_gladen(
 
 
 def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95) -> IntervalEstimate:
-    """theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with the adjusted interval of Lee et al. 2511.21140.
+    """Return theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with its adjusted interval.
 
-    `yes` is the judge's yes-rate p, `specificity` q0 its rate of no on human no, `sensitivity` q1 of yes on
-    human yes. Undefined where q0 + q1 - 1, the judge's edge over chance, or the lower end of its interval is
-    not above 0: there the formula divides by noise, and an unguarded interval can have negative width.
+    Source: Lee et al. 2511.21140. Undefined if q0 + q1 - 1, the judge's edge over chance, or the lower end of its
+    interval is not above 0: then the formula divides by noise, and an unguarded interval can have negative width.
+
+    Args:
+        yes: The judge's yes-rate p.
+        specificity: q0, its rate of no on human no.
+        sensitivity: q1, its rate of yes on human yes.
+        level: The confidence level.
     """
     z = critical_value(level)
     p = (yes.n * yes.share + z * z / 2) / (yes.n + z * z)
@@ -387,7 +453,7 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
 
 
 def _rate(hits: Sequence[bool], clusters: Sequence[Hashable]) -> Rate | None:
-    """The share of hits and its effective number of items; `None` without items."""
+    """Return the proportion of hits and its effective number of items; `None` without items."""
     import numpy as np
 
     if not hits:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: the one way in which tables, messages and pages print values, intervals and p-values.
+"""Numbers as tables, messages and pages print them: values, intervals, p-values and percentages.
 
 Halves are rounded away from zero, on the exact value of the number: 0.5625 is 0.563. The page's script rounds in the
 same way (`Number.prototype.toFixed` of ECMAScript), so a number reads alike in the terminal, in Markdown and in HTML.
@@ -17,7 +17,7 @@ SMALLEST_P = 0.001
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
-    """The value with that many decimals; a dash if it is undefined. Nothing is printed as -0."""
+    """Format a value with that many decimals; a dash if it is undefined. Nothing is printed as -0."""
     if value is None:
         return UNDEFINED
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
@@ -25,32 +25,32 @@ def decimal(value: float | None, digits: int = 3) -> str:
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """A difference: as `decimal`, with a plus before what is greater than zero after rounding."""
+    """Format a difference: as `decimal`, with a plus before what is greater than zero after rounding."""
     text = decimal(value, digits)
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:
-    """Both ends, as in `0.55 to 0.88`; a dash if there is no interval or it has an open end."""
+    """Format both ends, as in `0.55 to 0.88`; a dash if there is no interval or it has an open end."""
     if ends is None or None in ends:
         return UNDEFINED
     return " to ".join(decimal(end, digits) for end in ends)
 
 
 def signed_interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:
-    """The interval of a difference, as in `-0.02 to +0.10`."""
+    """Format the interval of a difference, as in `-0.02 to +0.10`."""
     if ends is None or None in ends:
         return UNDEFINED
     return " to ".join(signed(end, digits) for end in ends)
 
 
 def p_value(value: float | None) -> str:
-    """Three decimals, `< 0.001` for what is smaller."""
+    """Format a p-value with three decimals, `< 0.001` if it is smaller."""
     return f"< {decimal(SMALLEST_P)}" if value is not None and value < SMALLEST_P else decimal(value)
 
 
 def percent(share: float | None) -> str:
-    """A share of one in percent with one decimal, as in `12.5 %`."""
+    """Format a share of one in percent with one decimal, as in `12.5 %`."""
     return UNDEFINED if share is None else f"{decimal(100 * share, 1)} %"
 
 

@@ -13,13 +13,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claimeval.statistics.bootstrap import (
-    FEWEST,
+    MIN_CLUSTERS,
+    ClusterSums,
     Interval,
     IntervalEstimate,
+    Resampling,
+    bootstrap_sums,
     cluster_sums,
     clustered_error,
     effective_number,
-    estimates_of_sums,
 )
 from claimeval.statistics.quantiles import beta_quantile, check_level, critical_value
 from claimeval.types.errors import UsageError
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share of `n` independent observations; `n` may be an effective number."""
+    """Return Wilson's score interval of a proportion of `n` observations; `n` may be an effective number."""
     z = critical_value(level)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -40,9 +42,10 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
 
 
 def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
-    """The exact interval of a share of `n` independent observations (Clopper & Pearson 1934), never too narrow.
+    """Return the exact interval of a proportion of `n` independent observations (Clopper & Pearson 1934).
 
-    `n` may be an effective number. Equals `statsmodels.stats.proportion.proportion_confint(method="beta")`.
+    It is never too narrow. `n` may be an effective number. Equals
+    `statsmodels.stats.proportion.proportion_confint(method="beta")`.
     """
     check_level(level)
     hits, tail = share * n, (1 - level) / 2
@@ -52,8 +55,8 @@ def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> 
     )
 
 
-def common_value(rows: Floats, few: int) -> float | None:
-    """The value that more than half of the clusters have, while fewer than `few` effectively differ; else `None`.
+def common_value(rows: Floats, limit: int) -> float | None:
+    """Return the value of more than half of the clusters, if effectively fewer than `limit` differ; else `None`.
 
     `rows[g]` are numerator and denominator of cluster g. Clusters that differ count by how far they differ,
     as their effective number: one that is far off among nine that are hardly so is one.
@@ -64,27 +67,39 @@ def common_value(rows: Floats, few: int) -> float | None:
     middle = float(np.sort(values)[len(values) // 2])
     excess = np.abs(rows[:, 0] - middle * rows[:, 1])
     differing = np.abs(values - middle) > 1e-12
-    seldom = int(differing.sum()) < len(values) / 2 and effective_number(excess[differing]) < few
+    seldom = int(differing.sum()) < len(values) / 2 and effective_number(excess[differing]) < limit
     return middle if seldom else None
 
 
 def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:
-    """The rule of three in its exact form, for `clusters` that all have `value`.
+    """Return the rule of three in its exact form.
 
     With confidence `level` at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another
     value, and that value lies in `support`.
+
+    Args:
+        value: The value of all clusters.
+        clusters: Their number.
+        support: The range of a single value.
+        level: The confidence level.
     """
     other = 1 - (1 - level) ** (1 / clusters)
     return Interval(value + other * (support[0] - value), value + other * (support[1] - value))
 
 
 def sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
-    """The interval of a mean of which few clusters differ from the `common` value.
+    """Return the interval of a mean of which few clusters differ from the common value.
 
-    The distances above and below the common value are two shares of what `support` allows. Each gets what
+    The distances above and below the common value are two proportions of what `support` allows. Each gets what
     Wilson's and Clopper and Pearson's intervals span on its effective number of clusters, since Wilson's alone
-    excludes a share of .995 after one failure in 30; the two are combined as Newcombe (1998, method 10) combines
-    the shares of a difference.
+    excludes a proportion of .995 after one failure in 30; the two are combined as Newcombe (1998, method 10) combines
+    the proportions of a difference.
+
+    Args:
+        rows: Numerator and denominator of each cluster.
+        common: The value of most clusters.
+        support: The range of a single value.
+        level: The confidence level.
     """
     import numpy as np
 
@@ -96,10 +111,10 @@ def sparse_interval(rows: Floats, common: float, support: tuple[float, float], l
 
 
 def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
-    """How far below and above its estimate a mean excess in [0, `limit`] may lie.
+    """Return how far below and above its estimate a mean excess in [0, `limit`] may lie.
 
     Effective clusters are their effective number by weight over the design effect, the variance between
-    clusters relative to that of a share. It rests on few clusters, so it is drawn towards 1, its largest
+    clusters relative to that of a proportion. It rests on few clusters, so it is drawn towards 1, its largest
     value, by the weight of one cluster.
     """
     if limit <= 0:
@@ -126,16 +141,29 @@ def mean_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """The mean of `values` with an interval that resamples clusters.
+    """Return the mean of `values` with an interval that resamples clusters.
 
-    One value a sample gives the macro mean; with a cluster key per value (the question that several answers
-    share, the sample that several claims come from) whole clusters are drawn. The interval is that of
-    `ratio_interval` with every denominator 1.
+    One value a sample gives the macro mean. The interval is that of `ratio_interval` with every denominator 1.
+
+    Args:
+        values: One value per observation; leave undefined ones out. Without values the mean is undefined.
+        clusters: One key per value (the question that several answers share, the sample that several claims come from).
+            Whole clusters are drawn; by default every value is a cluster.
+        support: The range of a single value.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        The mean and its interval, or the reason why there is none.
+
+    Raises:
+        UsageError: If a value is not finite, or `clusters` does not have one key per value.
     """
     import numpy as np
 
     columns = _columns(values, np.ones(len(values)))
-    return _estimate(columns, clusters, support, False, level, resamples, seed)
+    return _estimate(columns, clusters, support, False, Resampling(level, resamples, seed))
 
 
 def ratio_interval(
@@ -148,17 +176,32 @@ def ratio_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """The ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
+    """Return the ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
 
-    The interval is BCa (`bootstrap.bca_interval`), except where almost every cluster has one value: there few
-    resamples differ, and the interval follows from the range of a single value, `support`: `wilson` where
+    The interval is BCa (`bootstrap.bca_interval`), unless almost every cluster has one value: then few
+    resamples differ, and the interval follows from the range of a single value, `support`: `wilson` if
     effectively fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three`
-    where none does. Values outside `support` get BCa or, if constant, no interval. Fewer than
-    `bootstrap.FEWEST` clusters say too little of their distribution to be resampled: there the interval is `t`,
-    what Student's t on the clusters and Wilson's interval of their number span, within `support`. Fewer than two
+    if none does. Values outside `support` get BCa or, if constant, no interval. Fewer than
+    `bootstrap.MIN_CLUSTERS` clusters say too little of their distribution to be resampled: then the interval is `t`,
+    the span of Student's t on the clusters and Wilson's interval of their number, within `support`. Fewer than two
     clusters have no interval, empty input no value.
+
+    Args:
+        numerators: One per observation.
+        denominators: One per numerator, not negative.
+        clusters: One key per observation; by default every one is a cluster.
+        support: The range of a single ratio.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        The ratio and its interval, or the reason why there is none.
+
+    Raises:
+        UsageError: If the arguments differ in length, a value is not finite or a denominator is negative.
     """
-    return _estimate(_columns(numerators, denominators), clusters, support, False, level, resamples, seed)
+    return _estimate(_columns(numerators, denominators), clusters, support, False, Resampling(level, resamples, seed))
 
 
 def difference_interval(
@@ -170,16 +213,30 @@ def difference_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """The mean of paired differences with an interval that resamples clusters.
+    """Return the mean of paired differences with an interval that resamples clusters.
 
-    As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`), and where effectively
-    fewer than three clusters differ from the common difference, usually 0, Wilson's intervals of either side
-    are combined. Fewer than `bootstrap.FEWEST` clusters get Student's t, within `support`.
+    As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`). If effectively fewer than three
+    clusters differ from the common difference, usually 0, Wilson's intervals of either side are combined. Fewer than
+    `bootstrap.MIN_CLUSTERS` clusters get Student's t, within `support`.
+
+    Args:
+        differences: One per pair; leave undefined ones out.
+        clusters: One key per pair; by default every pair is a cluster.
+        support: The range of a single difference.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        The mean difference and its interval, or the reason why there is none.
+
+    Raises:
+        UsageError: If a value is not finite, or `clusters` does not have one key per pair.
     """
     import numpy as np
 
     columns = _columns(differences, np.ones(len(differences)))
-    return _estimate(columns, clusters, support, True, level, resamples, seed)
+    return _estimate(columns, clusters, support, True, Resampling(level, resamples, seed))
 
 
 def _columns(numerators: Sequence[float] | Floats, denominators: Sequence[float] | Floats) -> Floats:
@@ -198,12 +255,11 @@ def _estimate(
     clusters: Sequence[Hashable] | None,
     support: tuple[float, float],
     symmetric: bool,
-    level: float,
-    resamples: int,
-    seed: int,
+    resampling: Resampling,
 ) -> IntervalEstimate:
     import numpy as np
 
+    level = resampling.level
     check_level(level)
     rows = cluster_sums(columns, clusters)
     rows = rows[rows[:, 1] > 0]
@@ -217,22 +273,18 @@ def _estimate(
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
     common = common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
     varies = float(np.ptp(values)) > 1e-12
-    if varies and len(rows) < FEWEST and resamples > 0:
+    if varies and len(rows) < MIN_CLUSTERS and resampling.resamples > 0:
         assert error is not None, "values that vary are several"
         scale = support if bounded else (-math.inf, math.inf)
         interval = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)
         return IntervalEstimate(value, *interval, n, "t", error, len(rows), level)
     if common is None:
-        (estimate,) = estimates_of_sums(
-            rows,
+        (estimate,) = bootstrap_sums(
+            ClusterSums(rows, n, effective=effective_number(rows[:, 1])),
             [_ratio],
-            n=n,
+            resampling,
             because="no values",
-            effective=effective_number(rows[:, 1]),
             symmetric=symmetric,
-            level=level,
-            resamples=resamples,
-            seed=seed,
         )
         return replace(estimate, standard_error=error)
     if not varies:
@@ -245,9 +297,9 @@ def _estimate(
 def _few_interval(
     value: float, error: float, clusters: float, support: tuple[float, float], symmetric: bool, level: float
 ) -> Interval:
-    """The interval of a mean over fewer clusters than can be resampled; `clusters` is their effective number.
+    """Return the interval of a mean over fewer clusters than can be resampled; `clusters` is their effective number.
 
-    Student's t alone covers 55 to 70 % where values crowd at both ends of the scale and the few drawn happen to lie
+    Student's t alone covers 55 to 70 % if values crowd at both ends of the scale and the few drawn happen to lie
     at one; Wilson's interval knows how much room there is. Differences need no such help.
     """
     half = critical_value(level, max(1, int(clusters + 1e-9) - 1)) * error

@@ -1,4 +1,4 @@
-"""Comparing two arms on the same items: paired difference, sign-flip permutation, exact McNemar, Holm."""
+"""Comparison of two arms on the same items: paired difference, sign-flip permutation, exact McNemar, Holm."""
 
 from __future__ import annotations
 
@@ -58,11 +58,25 @@ def paired_difference(
     flips: int = 10_000,
     seed: int = 0,
 ) -> PairedComparison:
-    """The mean of `a - b` over items that both arms scored; `a[i]` and `b[i]` belong to item i.
+    """Return the mean of `a - b` over items that both arms scored, with interval and test.
 
-    Pairs in which one value is `None` are left out and counted. The interval is that of
-    `intervals.difference_interval`, for values in [0, 1] also where the arms differ on few items or on none.
-    The p-value flips the signs of whole clusters (`sign_flip_test`).
+    The interval is that of `intervals.difference_interval`, for values in [0, 1] also if the arms differ on few items
+    or on none. The p-value flips the signs of whole clusters (`sign_flip_test`).
+
+    Args:
+        a: One value per item; pairs in which one value is `None` are left out and counted.
+        b: The value of the other arm for the same item.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        flips: The largest number of sign patterns to count or sample.
+        seed: The seed of resamples and flips.
+
+    Returns:
+        The mean difference, its interval and the p-value of the test.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     if len(a) != len(b):
         raise UsageError(f"a and b must hold the same items in the same order: {len(a)} and {len(b)} values")
@@ -117,10 +131,18 @@ def sign_flip_test(
 ) -> SignFlipTest:
     """Test that paired differences are symmetric about 0, by flipping the signs of whole clusters.
 
-    Exact where at most `flips` sign patterns of the non-zero cluster sums exist, and for any number of
-    clusters where these sums have one common size (yes/no labels: the test is McNemar's). Otherwise `flips`
-    patterns are sampled. Equals `scipy.stats.permutation_test(..., permutation_type="samples")` with the mean
-    as the statistic.
+    Equals `scipy.stats.permutation_test(..., permutation_type="samples")` with the mean as the statistic.
+
+    Args:
+        differences: One per pair.
+        clusters: One key per pair; by default every pair is a cluster.
+        flips: Exact if at most so many sign patterns of the non-zero cluster sums exist, and for any number of
+            clusters if these sums have one common size (yes/no labels: the test is McNemar's). Otherwise so many
+            patterns are sampled.
+        seed: The seed of sampled patterns.
+
+    Returns:
+        The p-value and whether it is exact; `None` without differences.
     """
     import numpy as np
 
@@ -144,24 +166,24 @@ def sign_flip_test(
     extreme = 0
     step = max(1, (1 << 21) // len(sizes))
     for start in range(0, flips, step):
-        totals = (2 * _heads(rng, counts, min(step, flips - start)) - counts) @ sizes
+        totals = (2 * _sign_flips(rng, counts, min(step, flips - start)) - counts) @ sizes
         extreme += int((np.abs(totals) >= observed).sum())
     return SignFlipTest((extreme + 1) / (flips + 1), "sampled")
 
 
-def _heads(rng: np.random.Generator, coins: NDArray[np.int64], tosses: int) -> Floats:
-    """How many of `coins[i]` coins show heads, in each of so many tosses; shape `(tosses, len(coins))`."""
+def _sign_flips(rng: np.random.Generator, counts: NDArray[np.int64], flips: int) -> Floats:
+    """Draw how many of `counts[i]` signs are positive in each of `flips` patterns; shape `(flips, len(counts))`."""
     import numpy as np
 
-    single = coins == 1
-    heads = np.empty((tosses, len(coins)))
-    heads[:, single] = rng.integers(0, 2, (tosses, int(single.sum())), dtype=np.int8)
-    heads[:, ~single] = rng.binomial(coins[~single], 0.5, size=(tosses, int((~single).sum())))
-    return heads
+    single = counts == 1
+    positive = np.empty((flips, len(counts)))
+    positive[:, single] = rng.integers(0, 2, (flips, int(single.sum())), dtype=np.int8)
+    positive[:, ~single] = rng.binomial(counts[~single], 0.5, size=(flips, int((~single).sum())))
+    return positive
 
 
 def mcnemar_exact(b: int, c: int) -> float:
-    """The exact two-sided McNemar p-value: `b` pairs differ one way, `c` the other; 1 where none differ.
+    """Return the exact two-sided McNemar p-value from the two counts of discordant pairs; 1 if there are none.
 
     Equals `scipy.stats.binomtest(b, b + c).pvalue`.
     """
@@ -176,7 +198,7 @@ def mcnemar_exact(b: int, c: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1) p_(j)), p sorted."""
+    """Return Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1) p_(j)), p sorted."""
     if any(not 0 <= p <= 1 for p in p_values):
         raise UsageError(f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}")
     adjusted = [0.0] * len(p_values)

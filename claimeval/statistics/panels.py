@@ -1,4 +1,4 @@
-"""What a panel shows about its judges: shares and entropy of votes, preference for their own family."""
+"""What a panel shows about its judges: the entropy of votes, and preference for answers of the same family."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from claimeval.statistics.bootstrap import IntervalEstimate, cluster_sums, estimates_of_sums, keys_of, quotient
+from claimeval.statistics.bootstrap import (
+    ClusterSums,
+    IntervalEstimate,
+    Resampling,
+    bootstrap_sums,
+    cluster_sums,
+    keys_of,
+    quotient,
+)
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,16 +25,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def vote_shares(votes: Sequence[Hashable | None]) -> dict[Hashable, float]:
-    """The share of each label among the votes given, most frequent first; abstentions (`None`) do not count."""
-    counts = Counter(vote for vote in votes if vote is not None)
-    return {label: count / counts.total() for label, count in counts.most_common()}
-
-
 def vote_entropy(votes: Sequence[Hashable | None]) -> float | None:
-    """The entropy of the votes in bits: 0 if all agree, 1 if two labels split evenly; `None` without votes."""
-    shares = vote_shares(votes)
-    return -sum(share * math.log2(share) for share in shares.values()) + 0.0 if shares else None
+    """Return the entropy of the votes in bits: 0 if all agree, 1 if two labels split evenly; `None` without votes.
+
+    Abstentions (`None`) do not count.
+    """
+    counts = Counter(vote for vote in votes if vote is not None)
+    shares = [count / counts.total() for _, count in counts.most_common()]
+    return -sum(share * math.log2(share) for share in shares) + 0.0 if shares else None
 
 
 def self_preference(
@@ -38,17 +44,31 @@ def self_preference(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, IntervalEstimate]:
-    """How much each judge family favours answers of its own family, as a difference in differences.
+    """Return how much each judge family favors answers of its family, as a difference in differences.
 
-    `scores[f][i]` is the score that the judges of family f give item i, `generators[i]` the family that wrote
-    it. For family f, with d the score of f minus the mean of the other judge families on the same item::
+    For family f, with d the score of f minus the mean of the other judge families on the same item::
 
         SP_f = mean(d over items that f wrote) - mean(d over items that others wrote)
 
     A strict judge and a good generator cancel out; 0 is no preference. With two families of judges and of
     generators both get the same number: which of the two is biased takes a third family, or
-    `preference_given_human`. Items without a score of f and of another family do not count. The interval
-    resamples `clusters`, such as questions that all generators answered.
+    `preference_given_human`.
+
+    Args:
+        scores: `scores[f][i]` is the score that the judges of family f give item i. Items without a score of f and of
+            another family do not count.
+        generators: The family that wrote each item.
+        clusters: One key per item, such as the question that all generators answered; by default every item is a
+        cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        The preference of each judge family.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     import numpy as np
 
@@ -58,8 +78,8 @@ def self_preference(
         others = np.delete(table, row, axis=0)
         counts = np.isfinite(others).sum(axis=0)
         lead = table[row] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
-        own = np.array([generator == family for generator in generators], dtype=bool)
-        estimates[family] = _contrast(lead, own, clusters, level, resamples, seed)
+        of_family = np.array([generator == family for generator in generators], dtype=bool)
+        estimates[family] = _contrast(lead, of_family, clusters, Resampling(level, resamples, seed))
     return estimates
 
 
@@ -73,10 +93,24 @@ def preference_given_human(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, dict[Hashable, IntervalEstimate]]:
-    """Per judge family and human label: mean score of its own family's items minus that of the others' items.
+    """Return, per judge family and human label, the mean score of the family's items minus that of the others' items.
 
-    Answers that people label alike should be scored alike, whoever wrote them: 0 is no preference. Arguments
-    as for `self_preference`; items without a human label do not count.
+    Answers that people label alike should be scored alike, whoever wrote them: 0 is no preference.
+
+    Args:
+        scores: `scores[f][i]` is the score that the judges of family f give item i.
+        generators: The family that wrote each item.
+        human: The human label of each item; items without one do not count.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        Family to label to preference.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     import numpy as np
 
@@ -86,15 +120,13 @@ def preference_given_human(
     labels = sorted({label for label in human if label is not None}, key=repr)
     estimates: dict[str, dict[Hashable, IntervalEstimate]] = {}
     for row, family in enumerate(scores):
-        own = np.array([generator == family for generator in generators], dtype=bool)
+        of_family = np.array([generator == family for generator in generators], dtype=bool)
         estimates[family] = {
             label: _contrast(
-                np.where([given == label for given in human], table[row], np.nan),
-                own,
+                np.where([item == label for item in human], table[row], np.nan),
+                of_family,
                 clusters,
-                level,
-                resamples,
-                seed,
+                Resampling(level, resamples, seed),
             )
             for label in labels
         }
@@ -113,26 +145,22 @@ def _table(scores: Mapping[str, Sequence[float | None]], generators: Sequence[st
 
 def _contrast(
     values: Floats,
-    own: NDArray[np.bool_],
+    of_family: NDArray[np.bool_],
     clusters: Sequence[Hashable] | None,
-    level: float,
-    resamples: int,
-    seed: int,
+    resampling: Resampling,
 ) -> IntervalEstimate:
-    """Mean of the known values over own items minus that over the others."""
+    """Return the mean of the known values over items of the family minus that over the others."""
     import numpy as np
 
     known = np.isfinite(values)
-    values, own = values[known], own[known]
+    values, of_family = values[known], of_family[known]
     keys = keys_of(clusters, known)
-    (estimate,) = estimates_of_sums(
-        cluster_sums(np.column_stack([values * own, own, values * ~own, ~own]), keys),
+    rows = np.column_stack([values * of_family, of_family, values * ~of_family, ~of_family])
+    (estimate,) = bootstrap_sums(
+        ClusterSums(cluster_sums(rows, keys), len(values)),
         [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],
-        n=len(values),
+        resampling,
         because="needs scored items of this family and of another",
         symmetric=True,
-        level=level,
-        resamples=resamples,
-        seed=seed,
     )
     return estimate

@@ -1,4 +1,4 @@
-"""How well numbers order things: AUROC of a judge's probabilities, correlation of scores."""
+"""How well numbers order items: AUROC of a judge's probabilities, correlation of scores."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from claimeval.statistics.bootstrap import (
-    FEWEST,
+    MIN_CLUSTERS,
+    ClusterSums,
     IntervalEstimate,
+    Resampling,
     bca_interval,
+    bootstrap_sums,
     cluster_codes,
     cluster_sums,
     distinct_rows,
-    estimates_of_sums,
     resample_counts,
 )
 from claimeval.statistics.correction import share_estimate
@@ -34,10 +36,19 @@ def auroc(
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
 ) -> IntervalEstimate:
-    """The chance that an item with a true outcome scores above one with a false outcome; ties count half.
+    """Return the chance that an item with a true outcome scores above one with a false outcome; ties count half.
 
     0.5 is no order at all. Undefined without both outcomes. The standard error is DeLong's (1988), for
     clustered items Obuchowski's (1997); the interval is Wilson's on the effective number of items.
+
+    Args:
+        outcomes: The outcome of each item.
+        scores: The score of each item.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     import numpy as np
 
@@ -84,11 +95,25 @@ def correlation(
     resamples: int = 2000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """The correlation of two scores of the same items, with a BCa interval; `spearman` ranks, ties in the middle.
+    """Return the correlation of two scores of the same items, with a BCa interval.
 
-    Undefined where one of them is constant. Spearman's ranks are made anew in every resample, whose spread is
-    the standard error; only the acceleration keeps the ranks of all items. Values equal
-    `scipy.stats.pearsonr`, `spearmanr`.
+    Undefined if one of them is constant. Values equal `scipy.stats.pearsonr`, `spearmanr`.
+
+    Args:
+        x: One score of each item.
+        y: The other score of each item.
+        kind: `spearman` ranks the scores, ties in the middle. The ranks are computed again in every resample, whose
+            spread is the standard error; only the acceleration keeps the ranks of all items.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no interval.
+        seed: The seed of the resamples.
+
+    Returns:
+        The correlation and its interval, or the reason why there is none.
+
+    Raises:
+        UsageError: If the arguments differ in length, a score is not finite, or the kind is unknown.
     """
     import numpy as np
 
@@ -102,16 +127,13 @@ def correlation(
     if kind == "spearman":
         first, second = midranks(first), midranks(second)
     rows = cluster_sums(_moments(first, second), clusters)
-    (estimate,) = estimates_of_sums(
-        rows,
+    (estimate,) = bootstrap_sums(
+        ClusterSums(rows, len(x)),
         [_pearson],
-        n=len(x),
+        Resampling(level, resamples if kind == "pearson" or len(rows) < MIN_CLUSTERS else 0, seed),
         because="one of the scores is constant",
-        level=level,
-        resamples=resamples if kind == "pearson" or len(rows) < FEWEST else 0,
-        seed=seed,
     )
-    if kind == "pearson" or estimate.value is None or resamples == 0 or len(rows) < FEWEST:
+    if kind == "pearson" or estimate.value is None or resamples == 0 or len(rows) < MIN_CLUSTERS:
         return estimate
     codes = np.arange(len(x)) if clusters is None else cluster_codes(clusters, len(x))
     replicates = np.concatenate(
@@ -129,7 +151,7 @@ def correlation(
 
 
 def midranks(values: Floats) -> Floats:
-    """Ranks from 1; equal values share the middle of their ranks. Equals `scipy.stats.rankdata`."""
+    """Rank values from 1; equal values share the middle of their ranks. Equals `scipy.stats.rankdata`."""
     import numpy as np
 
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -156,7 +178,7 @@ def _pearson(sums: Floats) -> Floats:
 
 
 def _reranked(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Spearman's correlation of items that occur `weights[r]` times in resample r."""
+    """Return Spearman's correlation of items that occur `weights[r]` times in resample r."""
     x, y = _weighted_ranks(x, weights), _weighted_ranks(y, weights)
     count = weights.sum(axis=1, keepdims=True)
     x = x - (weights * x).sum(axis=1, keepdims=True) / count
@@ -173,7 +195,7 @@ def _cosine(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
-    """Midranks where item i occurs `weights[r, i]` times."""
+    """Return midranks if item i occurs `weights[r, i]` times."""
     import numpy as np
 
     order = np.argsort(values, kind="stable")

@@ -1,8 +1,7 @@
-"""Drawing what people should label, with the probability of every draw kept beside it.
+"""Draw items to label, with the probability of every draw.
 
-An estimate from labels is only as good as the knowledge of how they were chosen, so a draw says for each item
-with what probability it was included. `prediction_powered` fits uniform and stratified draws,
-`active_estimate` any draw.
+An estimate from labels depends on how they were chosen, so a draw states the probability of inclusion of each item.
+`prediction_powered` fits uniform and stratified draws, `active_estimate` any draw.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from claimeval.types.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Which items to label, and how they were chosen."""
+    """The items to label, and how they were chosen."""
 
     chosen: tuple[int, ...]
     """Positions of the chosen items, ascending."""
@@ -29,16 +28,24 @@ class Draw:
 
 
 def draw_uniform(items: int, count: int, *, seed: int) -> Draw:
-    """`count` of `items` items, each with the same probability."""
+    """Draw `count` of `items` items, each with the same probability."""
     return _systematic([1.0] * items, count, seed, "uniform")
 
 
 def draw_stratified(strata: Sequence[Hashable], count: int, *, seed: int, at_least: int = 15) -> Draw:
-    """`count` items spread over strata: proportional, but `at_least` of each stratum where it has so many.
+    """Draw items spread over strata: in proportion, but with a minimum for each stratum.
 
-    `strata[i]` is the stratum of item i, such as the judge's label or the topic. Within a stratum every item
-    has the same probability. 15 is a rule of thumb for a stratum's own error estimate; raising it costs the
-    large strata.
+    Within a stratum every item has the same probability.
+
+    Args:
+        strata: The stratum of each item, such as the judge's label or the topic.
+        count: The number of items to draw.
+        seed: The seed of the draw.
+        at_least: The minimum per stratum, or all of its items if it has fewer. 15 is a rule of thumb for a stratum's
+            error estimate; raising it costs the large strata.
+
+    Raises:
+        UsageError: If `count` is not from 1 to the number of items.
     """
     sizes: dict[Hashable, int] = {}
     for stratum in strata:
@@ -53,11 +60,20 @@ def draw_stratified(strata: Sequence[Hashable], count: int, *, seed: int, at_lea
 
 
 def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int, uniform: float = 0.2) -> Draw:
-    """`count` items, likelier where the judge is less certain, mixed with a `uniform` share in (0, 1].
+    """Draw items with a higher probability if the judge is less certain.
 
-    An uncertainty is 0 where the judge is sure: the entropy of the votes, or p (1 - p) for a probability p.
-    The uniform part keeps every item possible, which bounds the error where the judge is sure and wrong.
     Estimate with `active_estimate`. Source: Zrnic & Candes 2024 (active inference, 2403.03208).
+
+    Args:
+        uncertainties: One per item, 0 if the judge is sure: the entropy of the votes, or p (1 - p) for a probability p.
+        count: The number of items to draw.
+        seed: The seed of the draw.
+        uniform: The share of the draw in (0, 1] that ignores uncertainty. It keeps every item possible, which bounds
+        the
+            error if the judge is sure and wrong.
+
+    Raises:
+        UsageError: If an uncertainty is negative or not finite, or `count` or `uniform` is out of range.
     """
     if not 0 < uniform <= 1:
         raise UsageError(f"the uniform share must lie in (0, 1], given {uniform!r}")
@@ -74,7 +90,7 @@ def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int
 
 
 def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
-    """`count` spread over strata in proportion to their sizes, no less than `at_least` where possible.
+    """Spread `count` over strata in proportion to their sizes, no less than `at_least` if possible.
 
     By largest remainders; no stratum gets more than its size, and `count` must not exceed the sum of the sizes.
     """
@@ -102,9 +118,9 @@ def _systematic(
     design: Literal["uniform", "stratified", "uncertainty"],
     order: Sequence[int] | None = None,
 ) -> Draw:
-    """Exactly `count` items with probabilities proportional to `weights`, none above 1, drawn systematically.
+    """Draw exactly `count` items with probabilities proportional to `weights`, none above 1, systematically.
 
-    Items stand in random order (within `order`, so that every stratum gets its number) on a line, each as
+    Items are put in random order (within `order`, so that every stratum gets its number) on a line, each as
     long as its probability; from a random start every unit step marks one.
     """
     import numpy as np
@@ -117,12 +133,12 @@ def _systematic(
         shuffled = shuffled[np.argsort(np.asarray(order)[shuffled], kind="stable")]
     ends = np.cumsum(np.asarray(probabilities)[shuffled])
     marks = rng.random() + np.arange(count)
-    found = np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
-    return Draw(tuple(sorted(int(item) for item in shuffled[found])), tuple(probabilities), design)
+    drawn = np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
+    return Draw(tuple(sorted(int(item) for item in shuffled[drawn])), tuple(probabilities), design)
 
 
 def _probabilities(weights: Sequence[float], count: int) -> list[float]:
-    """Inclusion probabilities proportional to the weights; what would exceed 1 is certain, the rest share the rest."""
+    """Return inclusion probabilities proportional to the weights; items whose share would exceed 1 are certain."""
     certain: set[int] = set()
     while True:
         open_weight = sum(weight for index, weight in enumerate(weights) if index not in certain)

@@ -1,4 +1,4 @@
-"""What several judges together say: Dawid-Skene, and the weight of a judge of known accuracy."""
+"""Several judges together: Dawid-Skene, and the weight of a judge of known accuracy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DawidSkene:
 
     @property
     def consensus(self) -> tuple[Hashable | None, ...]:
-        """The most probable label of each item; `None` where the two most probable are equally so."""
+        """Return the most probable label of each item; `None` if the two most probable are equally so."""
         return tuple(_winner(row, self.labels) for row in self.posteriors)
 
 
@@ -63,16 +63,29 @@ def dawid_skene(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
 ) -> DawidSkene:
-    """Estimate true labels from votes of judges who err each in their own way; a label `None` is no vote.
+    """Estimate true labels from votes of judges with different error rates; a label `None` is no vote.
 
-    Expectation maximisation starts from the vote shares, which also decides which label is which; `smoothing`
-    pseudo-votes keep a rate from being exactly 0. Judges are assumed to err independently given the truth.
-    Language models share errors, so the posteriors are too sure: weigh the members of a panel with it, do not
-    report its certainty. `counts[item]` says how many items got the votes of this one (1 by default), so that
-    millions of items with few patterns of votes need little memory.
+    Expectation maximization starts from the vote shares, which also decides which label is which. Judges are assumed to
+    err independently given the truth. Language models share errors, so the posteriors are too sure: weigh the judges of
+    a panel with it, do not report its certainty.
 
     Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates using the EM
     algorithm".
+
+    Args:
+        votes: One label of one judge for one item each.
+        labels: The scale; by default the labels in use, sorted.
+        counts: How many items got the votes of this one (1 by default), so that millions of items with few patterns of
+            votes need little memory.
+        smoothing: Pseudo-votes that keep a rate from being exactly 0.
+        tolerance: The change of the posteriors at which the estimate has converged.
+        max_iterations: The largest number of steps.
+
+    Returns:
+        Posteriors, prevalence and the confusion of every judge.
+
+    Raises:
+        UsageError: If there are no votes, or a label is off the scale.
     """
     import numpy as np
 
@@ -110,10 +123,10 @@ def dawid_skene(
 
 
 def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
-    """The weight of a judge's vote from its hits on human labels: log(p (K - 1) / (1 - p)), K labels.
+    """Return the weight of a judge's vote from its hits on human labels: log(p (K - 1) / (1 - p)), K labels.
 
-    The accuracy p is drawn towards one half, (correct + 1) / (judged + 2). A judge at chance weighs 0, a
-    worse one counts against what it says. Source: the optimal weighted majority of Nitzan & Paroush 1982.
+    The accuracy p is drawn towards one half, (correct + 1) / (judged + 2). A judge at chance weighs 0; the label of a
+    worse one counts against itself. Source: the optimal weighted majority of Nitzan & Paroush 1982.
     """
     if not 0 <= correct <= judged or labels < 2:
         raise UsageError(f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged}, {labels}")
@@ -131,10 +144,10 @@ def _columns(
 
 
 def _rates(table: Floats, posteriors: Floats, times: Floats, judges: int, smoothing: float) -> tuple[Floats, Floats]:
-    """Prevalence, and `rates[j, k, l]`: how often judge j says k of items that truly have label l."""
+    """Return prevalence, and `rates[j, k, l]`: how often judge j gives label k to items that truly have label l."""
     weighted = posteriors * times[:, None]
-    said = (table.T @ weighted).reshape(judges, -1, posteriors.shape[1]) + smoothing
-    rates: Floats = said / said.sum(axis=1, keepdims=True)
+    votes = (table.T @ weighted).reshape(judges, -1, posteriors.shape[1]) + smoothing
+    rates: Floats = votes / votes.sum(axis=1, keepdims=True)
     prevalence: Floats = weighted.sum(axis=0) / times.sum()
     return prevalence, rates
 

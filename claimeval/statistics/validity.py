@@ -1,4 +1,4 @@
-"""Whether a judge may stand in for people: agreement with each of them, and the alternative annotator test."""
+"""Whether a judge may replace human annotators: agreement with each of them, and the alternative annotator test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from claimeval.types.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How far two raters agree on the items both labelled."""
+    """Agreement of two raters on the items that both labeled."""
 
     first: str
     """One rater."""
@@ -37,10 +37,25 @@ def pairwise_agreement(
     resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[PairAgreement, ...]:
-    """Raw agreement and Cohen's kappa of every pair of raters; `raters[name][i]` is a label of item i or `None`.
+    """Return raw agreement and Cohen's kappa of every pair of raters.
 
-    A judge's agreement with people means something beside the agreement of people with each other, so put all
-    of them in.
+    A judge's agreement with people means something next to the agreement of people with each other, so include all of
+    them.
+
+    Args:
+        raters: `raters[name][i]` is a label of item i or `None`.
+        weights: The weighting of kappa.
+        labels: The scale; by default the labels in use, sorted.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+        resamples: The number of resamples; 0 for no intervals.
+        seed: The seed of the resamples.
+
+    Returns:
+        One agreement for each pair, in the order of `raters`.
+
+    Raises:
+        UsageError: If the arguments differ in length.
     """
     return tuple(
         PairAgreement(
@@ -107,18 +122,30 @@ def alternative_annotator_test(
     false_discovery_rate: float = 0.05,
     least_items: int = 30,
 ) -> AlternativeAnnotatorTest:
-    """The alt-test of Calderon, Reichart & Dror (2501.10970): may the judge replace a human annotator?
+    """Test whether the judge may replace a human annotator: the alt-test of Calderon, Reichart & Dror (2501.10970).
 
-    `judge[i]` and `annotators[name][i]` label item i, `None` where there is none. Leaving each annotator out,
-    an item is won by whoever is closer to the remaining annotators (`match`: mean agreement; `rmse`: negative
-    root mean square error, for numbers); both win a tie. A one-sided t-test asks whether the annotator's lead
-    is below `epsilon`, what labels of a person are worth more: 0.2 for experts, 0.15 for skilled annotators,
-    0.1 for crowd workers. Needs two annotators; use 50 to 100 items. Gives what the authors' published
-    code gives.
+    Leaving each annotator out, an item is won by whoever is closer to the remaining annotators; both win a tie. A
+    one-sided t-test asks whether the annotator's lead is below `epsilon`. Needs two annotators; use 50 to 100 items.
+    Gives the numbers of the authors' published code.
+
+    Args:
+        judge: The judge's label of each item, `None` if there is none.
+        annotators: `annotators[name][i]` is a label of item i or `None`.
+        epsilon: How much more a human label is worth: 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowd
+        workers.
+        similarity: `match`: mean agreement; `rmse`: negative root mean square error, for numbers.
+        false_discovery_rate: The rate of the Benjamini-Yekutieli procedure over the annotators.
+        least_items: Annotators with fewer items are skipped.
+
+    Returns:
+        The share of annotators against whom the judge wins, and each comparison.
+
+    Raises:
+        UsageError: If the arguments differ in length, or `rmse` gets labels that are no numbers.
     """
-    wrong = [name for name, labels in annotators.items() if len(labels) != len(judge)]
-    if wrong:
-        raise UsageError(f"annotators must label the same {len(judge)} items as the judge: {wrong} do not")
+    different = [name for name, labels in annotators.items() if len(labels) != len(judge)]
+    if different:
+        raise UsageError(f"annotators must label the same {len(judge)} items as the judge: {different} do not")
     by_item = [
         {name: labels[i] for name, labels in annotators.items() if labels[i] is not None} for i in range(len(judge))
     ]
@@ -152,12 +179,12 @@ def _closeness(label: Hashable, others: Sequence[Hashable], similarity: Literal[
     numbers = [value for value in (label, *others) if isinstance(value, int | float)]
     if len(numbers) <= len(others):
         raise UsageError(f"rmse needs numbers as labels, given {label!r} and {list(others)!r}")
-    own, *rest = numbers
-    return -math.sqrt(math.fsum((own - other) ** 2 for other in rest) / len(rest))
+    value, *rest = numbers
+    return -math.sqrt(math.fsum((value - other) ** 2 for other in rest) / len(rest))
 
 
 def _lead_is_small(leads: Sequence[int], epsilon: float) -> float:
-    """One-sided p-value of a t-test that the mean lead is below epsilon; 0 or 1 where all leads are equal."""
+    """Return the one-sided p-value of a t-test that the mean lead is below epsilon; 0 or 1 if all leads are equal."""
     from scipy.special import stdtr
 
     count = len(leads)
@@ -169,7 +196,7 @@ def _lead_is_small(leads: Sequence[int], epsilon: float) -> float:
 
 
 def _benjamini_yekutieli(p_values: Sequence[float], rate: float) -> list[bool]:
-    """Which hypotheses are rejected at a false discovery rate, under any dependence (2001)."""
+    """Return which hypotheses are rejected at a false discovery rate, under any dependence (2001)."""
     count = len(p_values)
     harmonic = math.fsum(1 / rank for rank in range(1, count + 1))
     ordered = sorted(p_values)

@@ -1,4 +1,4 @@
-"""Variance between groups and within them: the judge's noise over repeats, the likeness of claims of one answer."""
+"""Variance between groups and within them: a judge's noise over replicates, the similarity of claims of one answer."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class VarianceComponents:
 
     @property
     def within_share(self) -> float | None:
-        """within / (between + within): the judge's share of the variance of a single score."""
+        """Return within / (between + within): the judge's share of the variance of a single score."""
         return self.within_share_of_mean(1)
 
     @property
     def intraclass_correlation(self) -> float | None:
-        """between / (between + within): 1 where claims of one answer stand or fall together, 0 where unrelated."""
+        """Return between / (between + within): 1 if claims of one answer are all alike, 0 if they are unrelated."""
         return None if self.within_share is None else 1 - self.within_share
 
     def within_share_of_mean(self, repeats: int) -> float | None:
-        """The same share for the mean of so many repeats: (within / r) / (between + within / r)."""
+        """Return the same share for the mean of `repeats` replicates: (within / r) / (between + within / r)."""
         if self.between is None or self.within is None or self.between + self.within == 0:
             return None
         return self.within / repeats / (self.between + self.within / repeats)

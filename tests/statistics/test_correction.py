@@ -29,7 +29,7 @@ def test_value_weight_and_error_follow_the_formulas() -> None:
     """
     result = prediction_powered([1, 0, 0, 0, 1, 1, 1, 0], [1, 1, 0, 0, None, None, None, None])
     weight = 7 / 32
-    assert result.judge_weight == pytest.approx(weight)
+    assert result.ppi_lambda == pytest.approx(weight)
     assert result.corrected.value == pytest.approx(weight * 0.75 + (2 - weight) / 4)
     rectified = np.array([1 - weight, 1, 0, 0])
     variance = weight**2 * np.var([1, 1, 1, 0], ddof=1) / 4 + np.var(rectified, ddof=1) / 4
@@ -40,7 +40,7 @@ def test_value_weight_and_error_follow_the_formulas() -> None:
 def test_a_useless_judge_leaves_the_human_mean() -> None:
     judge, human = [0.0, 1.0] * 50, [1.0, 1.0, 0.0, 0.0] * 5 + [None] * 80
     result = prediction_powered(judge, human)
-    assert result.judge_weight == 0
+    assert result.ppi_lambda == 0
     assert result.corrected == result.human
     assert result.corrected.value == 0.5
 
@@ -118,7 +118,7 @@ def test_clusters_that_hold_labelled_and_unlabelled_items_are_counted_once() -> 
     together, apart = prediction_powered(judge, human, clusters=keys), prediction_powered(judge, human)
     assert together.corrected.value == apart.corrected.value
     assert together.corrected.clusters == 50
-    weight = together.judge_weight
+    weight = together.ppi_lambda
     assert weight is not None
     labels = np.array(human[:200], dtype=float)
     rectified, judged = labels - weight * np.array(judge[:200]), weight * np.array(judge[200:])
@@ -127,11 +127,11 @@ def test_clusters_that_hold_labelled_and_unlabelled_items_are_counted_once() -> 
     assert together.corrected.standard_error == pytest.approx(math.sqrt((sums**2).sum()))
 
 
-def test_labels_to_halve_halve_the_interval() -> None:
+def test_labels_needed_halve_the_interval() -> None:
     truth, judge, human = simulated(4, 4000, 150)
     result = prediction_powered(judge, human)
-    assert result.labels_to_halve is not None
-    more = [*truth[: 150 + result.labels_to_halve], *([None] * (4000 - 150 - result.labels_to_halve))]
+    assert result.labels_needed is not None
+    more = [*truth[: 150 + result.labels_needed], *([None] * (4000 - 150 - result.labels_needed))]
     after = prediction_powered(judge, more)
     assert after.corrected.width is not None
     assert result.corrected.width is not None
@@ -140,7 +140,7 @@ def test_labels_to_halve_halve_the_interval() -> None:
 
 def test_too_few_items_cannot_halve_the_interval() -> None:
     _, judge, human = simulated(5, 200, 150)
-    assert prediction_powered(judge, human).labels_to_halve is None
+    assert prediction_powered(judge, human).labels_needed is None
 
 
 def test_without_labels_there_is_only_the_judge() -> None:

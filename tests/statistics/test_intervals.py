@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
-from claimeval.statistics.bootstrap import distinct_rows, effective_number, estimates_of_sums, resample_sums
+from claimeval.statistics.bootstrap import (
+    ClusterSums,
+    Resampling,
+    bootstrap_sums,
+    distinct_rows,
+    effective_number,
+    resample_sums,
+)
 from claimeval.statistics.intervals import clopper_pearson_interval
 from claimeval.statistics.quantiles import beta_quantile, critical_value, student_quantile
 from claimeval.types.errors import UsageError
@@ -51,8 +58,9 @@ def test_few_differences_get_students_t() -> None:
 
 def test_five_clusters_are_enough_to_resample_and_four_are_not() -> None:
     five, four = np.array([[1.0, 2], [2, 2], [1, 3], [2, 3], [3, 3]]), np.array([[1.0, 2], [2, 2], [1, 3], [2, 3]])
-    (enough,) = estimates_of_sums(five, [lambda sums: sums[:, 0] / sums[:, 1]], n=5, because="why")
-    (few,) = estimates_of_sums(four, [lambda sums: sums[:, 0] / sums[:, 1]], n=4, because="why")
+    ratio = [lambda sums: sums[:, 0] / sums[:, 1]]
+    (enough,) = bootstrap_sums(ClusterSums(five, 5), ratio, Resampling(), because="why")
+    (few,) = bootstrap_sums(ClusterSums(four, 4), ratio, Resampling(), because="why")
     assert enough.low is not None
     assert (few.value, few.low, few.because) == (0.6, None, "an interval needs 5 clusters, here are 4")
 
@@ -240,11 +248,12 @@ def test_bad_input_is_refused_in_words() -> None:
 def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
     """Of two clusters only one has a denominator: half of the draws of both are undefined or constant."""
     rows = np.array([[1.0, 1.0], [0.0, 0.0]])
-    (estimate,) = estimates_of_sums(rows, [lambda sums: sums[:, 0] * 0 + np.nan], n=2, because="why")
+    undefined = [lambda sums: sums[:, 0] * 0 + np.nan]
+    (estimate,) = bootstrap_sums(ClusterSums(rows, 2), undefined, Resampling(), because="why")
     assert (estimate.value, estimate.low, estimate.because) == (None, None, "why")
 
 
 def test_without_resamples_there_is_a_value_and_no_interval() -> None:
     estimate = mean_interval([0.1, 0.2, 0.4], resamples=0)
-    assert (estimate.low, estimate.because) == (None, "no interval was asked for")
+    assert (estimate.low, estimate.because) == (None, "no interval was requested")
     assert estimate.value == pytest.approx(0.7 / 3)

@@ -123,5 +123,5 @@ def test_ppi_equals_ppi_python(seed: int) -> None:
     mine = prediction_powered(judge.tolist(), labels)
     arguments = (truth[:100], judge[:100], judge[100:])
     assert mine.corrected.value == pytest.approx(ppi.ppi_mean_pointestimate(*arguments)[0], abs=1e-9)
-    low, high = ppi.ppi_mean_ci(*arguments, alpha=0.05, lam=mine.judge_weight)
+    low, high = ppi.ppi_mean_ci(*arguments, alpha=0.05, lam=mine.ppi_lambda)
     assert mine.corrected.standard_error == pytest.approx((high - low)[0] / 2 / 1.959964, rel=0.006)

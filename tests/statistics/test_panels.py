@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.statistics import preference_given_human, self_preference, vote_entropy, vote_shares
+from claimeval.statistics import preference_given_human, self_preference, vote_entropy
 from claimeval.types.errors import UsageError
 
 
@@ -13,10 +13,6 @@ def test_entropy_is_in_bits_and_ignores_abstentions() -> None:
     assert vote_entropy(["yes", "yes"]) == 0.0
     assert vote_entropy(["a", "a", "b", "c"]) == 1.5
     assert vote_entropy([None]) is None
-
-
-def test_shares_come_most_frequent_first() -> None:
-    assert list(vote_shares(["no", "yes", "yes", None]).items()) == [("yes", 2 / 3), ("no", 1 / 3)]
 
 
 def test_self_preference_worked_by_hand() -> None:

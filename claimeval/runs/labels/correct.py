@@ -51,9 +51,9 @@ class Correction(Record):
     corrected: Estimate
     people: Estimate
     """By the labelled claims alone."""
-    judge_weight: float | None
+    ppi_lambda: float | None
     """How much the judges count, from 0 (not at all) to 1."""
-    labels_to_halve: int | None
+    labels_needed: int | None
     """How many more labels would halve the corrected interval."""
 
 
@@ -136,8 +136,8 @@ def correct(
         judged=Estimate.of(found.judge),
         corrected=Estimate.of(found.corrected),
         people=Estimate.of(found.human),
-        judge_weight=found.judge_weight,
-        labels_to_halve=found.labels_to_halve,
+        ppi_lambda=found.ppi_lambda,
+        labels_needed=found.labels_needed,
     )
 
 
