@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Choice
 from claimeval.judging.panel.voting import Voters
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
@@ -74,7 +73,7 @@ class Kappa(NamedTuple):
         return f"{numbers} | {self.labelled:.1%}"
 
 
-def against_people(said: Sequence[Choice | None], human: Sequence[Choice | None], clusters: Sequence[int]) -> Kappa:
+def against_people(said: Sequence[str | None], human: Sequence[str | None], clusters: Sequence[int]) -> Kappa:
     """Kappa with people over the four grades; its interval resamples queries."""
     squared = cohen_kappa(said, human, weights="quadratic", labels=range(4), clusters=clusters, resamples=0)
     share = sum(choice is not None for choice in said) / len(said)
@@ -91,8 +90,8 @@ def voted(
     return [revote(result, voters, found.manifest.metrics, rates) for result in results]
 
 
-def grades_of_panel(results: Iterable[SampleResult]) -> list[Choice | None]:
-    return [assessment.grade for result in results for assessment in result.assessments]
+def grades_of_panel(results: Iterable[SampleResult]) -> list[str | None]:
+    return [None if assessment.tied else assessment.label for result in results for assessment in result.assessments]
 
 
 def panels(data: Path, folder: Path) -> None:

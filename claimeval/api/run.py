@@ -311,7 +311,7 @@ class Run:
                     (value, f"{result.sample.id}: {a.label}: {claims[a.subject].text}")
                     for a in result.assessments
                     if value is not None and a.subject in claims and a.evidence.part == metric.against
-                    if a.label in ("contradicted", "not_found")
+                    if a.support in ("contradicted", "not_found")
                 ]
         return [text for _, text in sorted(found)[:WORST]]
 

@@ -165,7 +165,7 @@ def _print_pair(
         output.line()
         output.line(f"  against the {flip.evidence}", bold=flip.sample_id, indent=1)
         output.line(flip.claim, indent=3)
-        output.line(f"A {words(flip.a, flip.a_grade)}, B {words(flip.b, flip.b_grade)}", indent=3)
+        output.line(f"A {words(flip.a, flip.a_word)}, B {words(flip.b, flip.b_word)}", indent=3)
     if other := comparison.other_changes:
         output.line()
         output.line(f"Not counted as flips: {other}", style="dim")

@@ -243,7 +243,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
         )
         context = JudgingContext(
             judges=job.judges,
-            panel=job.voters.settings(against),
+            panel=job.voters.settings(of, against),
             executor=executor,
             same_family=job.voters.same_family(sample, of, against),
             on_record=job.on_record,
@@ -370,7 +370,7 @@ def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     return ClaimsJob(
         metrics=metrics.rows,
         derived=resolve_derived(
-            metrics, per_document=settings.per_document, three_way="contradicted" in settings.labels
+            metrics, per_document=settings.per_document, three_way="contradicted" in settings.scale.words
         ),
         own_prompts=own_prompts(metrics.rows, found.judges, settings),
         judges=found.judges,
@@ -397,7 +397,7 @@ def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
 def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
     """A note if metrics count partial support and the prompt lets no judge say it."""
     names = [name for name in job.derived if derived(name).partial]
-    if not names or job.panel.grades:
+    if not names or job.panel.scale.ordered:
         return ()
     verb = "equals" if len(names) == 1 else "equal"
     return (

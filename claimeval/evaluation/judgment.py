@@ -222,7 +222,7 @@ def _supported(alone: _Verdicts, documents: Mapping[Evidence, Document]) -> dict
     """What verdicts on single documents, one of which at least supports the claim, come to for all of them."""
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
     for evidence, verdict in alone.verdicts:
-        if verdict.label == "supported":
+        if verdict.support == "supported":
             by_subject.setdefault(verdict.subject, []).append((evidence, verdict))
     return {
         subject: yes[0][1].model_copy(

@@ -42,6 +42,7 @@ from claimeval.types.records import (
     says_something,
 )
 from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.scales import FLAG
 
 ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
 """`answered`: 1 if the answer gives at least a part of what was asked for. `abstention_accuracy`: 1 if it does so for
@@ -214,20 +215,19 @@ class RateJob:
 
 
 def _vote_on(flag: str, rating: Assessment, settings: Panel, own: frozenset[str]) -> Assessment:
-    """The majority on a flag among those who gave a rating: `not_found` where it is raised, else `supported`."""
+    """The majority on a flag, `yes` or `no`, among those who gave a rating."""
     verdicts = [
         Verdict.model_validate(
             {
                 **verdict.model_dump(exclude={"flags"}),
-                "label": "not_found" if flag in verdict.flags else "supported",
-                "grade": None,
+                **FLAG.labeled("yes" if flag in verdict.flags else "no"),
             }
         )
         if isinstance(verdict, RatingVerdict)
         else verdict
         for verdict in rating.verdicts
     ]
-    settings = settings.model_copy(update={"vote": "majority", "grades": None})
+    settings = settings.model_copy(update={"vote": "majority", "scale": FLAG})
     return panel.vote(rating.subject, rating.evidence, verdicts, settings, same_family=own)
 
 
@@ -235,13 +235,13 @@ def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -
     """The scores of a question that was asked, from the votes on it and on its flags."""
     question, vote = put.question, votes[put.question.metric]
     if question == ABSTENTION:
-        answered = None if vote.label is None else vote.label == "supported"
+        answered = vote.positive
         yield from _abstention(sample, answered, vote.unassessed)
         return
-    yield _score(question.metric, None if vote.grade is None else question.scale.value(vote.grade), vote)
+    yield _score(question.metric, None if vote.label is None else question.scale.value(vote.label), vote)
     for flag in question.flags:
         raised = votes[flag]
-        yield _score(flag, None if raised.label is None else float(raised.label == "not_found"), raised)
+        yield _score(flag, None if raised.label is None else float(raised.label == "yes"), raised)
 
 
 def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> Iterator[Score]:
@@ -257,8 +257,7 @@ def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> Iterator[Scor
 
 
 def _score(name: str, value: float | None, vote: Assessment) -> Score:
-    because = None if value is not None else vote.unassessed or "tie"
-    return Score(metric=name, value=value, because=because)
+    return Score(metric=name, value=value, because=vote.unassessed)
 
 
 def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -> Iterator[Score]:
@@ -304,7 +303,7 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
     def put(question: AnswerQuestion) -> PutQuestion:
         prompt = prompts.load(question.step, wanted.prompts.get(question.name, question.prompt))
         usual = specs.panel_settings(line_up, settings, question.scale, usual=question.vote, about_claims=False)
-        return PutQuestion(question, prompt, usual if question.graded else usual.model_copy(update={"grades": None}))
+        return PutQuestion(question, prompt, usual)
 
     job = RateJob(judges, tuple(map(put, questions)), wanted.cluster)
     _check_families(job, survey.generators)
@@ -361,15 +360,15 @@ def _check_families(job: RateJob, generators: Iterable[str]) -> None:
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:
     """Return per question how often each of its words was the panel's rating, and how often each flag was raised."""
-    scales = {question.name: question.scale for question in record.questions if question.panel.grades}
+    scales = {question.name: question.scale for question in record.questions if question.scale.ordered}
     counts = {name: dict.fromkeys(scale.words, 0) for name, scale in scales.items()}
     flags = Counter(dict.fromkeys(RELEVANCE.flags, 0) if RELEVANCE.metric in scales else {})
     for result in results:
         for rating in result.assessments:
-            if scale := scales.get(rating.question):
-                if rating.grade is not None:
-                    counts[rating.question][scale.word(rating.grade)] += 1
-            elif rating.question in flags and rating.label == "not_found":
+            if rating.question in scales:
+                if rating.label is not None:
+                    counts[rating.question][rating.label] += 1
+            elif rating.question in flags and rating.label == "yes":
                 flags[rating.question] += 1
     return {name: {**words, **(dict(flags) if name == RELEVANCE.metric else {})} for name, words in counts.items()}
 

@@ -44,17 +44,17 @@ def members(results: Iterable[SampleResult], record: Manifest) -> dict[str, Memb
 
 def _members(said: Iterable[tuple[Sequence[Verdict], int]], question: QuestionRecord) -> Members:
     scale = question.scale
-    settings = question.panel.model_copy(update={"grades": scale})
+    settings = question.panel
     words: dict[str, Counter[str]] = {}
     holes: dict[str, Counter[Reason]] = {}
-    ratings: list[dict[str, int]] = []
+    ratings: list[dict[str, str]] = []
     clusters: list[int] = []
     for verdicts, cluster in said:
         given = {}
         for ballot in cast_ballots(verdicts, settings):
             counts, gaps = words.setdefault(ballot.judge, Counter()), holes.setdefault(ballot.judge, Counter())
-            if isinstance(ballot.choice, int):
-                counts[scale.word(ballot.choice)] += 1
+            if ballot.choice is not None:
+                counts[ballot.choice] += 1
                 given[ballot.judge] = ballot.choice
             elif ballot.because:
                 gaps[ballot.because] += 1
@@ -67,13 +67,13 @@ def _members(said: Iterable[tuple[Sequence[Verdict], int]], question: QuestionRe
     return Members(judges=judges, alpha=_alpha(ratings, scale, settings.asked_about_all(list(judges)), clusters))
 
 
-def _alpha(ratings: list[dict[str, int]], scale: Scale, judges: Sequence[str], clusters: list[int]) -> Estimate | None:
+def _alpha(ratings: list[dict[str, str]], scale: Scale, judges: Sequence[str], clusters: list[int]) -> Estimate | None:
     if len(judges) < 2:
         return None
     found = krippendorff_alpha(
         [[given.get(name) for name in judges] for given in ratings],
         scale="ordinal" if len(scale.words) > 2 else "nominal",
-        labels=scale.steps,
+        labels=scale.words[::-1],
         clusters=clusters,
     )
     return Estimate.of(found)

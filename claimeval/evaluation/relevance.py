@@ -95,8 +95,8 @@ def _graded(query: str, document: str, vote: Assessment | None, calls: Sequence[
     return Graded(
         query=query,
         document=document,
-        grade=vote.grade,
-        ungraded_because=vote.unassessed or ("tie" if vote.grade is None else None),
+        grade=None if vote.label is None else int(vote.label),
+        ungraded_because=vote.unassessed,
         agreement=vote.agreement,
         verdicts=vote.verdicts,
         calls=tuple(call for call in calls if call.subjects[0] == document),

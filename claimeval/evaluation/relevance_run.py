@@ -280,11 +280,11 @@ class _Tally:
             if ballot is None and row.verdicts:
                 continue  # not asked, because the first judges agree
             said = ballot.choice if ballot else None
-            counter.add(said if isinstance(said, int) else None, ballot.because if ballot else row.ungraded_because)
+            counter.add(None if said is None else int(said), ballot.because if ballot else row.ungraded_because)
         if len(self._members) > 1:
             self._ratings.append(
                 [
-                    c if (b := ballots.get(n)) and isinstance(c := b.choice, int) else None
+                    int(b.choice) if (b := ballots.get(n)) and b.choice is not None else None
                     for n in self._plan.panel.asked_about_all(list(self._members))
                 ]
             )

@@ -32,7 +32,7 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 @lru_cache(maxsize=16)
 def _schema(prompt: Prompt) -> str:
     cites = {"evidence": {"type": "array", "items": TEXT}} if prompt.step == "assess" else {}
-    label = {"type": "string", "enum": list(_scale(prompt).words)}
+    label = {"type": "string", "enum": list(_scale(prompt).offered)}
     return schema_text(list_schema("verdicts", {"id": TEXT, "reason": TEXT, **cites, "label": label}))
 
 
@@ -112,9 +112,8 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
         return Verdict(
             subject=claims[name],
             judge=request.judge.name,
-            label=said.label,
+            **task.scale.labeled(said.label),
             unassessed=None if said.label else "unsure",
-            grade=said.grade,
             replicate=request.replicate,
             probability=said.probability if computed else likely().get(name),
             explanation=said.explanation,

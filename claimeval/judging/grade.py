@@ -54,8 +54,7 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
         return Verdict(
             subject=ids[name],
             judge=request.judge.name,
-            label=scale.grade_label(said.grade),
-            grade=said.grade,
+            **scale.labeled(scale.of_step(said.grade)),
             replicate=request.replicate,
             explanation=said.explanation,
             prompt=request.prompt_id,

@@ -83,7 +83,7 @@ def _probability(token: TokenLogprobs, scale: Scale) -> float | None:
     for spelling, logprob in token.alternatives:
         labels = _begins(spelling, scale)
         if len(labels) == 1:
-            by_label["supported" if labels == {"supported"} else "other"] += math.exp(logprob)
+            by_label["supported" if scale.positive(labels.pop()) else "other"] += math.exp(logprob)
     mass = math.fsum(by_label.values())
     return min(1.0, by_label["supported"] / mass) if mass >= LEAST_MASS else None
 
@@ -94,5 +94,5 @@ def _begins(spelling: str, scale: Scale) -> set[str]:
     if not match:
         return set()
     said = match.group(1).casefold()
-    begun = [word for word in scale.words if word.startswith(said) or said.startswith(word)]
-    return {label for word in begun if (label := scale.label(word))}
+    offered = zip(scale.offered, scale.words, strict=True)
+    return {word for reply, word in offered if reply.startswith(said) or said.startswith(reply)}

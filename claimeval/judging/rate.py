@@ -55,13 +55,10 @@ def read(completion: Completion, request: Request, question: AnswerQuestion, sub
     )
     if isinstance(said, Failure):
         return Reading(failure=said)
-    grade, label = question.scale.grade(said.word), question.scale.label(said.word)
-    assert label is not None, "a reply is read by the words of its scale"
     verdict = RatingVerdict(
         subject=subject,
         judge=request.judge.name,
-        label=label,
-        grade=grade,
+        **question.scale.labeled(said.word),
         replicate=request.replicate,
         explanation=said.explanation,
         prompt=request.prompt_id,

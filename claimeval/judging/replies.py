@@ -35,7 +35,6 @@ from claimeval.judging.reply_values import (
     whole_number,
 )
 from claimeval.lexical.citations import without
-from claimeval.types.records import Label
 from claimeval.types.requests import Completion, Failure, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
@@ -47,13 +46,11 @@ class ExtractedClaim(NamedTuple):
 
 
 class ParsedVerdict(NamedTuple):
-    label: Label | None
-    """None: the judge abstained."""
+    label: str | None
+    """A word of the scale. None: the judge abstained."""
     explanation: str | None
     evidence: tuple[str, ...]
     probability: float | None
-    grade: int | None = None
-    """On a scale of grades."""
 
 
 class ParsedGrade(NamedTuple):
@@ -164,15 +161,14 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
 
 
 def _verdict(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdict]:
-    word = _word(entry, "label", (*scale.words, ABSTAIN))
+    word = _word(entry, "label", (*scale.offered, ABSTAIN))
     explanation, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
     cited = evidence if isinstance(evidence, list) else [evidence]
     return word, ParsedVerdict(
-        label=scale.label(word),
+        label=scale.word(word),
         explanation=explanation if isinstance(explanation, str) else None,
         evidence=tuple([document for document in cited if isinstance(document, str)]),
         probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
-        grade=scale.grade(word),
     )
 
 
@@ -283,8 +279,8 @@ _TAG = re.compile(r"(?<![\w\u2010-\u2015-])SUPPORTED\s*=", re.IGNORECASE)
 
 
 def _marked(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdict]:
-    word = _word(entry, "mark", (*scale.words, ABSTAIN))
-    return word, ParsedVerdict(scale.label(word), None, (), None, scale.grade(word))
+    word = _word(entry, "mark", (*scale.offered, ABSTAIN))
+    return word, ParsedVerdict(scale.word(word), None, (), None)
 
 
 def _one_near(said: str, claims: Mapping[str, str]) -> str | None:

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
 from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, SampleResult
-from claimeval.types.scales import VALUES
 
 Change = Literal["flipped", "relabeled", "labeled_once"]
 
@@ -32,9 +31,11 @@ class Flip(Record):
     """Whose claim it is."""
     evidence: Evidence
     a: Label
+    """What the label in run a comes to."""
     b: Label
-    a_grade: int | None = None
-    b_grade: int | None = None
+    a_word: str | None = None
+    """The label in run a, if it is a word of another scale."""
+    b_word: str | None = None
     a_explanation: str | None = None
     """What the first judge wrote that gave the label."""
     b_explanation: str | None = None
@@ -67,7 +68,7 @@ class ClaimPair(NamedTuple):
     b: Assessment
 
     def change(self, *, graded: bool) -> Change | None:
-        """What changed; None if the label (if `graded`, also the grade) is the same or neither run has one."""
+        """What changed; None if the label is the same or neither run has one."""
         labels = self.a.label, self.b.label
         if None in labels:
             return "labeled_once" if labels[0] != labels[1] else None
@@ -79,18 +80,18 @@ class ClaimPair(NamedTuple):
 def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
     """Whether two assessments count differently in a score; those without a label do not.
 
-    `graded` says that both stand on the same scale of grades.
+    `graded` says that both are on the same ordered scale, where each word counts.
     """
     if a.label is None or b.label is None:
         return False
-    if graded and a.grade is not None and b.grade is not None:
-        return a.grade != b.grade
-    return VALUES[a.label] != VALUES[b.label]
+    if graded and not a.tied and not b.tied:
+        return a.label != b.label
+    return (a.support == "supported") != (b.support == "supported")
 
 
-def words(label: Label, grade: int | None) -> str:
-    """A label of a flip in words, with the grade if there is one."""
-    return label.replace("_", " ") + ("" if grade is None else f" (grade {grade})")
+def words(label: Label, word: str | None) -> str:
+    """A label of a flip in words."""
+    return label.replace("_", " ") + ("" if word is None else f" ({word.replace('_', ' ')})")
 
 
 def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
@@ -145,7 +146,8 @@ class FlipTally:
 
 
 def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
-    assert pair.a.label is not None and pair.b.label is not None, "a flip has two labels"  # noqa: PT018
+    a, b = pair.a.support, pair.b.support
+    assert a is not None and b is not None, "a flip has two labels"  # noqa: PT018
     return Flip(
         sample_id=result.sample.id,
         question=result.sample.question,
@@ -153,10 +155,10 @@ def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
         claim=pair.claim.text,
         of=pair.claim.of,
         evidence=pair.a.evidence,
-        a=pair.a.label,
-        b=pair.b.label,
-        a_grade=pair.a.grade,
-        b_grade=pair.b.grade,
+        a=a,
+        b=b,
+        a_word=None if pair.a.label == a else pair.a.label,
+        b_word=None if pair.b.label == b else pair.b.label,
         a_explanation=_explanation(pair.a),
         b_explanation=_explanation(pair.b),
     )

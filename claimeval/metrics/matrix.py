@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from claimeval.metrics.rows import Metric
 from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Label, Part, Reason, Sample
+from claimeval.types.scales import PARTIAL
 
 Truth = bool | None
 """True, False, or not known."""
@@ -132,16 +133,14 @@ class Matrix(NamedTuple):
     def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
         column = self.columns.get((of, evidence), {})
         found = [column.get(claim.id) for claim in self.claims(of)]
-        return [None if a is None or a.label is None else a.label == label for a in found]
+        return [None if a is None or a.label is None else a.support == label for a in found]
 
 
 def _support(assessment: Assessment | None) -> float | None:
     if assessment is None or assessment.label is None:
         return None
-    if assessment.label == "supported":
+    if assessment.support == "supported":
         return 1.0
-    grades = [v.grade for v in assessment.verdicts if v.grade is not None]
-    if assessment.grade is not None or not grades:
-        return 0.5 if assessment.grade else 0.0
-    partial = {grade > 0 for grade in grades}
-    return None if len(partial) > 1 else 0.5 * partial.pop()
+    if assessment.tied:
+        return None
+    return PARTIAL.value(assessment.label) if assessment.label in PARTIAL.words else 0.0

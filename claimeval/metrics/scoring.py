@@ -30,7 +30,6 @@ from claimeval.types.records import (
     Sample,
     Score,
 )
-from claimeval.types.scales import VALUES
 
 
 def score(
@@ -52,7 +51,7 @@ def score(
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score(metric=metric.name, total=total, because=because)
-    assessed = {a.subject: a.label for a in assessments}
+    assessed = {a.subject: a.support for a in assessments}
     takers: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in extraction.claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
@@ -68,7 +67,7 @@ def score(
 def _share_of(name: str, labels: Sequence[Label | None]) -> Score:
     """The share of the supported among the claims that have a label; without a value where none has."""
     judged = [label for label in labels if label]
-    hits = sum(VALUES[label] == 1.0 for label in judged)
+    hits = judged.count("supported")
     value = hits / len(judged) if judged else None
     return Score(metric=name, value=value, hits=hits, judged=len(judged), total=len(labels))
 

@@ -17,12 +17,10 @@ from pydantic import JsonValue, ValidationError
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.options import Vote
-from claimeval.types.records import Label
 from claimeval.types.requests import Judge
-from claimeval.types.scales import Scale
+from claimeval.types.scales import THREE_WAY, Scale
 
 NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 
@@ -202,8 +200,7 @@ def panel_settings(
     Raises:
         UsageError: If a setting is wrong, or does not fit the judges or the subject.
     """
-    chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale.labels)
-    chosen = chosen.model_copy(update={"grades": scale.grades})
+    chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
     if not about_claims and chosen.needs_whole_run:
         others = ", ".join(vote for vote in get_args(Vote) if vote != chosen.vote)
@@ -220,10 +217,10 @@ def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge,
     return judges
 
 
-def valid_settings(settings: Mapping[str, Any], labels: set[Label]) -> Panel:
-    """Validate settings of a panel whose judges could give these labels; the judges are not checked."""
+def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Panel:
+    """Validate settings of a panel whose judges reply on a scale; the judges are not checked."""
     try:
-        return Panel.model_validate({**settings, "labels": [label for label in UNFAVOURABLE_FIRST if label in labels]})
+        return Panel.model_validate({**settings, "scale": scale})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

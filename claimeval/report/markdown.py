@@ -69,8 +69,8 @@ def compared(comparison: Comparison, overview: Overview) -> str:
         ),
         _list(
             (
-                f"{code(flip.sample_id)}: {code(flip.claim, MAX_WIDTH)} {words(flip.a, flip.a_grade)} → "
-                f"{words(flip.b, flip.b_grade)} against {code(str(flip.evidence))}"
+                f"{code(flip.sample_id)}: {code(flip.claim, MAX_WIDTH)} {words(flip.a, flip.a_word)} → "
+                f"{words(flip.b, flip.b_word)} against {code(str(flip.evidence))}"
                 for flip in comparison.flips[:MAX_FLIPS]
             ),
             f"{comparison.flipped} of {comparison.compared} claims flipped:",

@@ -140,7 +140,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
         assessment = assessments.get((against, subject))
         if assessment is None:
             return LETTERS[None]
-        letter = LETTERS[assessment.label]
+        letter = LETTERS[assessment.support]
         return letter.upper() if _disagree(assessment) else letter
 
     return SampleRow(
@@ -161,7 +161,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
 
 def _disagree(assessment: Assessment) -> bool:
     """Return whether two verdicts have different labels. Verdicts without a label are ignored."""
-    return len({verdict.label for verdict in assessment.verdicts if verdict.label is not None}) > 1
+    return len({verdict.support for verdict in assessment.verdicts if verdict.label is not None}) > 1
 
 
 def _rounded(value: float | None) -> float | None:

@@ -17,7 +17,7 @@ from claimeval.types.records import SampleResult, Verdict
 
 Rows = Literal["samples", "claims"]
 Table = Literal["samples", "claims", "verdicts", "calls"]
-VERDICT = ("judge", "label", "unassessed", "grade", "replicate", "probability", "explanation", "prompt")
+VERDICT = ("judge", "label", "unassessed", "replicate", "probability", "explanation", "prompt")
 CALL = (
     *("key", "step", "judge", "part", "attempt", "replicate", "reused", "failed", "message"),
     *("served_model", "prompt_tokens", "completion_tokens"),

@@ -165,7 +165,7 @@ def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
 
 def flip_tally(a: Manifest, b: Manifest) -> FlipTally:
     """Counts flips between two runs, over the claims and evidence that metrics of both score."""
-    graded = a.panel.grades is not None and a.panel.grades == b.panel.grades
+    graded = a.panel.scale.ordered and a.panel.scale == b.panel.scale
     return FlipTally({(metric.claims_of, metric.against) for metric in shared_metrics(a, b)}, graded=graded)
 
 

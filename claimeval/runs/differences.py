@@ -77,7 +77,7 @@ class _Tally:
         for claim, before, after in claim_pairs(pair.a, pair.b):
             for name, parts in self._metrics.items():
                 if (claim.of, before.evidence.part) == parts and counted_differently(before, after, graded=False):
-                    self._only[name, "a" if before.label == "supported" else "b"] += 1
+                    self._only[name, "a" if before.support == "supported" else "b"] += 1
 
     def discordant(self) -> dict[str, DiscordantCounts]:
         counts = {name: (self._only[name, "a"], self._only[name, "b"]) for name in self._metrics}

@@ -149,8 +149,7 @@ def import_judged(
 
 
 def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:
-    settings = valid_settings({**options.given, **judged.panel_settings}, set(judged.labels))
-    panel = settings.model_copy(update={"grades": judged.grades})
+    panel = valid_settings({**options.given, **judged.panel_settings}, judged.scale)
     panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
     return panel
 

@@ -307,10 +307,10 @@ class Gathering:
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
             of = claims[assessment.subject].of if assessment.subject in claims else assessment.question
-            self._labels[of, assessment.evidence.part][assessment.label or "unassessed"] += 1
+            self._labels[of, assessment.evidence.part][assessment.support or "unassessed"] += 1
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
-                    tally.labels[verdict.label or "unassessed"] += 1
+                    tally.labels[verdict.support or "unassessed"] += 1
         for score in result.scores:
             if score.value is not None and score.unit == "share":
                 self._distributions[score.metric][bar(score.value)] += 1
@@ -440,9 +440,9 @@ class _RankTally:
 
 def cited(assessment: Assessment) -> set[str]:
     """The documents that judges named for a supported claim; those of judges who were outvoted do not count."""
-    if assessment.label != "supported":
+    if assessment.support != "supported":
         return set()
-    return {document for v in assessment.verdicts if v.label == "supported" for document in v.cites}
+    return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
 
 
 SHOWN = 10
@@ -472,7 +472,7 @@ class WorstClaims:
         troubles = [
             a
             for a in result.assessments
-            if a.subject in of_answer and a.label in ("contradicted", "not_found") and a.evidence.part != ASKED
+            if a.subject in of_answer and a.support in ("contradicted", "not_found") and a.evidence.part != ASKED
         ]
         if troubles:
             worst = min(troubles, key=self._rank)
@@ -488,14 +488,14 @@ class WorstClaims:
         given = [v.probability for v in assessment.verdicts if v.probability is not None]
         likely = sum(given) / len(given) if given else 0.5
         return (
-            int(assessment.label != "contradicted"),
+            int(assessment.support != "contradicted"),
             self._order.get(assessment.evidence.part, len(self._order)),
             likely,
         )
 
 
 def _trouble(result: SampleResult, assessment: Assessment) -> WorstClaim:
-    assert assessment.label is not None, "only claims with a label are listed"
+    assert assessment.support is not None, "only claims with a label are listed"
     documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
     named = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
     return WorstClaim(
@@ -504,7 +504,7 @@ def _trouble(result: SampleResult, assessment: Assessment) -> WorstClaim:
         subject=assessment.subject,
         claim=next(claim.text for claim in result.claims if claim.id == assessment.subject),
         evidence=assessment.evidence,
-        label=assessment.label,
+        label=assessment.support,
         explanation=next(
             (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
         ),

@@ -28,8 +28,6 @@ class AnswerQuestion(Record):
     """The shipped prompt."""
     vote: Literal["majority", "median"] = "majority"
     """The vote if none is named."""
-    graded: bool = True
-    """Whether a vote is over the words; otherwise over whether they count as positive."""
 
 
 RELEVANCE = AnswerQuestion(
@@ -59,7 +57,6 @@ ABSTENTION = AnswerQuestion(
     field="kind",
     step="answering",
     prompt="plain",
-    graded=False,
 )
 """What the answer does with its question."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_serializer, model_validator
 
@@ -25,7 +25,9 @@ BETWEEN = "\n\n"
 """What stands between the documents of a part where they are joined to one text."""
 
 Label = Literal["supported", "contradicted", "not_found"]
-"""What a judge says of one claim. Under a two-way prompt `not_found` means "not supported"."""
+"""What a judge says about one claim. Under a two-way prompt `not_found` means "not supported"."""
+
+LABELS: tuple[Label, ...] = get_args(Label)
 
 Grounding = Literal["exact", "fuzzy", "ids_only", "ungrounded"]
 """How a claim is tied to its source text: verbatim quote, near-verbatim, sentence ids only, or not at all."""
@@ -286,7 +288,10 @@ class _Labeled(Record):
 
     subject: str
     """Id of the claim or document; `answer` for a whole answer."""
-    label: Label | None = None
+    label: str | None = None
+    """A word of the question's scale."""
+    positive: bool | None = None
+    """Whether the label counts as a yes; None without a label, and for the words of `Label`, which say so."""
     unassessed: Reason | None = None
     """Why there is no label; set exactly if there is none."""
 
@@ -294,15 +299,22 @@ class _Labeled(Record):
     def _label_or_reason(self) -> Self:
         if (self.label is None) == (self.unassessed is None):
             raise ValueError("a verdict or an assessment has a label or a reason why it is unassessed, and not both")
+        if (self.positive is None) != (self.label is None or self.label in LABELS):
+            raise ValueError(f"positive is set for words other than {', '.join(LABELS)}, and only for these")
         return self
+
+    @property
+    def support(self) -> Label | None:
+        """What the label comes to in a score of claims: a positive word of any scale is `supported`."""
+        if self.positive is not None:
+            return "supported" if self.positive else "not_found"
+        return cast(Label | None, self.label)
 
 
 class Verdict(_Labeled):
     """What one judge says about one subject, held against some evidence."""
 
     judge: str
-    grade: int | None = None
-    """The step on an ordinal scale, where the judge was asked for one; the label says what it comes to."""
     replicate: int = 0
     """Which sample of the same question this is, from 0."""
     probability: float | None = Field(default=None, ge=0, le=1)
@@ -328,8 +340,8 @@ class Assessment(_Labeled):
     """What the judges were asked about the subject."""
     evidence: Evidence
     verdicts: tuple[Verdict, ...]
-    grade: int | None = None
-    """The panel's step on an ordinal scale, where the judges gave steps."""
+    tied: bool = False
+    """Whether the judges are divided between words of one side, all positive or none; the label is the lowest."""
     agreement: float | None = None
     """Share of the judges with a label who gave this one; None for a single judge or no label."""
     probability: float | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any
 
 from pydantic import Field, model_validator
 
-from claimeval.types.records import Label, Record
+from claimeval.types.records import LABELS, Record
 
 
 class Scale(Record):
@@ -15,76 +15,80 @@ class Scale(Record):
 
     name: str
     words: tuple[str, ...] = Field(min_length=2)
-    """What the judge may reply, in the order in which the words are shown to it."""
+    """The labels, in the order in which they are shown to the judge."""
+    replies: tuple[str, ...] = ()
+    """What the judge writes for each word; empty if it writes the words."""
     meanings: tuple[str, ...] = ()
     """The sentence shown to the judge for each word; empty if the prompt explains the words."""
     values: tuple[float, ...]
     """What each word counts."""
     ordered: bool = False
-    """Whether a vote compares the words by their values, as grades, instead of by the labels they stand for."""
+    """Whether the words are steps, as grades are, so that a vote can take their middle."""
     positive_from: float = 1
     """The value from which a word counts as supported, relevant or yes."""
+    divided: bool = True
+    """Whether a panel that is divided between words of one side, all positive or none, has no label; else it has the
+    lowest of them, because a score counts the side alone."""
 
     @model_validator(mode="after")
     def _one_for_each_word(self) -> Scale:
-        if len(self.values) != len(self.words) or len(self.meanings) not in (0, len(self.words)):
+        lengths = {len(self.replies), len(self.meanings)} - {0}
+        if len(self.values) != len(self.words) or lengths - {len(self.words)}:
             raise ValueError(f"scale {self.name!r} needs one value, and one meaning or none, for each word")
         if self.ordered and len(set(self.values)) != len(self.values):
             raise ValueError(f"scale {self.name!r} is ordered and has equal values")
         return self
 
     @property
+    def offered(self) -> tuple[str, ...]:
+        """What the judge may write."""
+        return self.replies or self.words
+
+    @property
     def shown(self) -> list[dict[str, str]]:
-        """The words with their meanings, as prompts list them."""
-        return [{"word": word, "meaning": text} for word, text in zip(self.words, self.meanings, strict=True)]
+        """What the judge may write with its meanings, as prompts list them."""
+        return [{"word": word, "meaning": text} for word, text in zip(self.offered, self.meanings, strict=True)]
 
-    def label(self, word: str) -> Label | None:
-        """Return the label for a judge's word, exactly as offered; None for any other text."""
-        for offered, value in zip(self.words, self.values, strict=True):
-            if offered == word:
-                return _LABELS.get(word) or self._sign(value)
-        return None
+    def word(self, reply: str) -> str | None:
+        """Return the label for what a judge writes, exactly as offered; None for any other text."""
+        return dict(zip(self.offered, self.words, strict=True)).get(reply)
 
     @property
-    def labels(self) -> set[Label]:
-        """The labels that the words stand for."""
-        return {label for word in self.words if (label := self.label(word))}
+    def ranked(self) -> tuple[str, ...]:
+        """The words, least favorable first."""
+        return tuple(sorted(self.words, key=self.value))
 
-    def _sign(self, value: float) -> Label:
-        return "supported" if value >= self.positive_from else "not_found"
+    def value(self, word: str) -> float:
+        """Return what a word counts."""
+        return self.values[self.words.index(word)]
 
-    @property
-    def grades(self) -> Scale | None:
-        """The scale if votes compare grades on it, None if they compare labels."""
-        return self if self.ordered else None
+    def positive(self, word: str) -> bool:
+        """Return whether a word counts as supported, relevant or yes."""
+        return self.value(word) >= self.positive_from
+
+    def labeled(self, word: str | None) -> dict[str, Any]:
+        """Return the fields of a verdict with this label."""
+        return {"label": word, "positive": None if word is None or word in LABELS else self.positive(word)}
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The grades of an ordered scale as consecutive whole numbers, the lowest value first."""
+        """The words of an ordered scale as consecutive whole numbers, the lowest value first."""
         lowest = int(min(self.values))
         return tuple(range(lowest, lowest + len(self.values)))
 
-    def grade(self, word: str) -> int | None:
-        """Return the grade of a judge's word; None for another text, and on a scale without order."""
-        if not self.ordered or word not in self.words:
-            return None
-        return self.steps[sorted(self.values).index(self.values[self.words.index(word)])]
-
-    def value(self, grade: int) -> float:
-        """Return what a grade counts."""
-        return sorted(self.values)[grade - self.steps[0]]
-
-    def word(self, grade: int) -> str:
-        """Return the word of a grade."""
-        return self.words[self.values.index(self.value(grade))]
-
-    def grade_label(self, grade: int) -> Label:
-        """Return the label that a grade stands for."""
-        return self._sign(self.value(grade))
+    def of_step(self, step: int | None) -> str | None:
+        """Return the word of a whole number; None if it is not on the scale."""
+        return dict(zip(self.steps, self.ranked, strict=True)).get(step) if step is not None else None
 
 
 def grade_scale(
-    name: str, meanings: Sequence[str] = (), *, lowest: int = 0, highest: int | None = None, positive_from: int
+    name: str,
+    meanings: Sequence[str] = (),
+    *,
+    lowest: int = 0,
+    highest: int | None = None,
+    positive_from: int,
+    divided: bool = True,
 ) -> Scale:
     """Return a scale of whole grades, the lowest first; `highest` is needed if no meanings are given."""
     top = lowest + len(meanings) - 1 if highest is None else highest
@@ -96,16 +100,12 @@ def grade_scale(
         values=tuple(grades),
         ordered=True,
         positive_from=positive_from,
+        divided=divided,
     )
 
 
-_LABELS: dict[str, Label] = {label: label for label in get_args(Label)}
-
 ABSTAIN = "unsure"
 """The word by which any judge may abstain; it is never offered to language models by the shipped prompts."""
-
-VALUES: dict[Label, float] = {"supported": 1.0, "contradicted": 0.0, "not_found": 0.0}
-"""What each label counts in a score."""
 
 THREE_WAY = Scale(
     name="three_way",
@@ -119,7 +119,8 @@ THREE_WAY = Scale(
 )
 BINARY = Scale(
     name="binary",
-    words=("yes", "no"),
+    words=("supported", "not_found"),
+    replies=("yes", "no"),
     meanings=(
         "every part of the claim is stated in the evidence or follows from it",
         "anything else: wrong, missing or only partly covered",
@@ -128,21 +129,23 @@ BINARY = Scale(
 )
 TAGS = Scale(
     name="tags",
-    words=("1", "0"),
+    words=("supported", "not_found"),
+    replies=("1", "0"),
     meanings=("the evidence states the claim or it follows from the evidence", "it does not"),
     values=(1, 0),
 )
 PARTIAL = Scale(
     name="partial",
-    words=("support", "partial_support", "not_support"),
+    words=("supported", "partly_supported", "not_found"),
+    replies=("support", "partial_support", "not_support"),
     meanings=(
         "the evidence has all of what the claim says",
         "the evidence has some of it and lacks the rest",
         "the evidence has nothing of it, or says otherwise",
     ),
-    values=(2, 1, 0),
+    values=(1, 0.5, 0),
     ordered=True,
-    positive_from=2,
+    divided=False,
 )
 ON_TOPIC = Scale(
     name="on_topic",
@@ -210,7 +213,7 @@ RELEVANCE_SCALES = {scale.name: scale for scale in (UMBRELA, GRADED, BINARY_RELE
 FULLY_PARTLY_NO = Scale(
     name="fully_partly_no", words=("fully", "partly", "no"), values=(1, 0.5, 0), ordered=True, positive_from=0.5
 )
+FLAG = Scale(name="flag", words=("no", "yes"), values=(1, 0))
+"""Whether something speaks against an answer; `no` is the favorable word."""
 YES_NO = Scale(name="yes_no", words=("yes", "no"), values=(1, 0), ordered=True)
-ANSWERING_OR_NOT = Scale(
-    name="answering", words=("answers", "partly", "declines"), values=(1, 0.5, 0), ordered=True, positive_from=0.5
-)
+ANSWERING_OR_NOT = Scale(name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0))

@@ -12,6 +12,7 @@ from claimeval.data.foreign.field_maps import field_map, read_mapping
 from claimeval.data.foreign.recorded import RecordedReplies
 from claimeval.data.foreign.records import JudgedSample, RecordedResults
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.scales import BINARY
 
 BASE: dict[str, Any] = {
     "id": "row",
@@ -55,13 +56,13 @@ def judged(tmp_path: Path, rows: list[Any], mapping: dict[str, Any]) -> Recorded
 
 def labels(sample: JudgedSample) -> list[list[str | None]]:
     """Per claim what its verdicts come to, the reason where there is no label."""
-    return [[v.unassessed or v.label for v in a.verdicts] for a in sample.result.assessments]
+    return [[v.unassessed or v.support for v in a.verdicts] for a in sample.result.assessments]
 
 
 def test_replies_by_the_names_of_judges(tmp_path: Path) -> None:
     found = judged(tmp_path, ROWS, BY_NAME)
     assert [judge.model for judge in found.judges] == ["recorded:gpt-4", "recorded:said"]
-    assert found.labels == ("not_found", "supported")
+    assert found.scale == BINARY
     assert [metric.name for metric in found.metrics] == ["correctness"]
     one, two = found.samples()
     assert labels(one) == [["supported", "supported"]]
@@ -133,7 +134,7 @@ def test_grades_in_the_order_of_a_list_of_judges(tmp_path: Path) -> None:
     ]
     one, two = judged(tmp_path, rows, GRADED).samples()
     assert labels(one) == [["supported", "supported", "not_found"], ["unparsable", "incomplete", "unparsable"]]
-    assert [v.grade for v in one.result.assessments[0].verdicts] == [3, 2, 1]
+    assert [v.label for v in one.result.assessments[0].verdicts] == ["3", "2", "1"]
     assert labels(two) == [["not_found", "incomplete", "unparsable"]]
     assert [(h.claim_id, h.grade) for h in one.human] == [("d1", 3), ("d2", 0)]
     assert two.human == ()

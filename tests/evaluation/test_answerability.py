@@ -38,7 +38,7 @@ def kind(word: str) -> str:
 def sort(
     *replies: str | Failure, answer: str | None = "A.", is_answerable: bool | None = True, judges: int = 1
 ) -> tuple[SampleResult, int]:
-    asked = PutQuestion(ABSTENTION, prompts.load("answering", "plain"), Panel())
+    asked = PutQuestion(ABSTENTION, prompts.load("answering", "plain"), Panel(scale=ABSTENTION.scale))
     job = RateJob(tuple(judge(str(n)) for n in range(judges)), (asked,))
     executor = Replies(*replies)
     sample = Sample(id="s", question="Q?", answer=answer, is_answerable=is_answerable)

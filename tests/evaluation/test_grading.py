@@ -38,8 +38,8 @@ def read(text: str) -> Reading[Verdict]:
 
 def test_grades_are_read_by_id_with_their_reasons() -> None:
     reading = read(grades(("d2", 0), ("d1", 3)))
-    found = {v.subject: (v.grade, v.label, v.explanation) for v in reading.values.values()}
-    assert found == {"b": (0, "not_found", "why"), "a": (3, "supported", "why")}
+    found = {v.subject: (v.label, v.support, v.explanation) for v in reading.values.values()}
+    assert found == {"b": ("0", "not_found", "why"), "a": ("3", "supported", "why")}
     assert reading.values.keys() == {"a", "b"}
     assert reading.failure is None
 
@@ -53,7 +53,7 @@ def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
 
 @pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
 def test_a_grade_is_read_from_its_spellings(said: object) -> None:
-    assert {v.subject: v.grade for v in read(grades(("D1", said), ("2", 1))).values.values()} == {"a": 2, "b": 1}
+    assert {v.subject: v.label for v in read(grades(("D1", said), ("2", 1))).values.values()} == {"a": "2", "b": "1"}
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:
@@ -105,7 +105,7 @@ class Replies:
 
 
 def plan(*judges: str, **settings: object) -> GradingPlan:
-    panel = Panel.model_validate({"vote": "median", "grades": UMBRELA, **settings})
+    panel = Panel.model_validate({"vote": "median", "scale": UMBRELA, **settings})
     return GradingPlan(tuple(judge(name) for name in judges), PROMPT, UMBRELA, panel, per_call=2)
 
 
@@ -176,7 +176,7 @@ def test_a_panel_takes_the_lower_median_of_those_who_graded() -> None:
     executor = Replies(one=[grades(("d1", 3), ("d2", 3))], two=[grades(("d1", 0), ("d2", 1))], three=[FAILED])
     first, second = asyncio.run(grade(CANDIDATES, plan("one", "two", "three"), executor))
     assert (first.grade, second.grade) == (0, 1)
-    assert [v.grade for v in first.verdicts] == [3, 0, None]
+    assert [v.label for v in first.verdicts] == ["3", "0", None]
 
 
 def test_a_majority_with_a_tie_is_a_hole() -> None:
@@ -219,7 +219,7 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("meanings: [none, a bit, all]\npositive_from: 2\n")
     scale = relevance_scale(str(path))
-    assert (scale.name, scale.steps[-1], scale.grade_label(1)) == ("mine", 2, "not_found")
+    assert (scale.name, scale.steps[-1], scale.positive("1")) == ("mine", 2, False)
     path.write_text("meanings: [none, all]\npositive_from: 2\n")
     with pytest.raises(UsageError, match="above its highest grade"):
         relevance_scale(str(path))

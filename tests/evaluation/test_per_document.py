@@ -255,7 +255,10 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
     found = {score.metric: score.value for score in report.results[0].scores}
     assert (found["nugget_recall"], found["nugget_recall_strict"]) == (0.75, 0.5)
-    assert [a.grade for a in report.results[0].assessments if a.evidence.part == "answer"] == [2, 1]
+    assert [a.label for a in report.results[0].assessments if a.evidence.part == "answer"] == [
+        "supported",
+        "partly_supported",
+    ]
     assert "assess/partial" in [prompt.name for prompt in report.manifest.prompts]
     assert report.summary.notes == ()
 

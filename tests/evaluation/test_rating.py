@@ -55,7 +55,7 @@ def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> Ra
             question := ANSWER_QUESTIONS[name],
             prompts.load(question.step, question.prompt),
             Panel.model_validate(
-                {"vote": "median" if name == "relevance" else "majority", **settings, "grades": question.scale}
+                {"vote": "median" if name == "relevance" else "majority", **settings, "scale": question.scale}
             ),
         )
         for name in ask

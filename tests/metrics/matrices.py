@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimeval.metrics.matrix import Matrix
-from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Extraction, Label, Sample
+from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Extraction, Sample
 
-LABELS: dict[str, Label | None] = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "not_found", "?": None}
+LABELS = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "partly_supported", "?": None}
 
 
 def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
@@ -18,7 +18,7 @@ def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
         verdicts=(),
         label=label,
         unassessed=None if label else "refused",
-        grade={"p": 1}.get(letter),
+        positive=False if letter == "p" else None,
     )
 
 

@@ -14,15 +14,16 @@ from claimeval.runs.experiments.results import tabulate
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Assessment, Claim, Evidence, Sample, SampleResult
+from claimeval.types.scales import PARTIAL
 from tests.report.runs import TOWER, TOWER_SAYS, make
 
 SAMPLE = Sample(id="s", question="Q?", answer="A.")
 CONTEXTS = Evidence(part="contexts")
 
 
-def assessed(label: str, claim: str = "c1", grade: int | None = None) -> Assessment:
+def assessed(label: str | None, claim: str = "c1") -> Assessment:
     because = "unsure" if label is None else None
-    fields = {"subject": claim, "evidence": CONTEXTS, "verdicts": (), "label": label, "grade": grade}
+    fields = {"subject": claim, "evidence": CONTEXTS, "verdicts": (), **PARTIAL.labeled(label)}
     return Assessment.model_validate({**fields, "unassessed": because})
 
 
@@ -60,8 +61,8 @@ def test_a_flip_is_another_counted_value(a: str, b: str, change: str | None) -> 
 
 def test_on_the_same_scale_of_grades_another_grade_is_a_flip() -> None:
     claim = Claim(id="c1", text="It is old.", of="answer")
-    pair = ClaimPair(claim, assessed("not_found", grade=0), assessed("not_found", grade=1))
-    assert (pair.change(graded=True), pair.change(graded=False)) == ("flipped", None)
+    pair = ClaimPair(claim, assessed("not_found"), assessed("partly_supported"))
+    assert (pair.change(graded=True), pair.change(graded=False)) == ("flipped", "relabeled")
 
 
 def test_claims_are_matched_by_their_text_whatever_their_ids() -> None:

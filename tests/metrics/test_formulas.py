@@ -18,7 +18,7 @@ from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.records import Evidence, Score
 from claimeval.types.scales import PARTIAL
-from tests.judging.panel.test_voting import verdicts
+from tests.judging.panel.test_voting import grades_of
 from tests.metrics.matrices import matrix
 from tests.shared_data import shared_data
 
@@ -172,12 +172,10 @@ def test_nuggets(name: str, value: float) -> None:
 def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_counts() -> None:
     """Of two claims one is supported; of the other one judge says partial support and one says none."""
     m = matrix(q="sn", vital="ss")
-    split = panel.vote(
-        "reference-1", Evidence(part="answer"), verdicts("00", grade=[0, 1]), Panel(grades=PARTIAL.grades)
-    )
+    split = panel.vote("reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL))
     m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
     found = {score.metric: score for score in scores(["nugget_recall", "nugget_recall_strict"], m)}
-    assert (split.label, split.grade) == ("not_found", None)
+    assert (split.label, split.tied) == ("not_found", True)
     assert found["nugget_recall"].value == 1.0
     assert found["nugget_recall"].bounds == (0.5, 1.0)
     assert found["nugget_recall_strict"].value == 0.5

@@ -64,7 +64,7 @@ def test_without_a_file_the_defaults_hold() -> None:
 
 
 def test_the_labels_are_those_of_the_scale() -> None:
-    assert panel_settings(parse_panel(["local:lexical"]), {}, BINARY).labels == ("not_found", "supported")
+    assert panel_settings(parse_panel(["local:lexical"]), {}, BINARY).scale == BINARY
 
 
 @pytest.mark.parametrize(

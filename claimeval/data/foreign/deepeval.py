@@ -14,7 +14,6 @@ from typing import Any
 
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, recorded_judge
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.metrics.rows import METRICS
 from claimeval.types.errors import DataError
 from claimeval.types.records import (
@@ -28,6 +27,7 @@ from claimeval.types.records import (
     SampleResult,
     Verdict,
 )
+from claimeval.types.scales import THREE_WAY
 
 UNNAMED = "deepeval"
 FAITHFULNESS = "Faithfulness"
@@ -52,7 +52,7 @@ def recorded_results(path: Path) -> RecordedResults:
         kind="deepeval",
         judges=tuple(map(recorded_judge, names or {UNNAMED: None})),
         metrics=(METRICS["faithfulness"],),
-        labels=UNFAVOURABLE_FIRST,
+        scale=THREE_WAY,
         samples=lambda: map(_sample, read_rows(path)),
     )
 

@@ -39,7 +39,9 @@ class GradeRange(Record):
     @property
     def scale(self) -> Scale:
         """Return the scale of these grades."""
-        return grade_scale("grades", lowest=self.lowest, highest=self.highest, positive_from=self.positive_from)
+        return grade_scale(
+            "grades", lowest=self.lowest, highest=self.highest, positive_from=self.positive_from, divided=False
+        )
 
 
 class FieldMap(Record):

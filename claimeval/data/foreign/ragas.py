@@ -16,9 +16,9 @@ from claimeval.data.foreign.records import JudgedSample, RecordedResults, assess
 from claimeval.data.reading import ALIASES
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.metrics.rows import METRICS
 from claimeval.types.records import Claim, Evidence, Extraction, Label, SampleResult, Verdict
+from claimeval.types.scales import BINARY
 
 JUDGE = "ragas"
 TEXTS = ("retrieved_contexts", "reference_contexts")
@@ -37,7 +37,7 @@ def recorded_results(path: Path) -> RecordedResults:
         kind="ragas",
         judges=(recorded_judge(JUDGE),),
         metrics=(METRICS["faithfulness"],),
-        labels=UNFAVOURABLE_FIRST[1:],
+        scale=BINARY,
         samples=lambda: map(_sample, read_rows(path)),
     )
 

@@ -15,10 +15,10 @@ from typing import Any
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.metrics.derived import DERIVED, GROUPS
 from claimeval.types.errors import DataError
 from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Label, Part, Sample, SampleResult, Verdict
+from claimeval.types.scales import THREE_WAY
 
 JUDGE = "ragchecker"
 CLAIMS: dict[Part, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ def recorded_results(path: Path) -> RecordedResults:
         kind="ragchecker",
         judges=(recorded_judge(JUDGE),),
         metrics=tuple(metric_of(of, against) for of, against in VERDICTS),
-        labels=UNFAVOURABLE_FIRST,
+        scale=THREE_WAY,
         derived=tuple(name for name in names if name in DERIVED),
         per_document=per_document,
         samples=lambda: map(_sample, read_rows(path)),

@@ -12,12 +12,12 @@ from claimeval.data.foreign.field_maps import FieldMap, RecordedJudge, value_at
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
 from claimeval.data.labels import HumanLabel, parse_label
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.judging.recorded.reading import Reader, says_yes_or_no
 from claimeval.judging.recorded.vocabulary import Vocabulary
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import DataError
-from claimeval.types.records import Call, Document, Evidence, Extraction, Label, Sample, SampleResult, Verdict
+from claimeval.types.records import Call, Document, Evidence, Extraction, Sample, SampleResult, Verdict
+from claimeval.types.scales import BINARY, THREE_WAY
 
 MAX_EXPLANATION = 300
 """Characters of a reply that are kept as the judge's explanation. The calls have the whole reply."""
@@ -35,10 +35,10 @@ class RecordedReplies:
         self._path = path
         self._fields = fields
         self._evidence = Evidence(part=fields.against)
-        self._grades = fields.grades.scale if fields.grades else None
         binary = fields.scale == "binary" if fields.scale else not fields.grades and says_yes_or_no(fields.forms)
-        self._words = Vocabulary(fields.words, binary=binary, grades=self._grades)
-        self._labels: tuple[Label, ...] = UNFAVOURABLE_FIRST[1:] if binary else UNFAVOURABLE_FIRST
+        grades = fields.grades.scale if fields.grades else None
+        self._words = Vocabulary(fields.words, binary=binary, grades=grades)
+        self._scale = grades or (BINARY if binary else THREE_WAY)
         self._readers = {
             name: Reader(judge.forms or fields.forms, self._words) for name, judge in _settings(fields).items()
         }
@@ -62,9 +62,8 @@ class RecordedReplies:
             kind="recorded",
             judges=tuple(recorded_judge(name) for name in judges),
             metrics=(metric_of(self._fields.of, self._fields.against),),
-            labels=self._labels,
+            scale=self._scale,
             samples=self._samples,
-            grades=self._grades,
             replicates=max(judges.values()),
             repeated=repeated,
         )
@@ -188,7 +187,8 @@ class RecordedReplies:
             else:
                 form = parsed.form
                 unsure = parsed.meaning == "unsure"
-                fields |= {"label": None if unsure else parsed.meaning, "grade": parsed.grade}
+                word = parsed.meaning if parsed.grade is None else self._scale.of_step(parsed.grade)
+                fields |= self._scale.labeled(None if unsure else word)
                 fields |= {"unassessed": "unsure" if unsure else None, "explanation": reply.text[:MAX_EXPLANATION]}
         verdict = Verdict(**fields)
         call = Call(

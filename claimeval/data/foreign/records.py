@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.grounding import ground
 from claimeval.metrics.rows import METRICS, Metric
-from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, Sample, SampleResult, Verdict
+from claimeval.types.records import Assessment, Claim, Evidence, Part, Record, Sample, SampleResult, Verdict
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
 
@@ -34,10 +34,9 @@ class RecordedResults(NamedTuple):
     """The tool that wrote the file: `ragchecker`, `ragas`, `deepeval`, or `recorded`."""
     judges: tuple[Judge, ...]
     metrics: tuple[Metric, ...]
-    labels: tuple[Label, ...]
-    """The labels of the judges' scale, least favorable first."""
+    scale: Scale
+    """The words that the judges could give."""
     samples: Callable[[], Iterator[JudgedSample]]
-    grades: Scale | None = None
     replicates: int = 1
     derived: tuple[str, ...] = ()
     """Metrics that can be derived from the verdicts."""

@@ -46,7 +46,7 @@ class MemberTally:
             if assessment.unasked and assessment.label:
                 taker = claim.extractor if claim else None
                 for judge in own if taker is None else {taker} & own.keys():
-                    own[judge].setdefault(number, _Counts()).labels[assessment.label] += 1
+                    own[judge].setdefault(number, _Counts()).labels[assessment.label == "supported"] += 1
             for ballot in cast_ballots(assessment.verdicts, self._panel):
                 if ballot.judge not in own:
                     continue
@@ -54,11 +54,8 @@ class MemberTally:
                 if ballot.choice is None:
                     assert ballot.because is not None, "a ballot without a choice says why"
                     counts.reasons[ballot.because] += 1
-                elif isinstance(ballot.choice, int):
-                    assert self._panel.grades is not None, "grades are voted for on a scale of grades only"
-                    counts.labels[self._panel.grades.grade_label(ballot.choice)] += 1
                 else:
-                    counts.labels[ballot.choice] += 1
+                    counts.labels[self._panel.scale.positive(ballot.choice)] += 1
         values: dict[str, float | None] = {}
         for judge, tally in self._tallies.items():
             found = {number: one for number, counts in own[judge].items() if (one := _score(score, counts))}
@@ -77,7 +74,7 @@ class MemberTally:
         for assessment in assessments:
             for verdict in assessment.verdicts:
                 if verdict.label is not None and verdict.judge in said:
-                    said[verdict.judge].setdefault(verdict.replicate, []).append(verdict.label == "supported")
+                    said[verdict.judge].setdefault(verdict.replicate, []).append(verdict.support == "supported")
         for judge, by_repeat in said.items():
             if by_repeat:
                 self._repeats[judge].append(array("d", (sum(hits) / len(hits) for hits in by_repeat.values())))
@@ -97,7 +94,7 @@ class _Counts:
     """What one judge said of the claims of one text."""
 
     def __init__(self) -> None:
-        self.labels: Counter[str] = Counter()
+        self.labels: Counter[bool] = Counter()
         self.reasons: Counter[Reason] = Counter()
 
 
@@ -108,7 +105,7 @@ def _counts_in(score: Score, claim: Claim | None) -> bool:
 def _score(panels: Score, counts: _Counts) -> Score | None:
     """One judge's score of the sample; None where it was asked about none of the claims."""
     labels, reasons = counts.labels, counts.reasons
-    judged, hits = labels.total(), labels["supported"]
+    judged, hits = labels.total(), labels[True]
     total = judged + reasons.total()
     if judged:
         return Score(metric=panels.metric, value=hits / judged, hits=hits, judged=judged, total=total)

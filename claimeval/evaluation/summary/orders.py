@@ -81,8 +81,8 @@ class OrderTally:
         self._claims += 1
         self._flipped += flipped
         if 0 in by_order:
-            was = by_order[0].label == "supported"
-            now = [a.label == "supported" for n, a in by_order.items() if n]
+            was = by_order[0].support == "supported"
+            now = [a.support == "supported" for n, a in by_order.items() if n]
             self._lost += was * (len(now) - sum(now))
             self._gained += (not was) * sum(now)
         documents = [document.id for document in sample.documents(evidence) or ()]
@@ -92,7 +92,7 @@ class OrderTally:
                 shown = Evidence(part=evidence.part, order=number) if number else evidence
                 place = self._places.setdefault(sample.ranks(shown).index(rank) + 1, Counter())
                 place["labelled"] += 1
-                place["supported"] += assessment.label == "supported"
+                place["supported"] += assessment.support == "supported"
                 if number and 0 in by_order:
                     place["compared"] += 1
                     place["flipped"] += counted_differently(assessment, by_order[0], graded=True)
@@ -120,7 +120,7 @@ def _most_named(assessments: Iterable[Assessment], documents: list[str]) -> int 
         document
         for assessment in assessments
         for verdict in assessment.verdicts
-        if verdict.label == "supported"
+        if verdict.support == "supported"
         for document in set(verdict.cites)
     )
     counts = [named[document] for document in documents]

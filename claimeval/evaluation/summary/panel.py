@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 from claimeval.evaluation.summary.records import Agreement, Dispute, PanelSummary, ReplicateNoise, SelfPreference
-from claimeval.judging.panel.ballots import Ballot, Choice, cast_ballots, choice
+from claimeval.judging.panel.ballots import Ballot, cast_ballots, choice
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.settings import Panel
 from claimeval.types.records import ASKED, Assessment, Claim, Sample, SampleResult, Verdict
@@ -19,7 +19,7 @@ DISPUTES = 20
 PANEL = "panel"
 """The panel's own label among the raters."""
 
-Votes = tuple[Choice | None, ...]
+Votes = tuple[str | None, ...]
 
 
 class PanelTally:
@@ -55,15 +55,13 @@ class PanelTally:
             if assessment.entropy:
                 self._list_dispute(result.sample, claims[assessment.subject], assessment, ballots)
 
-    def _decided(self, assessment: Assessment) -> Choice | None:
-        if assessment.label is None:
-            return None
-        return assessment.grade if self._panel.grades else assessment.label
+    def _decided(self, assessment: Assessment) -> str | None:
+        return None if assessment.tied else assessment.label
 
     def _count_repeats(self, verdicts: Sequence[Verdict]) -> None:
         for judge in self._judges:
             said = [v for v in verdicts if v.judge == judge and v.label is not None]
-            self._repeats[judge][sum(v.label == "supported" for v in said), len(said)] += 1
+            self._repeats[judge][sum(v.support == "supported" for v in said), len(said)] += 1
             self._changed[judge] += len({choice(v, self._panel) for v in said}) > 1
 
     def _list_dispute(
@@ -101,8 +99,8 @@ class PanelTally:
             split += n * (len(set(given)) > 1)
         ratings = [votes[: len(measured_on)] for votes in self._patterns] if measured_on else []
         counts = list(self._patterns.values()) if measured_on else []
-        order = self._panel.choices
-        scale: Literal["ordinal", "nominal"] = "ordinal" if self._panel.grades else "nominal"
+        order = self._panel.scale.ranked
+        scale: Literal["ordinal", "nominal"] = "ordinal" if self._panel.scale.ordered else "nominal"
         pairs = _PairwiseTally(self._patterns, (*self._judges, PANEL), order, set(self._judges) - set(measured_on))
         last = len(self._judges)
         return PanelSummary(
@@ -143,14 +141,14 @@ class _PairwiseTally:
     """Agreement of any two raters, from the patterns of votes."""
 
     def __init__(
-        self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[Choice], later: Collection[str]
+        self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[str], later: Collection[str]
     ) -> None:
         """`later` are the judges who were asked about disputed claims only."""
         import numpy as np
 
         self._later = later
 
-        place: dict[Choice | None, int] = {said: i for i, said in enumerate(order)}
+        place: dict[str | None, int] = {said: i for i, said in enumerate(order)}
         codes = [[place.get(vote, -1) for vote in votes] for votes in patterns]
         self._codes = np.array(codes, dtype=np.int64).reshape(len(codes), len(raters))
         self._times = np.fromiter(patterns.values(), np.int64, len(patterns))

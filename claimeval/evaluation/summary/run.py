@@ -70,7 +70,9 @@ class Tallies:
         self._derived = {name: MetricTally() for name in derived}
         self._others = {name: MetricTally(unit) for name, unit in units.items()}
         self._members = [
-            MemberTally(tuple(models) if several else (), panel.about_question if metric.prompt else panel)
+            MemberTally(
+                tuple(models) if several else (), panel.about_question(metric.claims_of) if metric.prompt else panel
+            )
             for metric in metrics
         ]
         self._panel = PanelTally(tuple(models), panel) if several else None

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from claimeval.judging.panel.settings import Panel
-from claimeval.types.records import Label, Reason, Verdict
-
-Choice = Label | int
-"""What a ballot may say: a label, or a grade on an ordinal scale."""
+from claimeval.types.records import Reason, Verdict
 
 T = TypeVar("T")
 
-Winners = tuple[Choice, ...]
-"""The choices in first place. Several are a tie where they differ in value."""
+Winners = tuple[str, ...]
+"""The words in first place. Several are a tie where they differ in value."""
 
 NO_GRADE: Reason = "unparsable"
-"""Where a panel of grades meets a verdict without one."""
+"""Where a panel on an ordered scale meets a verdict on another."""
 
 EQUAL = 1e-9
 """Totals that differ by less are equal."""
@@ -28,7 +25,7 @@ class Ballot(NamedTuple):
     """The opinion of one judge on one claim."""
 
     judge: str
-    choice: Choice | None
+    choice: str | None
     """None: no opinion, so no vote."""
     probability: float | None
     """Of "supported": the mean over the repeats that have one, else the share of the repeats that say so."""
@@ -36,11 +33,16 @@ class Ballot(NamedTuple):
     """Why there is no choice."""
 
 
-def choice(verdict: Verdict, panel: Panel) -> Choice | None:
-    """What a verdict votes for; None where it is unassessed."""
-    if verdict.label is None:
-        return None
-    return verdict.grade if panel.grades else verdict.label
+def choice(verdict: Verdict, panel: Panel) -> str | None:
+    """Return the word that a verdict votes for, None if it is unassessed.
+
+    A word of another scale votes as what it comes to, where the panel's scale has a word for that.
+    """
+    words = panel.scale.words
+    for word in (verdict.label, verdict.support, "not_found" if verdict.support == "contradicted" else None):
+        if word in words:
+            return word
+    return None
 
 
 def cast_ballots(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
@@ -71,39 +73,40 @@ def _together(judge: str, verdicts: Sequence[Verdict], panel: Panel) -> Ballot:
         reasons = Counter(v.unassessed or NO_GRADE for v in verdicts)
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
     known = [v.probability for v in labelled if v.probability is not None]
-    share = sum(v.label == "supported" for v in labelled) / len(labelled)
+    share = sum(v.support == "supported" for v in labelled) / len(labelled)
     probability = sum(known) / len(known) if known else share if len(labelled) > 1 else None
     winners = leading(Counter(said for v in labelled if (said := choice(v, panel)) is not None), panel)
-    if len({panel.supports(winner) for winner in winners}) > 1:
+    if len({panel.scale.positive(winner) for winner in winners}) > 1:
         return Ballot(judge, None, probability, "tie")
     return Ballot(judge, representative(winners, panel), probability, None)
 
 
-def leading(totals: Mapping[Choice, float], panel: Panel) -> Winners:
-    """The choices in first place, given the weight of the votes for each.
+def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
+    """Return the words in first place, given the weight of the votes for each.
 
-    Labels first compete by what they count in a score, supported against all others together; then the labels of the
-    winning value among themselves. Where the first vote ties, the first of either value are returned. Of grades each
-    is a value of its own; of those in a tie only the ones that count as supported are left, or only the others, where
-    more weight is on that side.
+    Words first compete by their values, those of one value together; then the words of the winning value among
+    themselves. Where values tie, those of the side, positive or not, that has more weight are left.
     """
-    sides = {panel.supports(choice): 0.0 for choice in totals}
-    for said, total in totals.items():
-        sides[panel.supports(said)] += total
-    if panel.grades:
-        first = _most(totals)
-        tied = {panel.supports(said) for said in first}
-        return tuple(said for said in first if panel.supports(said) in _most({side: sides[side] for side in tied}))
+    scale = panel.scale
+    values, sides = defaultdict[float, float](float), defaultdict[bool, float](float)
+    for word, total in totals.items():
+        values[scale.value(word)] += total
+        sides[scale.positive(word)] += total
+    side_of = {scale.value(word): scale.positive(word) for word in totals}
+    first = _most(values)
+    heaviest = _most({side: sides[side] for side in {side_of[value] for value in first}})
     return tuple(
         winner
-        for side in _most(sides)
-        for winner in _most({said: total for said, total in totals.items() if panel.supports(said) == side})
+        for value in first
+        if side_of[value] in heaviest
+        for winner in _most({word: total for word, total in totals.items() if scale.value(word) == value})
     )
 
 
-def representative(alike: Sequence[Choice], panel: Panel) -> Choice:
-    """The one that stands for choices on one side with equally many votes: `not_found`, or the lowest grade."""
-    return (min if panel.grades else max)(alike, key=panel.choices.index)
+def representative(alike: Sequence[str], panel: Panel) -> str:
+    """The one that stands for words on one side with equally many votes: the lowest, of equal ones `not_found`."""
+    ranked = panel.scale.ranked
+    return min(alike, key=lambda word: (panel.scale.value(word), -ranked.index(word)))
 
 
 def _most(totals: Mapping[T, float]) -> list[T]:

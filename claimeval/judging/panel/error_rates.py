@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from claimeval.judging.panel.ballots import Choice
 from claimeval.types.records import Record
 
-Pattern = tuple[tuple[str, Choice], ...]
+Pattern = tuple[tuple[str, str], ...]
 """The judges that voted on a claim and what they said."""
 
 _LEAST = 1e-300
@@ -18,14 +17,14 @@ _LEAST = 1e-300
 class ErrorRates(Record):
     """Estimates of Dawid & Skene 1979."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[str, ...]
     prevalence: tuple[float, ...]
     """Share of claims that truly are each choice."""
     judges: dict[str, tuple[tuple[float, ...], ...]]
     """`judges[name][l][k]`: probability that the judge says choice k of a claim that truly is choice l."""
     converged: bool = True
 
-    def evidence(self, votes: Iterable[tuple[str, Choice | None]]) -> dict[Choice, float]:
+    def evidence(self, votes: Iterable[tuple[str, str | None]]) -> dict[str, float]:
         """The logarithm of each choice's probability given the votes, up to a constant."""
         totals = [math.log(max(share, _LEAST)) for share in self.prevalence]
         for judge, said in votes:
@@ -49,7 +48,7 @@ def estimate_error_rates(patterns: Mapping[Pattern, int]) -> ErrorRates | None:
         counts={number: patterns[pattern] for number, pattern in enumerate(voted)},
     )
     return ErrorRates(
-        choices=cast(tuple[Choice, ...], found.labels),
+        choices=cast(tuple[str, ...], found.labels),
         prevalence=found.prevalence,
         judges={str(judge): rows for judge, rows in zip(found.judges, found.confusion, strict=True)},
         converged=found.converged,

@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from claimeval.judging.panel.ballots import EQUAL, Ballot, Choice, Winners, leading
+from claimeval.judging.panel.ballots import EQUAL, Ballot, Winners, leading
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.settings import Panel
 from claimeval.types.options import Vote
+from claimeval.types.scales import Scale
 
 
 class VoteContext(NamedTuple):
@@ -38,10 +39,8 @@ def majority(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
 def unanimous(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
     """The value of all, and the most frequent label; where values differ, a tie of all that was said."""
     said = Counter(_choices(ballots))
-    if known.panel.grades:
-        return tuple(said)
-    others = _not_supported(said, known.panel)
-    return others if "supported" not in said else (*others, "supported")
+    values = dict.fromkeys(map(known.panel.scale.value, said))
+    return tuple(word for value in values for word in _of_value(said, value, known.panel))
 
 
 def any_(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
@@ -56,22 +55,18 @@ def median(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
 
 
 def mean(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
-    """By the mean probability of "supported", or the mean grade.
+    """The value that is nearest to the mean of the votes, of two equally near a tie.
 
-    A judge without a probability counts as 1 if it says supported, else as 0. Over one half is supported; under it,
-    and where nobody says supported, the most frequent of the other labels stands. Exactly one half is a tie. A mean
-    grade is rounded to the nearest step; half-way between two it is a tie of them.
+    On an ordered scale each vote is the value of its word. On others it is the probability of "supported", without one
+    1 or 0, so that over one half is supported, if any judge says so; under it the most frequent of the other labels
+    stands.
     """
-    if known.panel.grades:
-        grades = [ballot.choice for ballot in ballots if isinstance(ballot.choice, int)]
-        low, rest = divmod(sum(grades), len(grades))
-        return (low, low + 1) if 2 * rest == len(grades) else (low + (2 * rest > len(grades)),)
-    said = Counter(_choices(ballots))
-    others = _not_supported(said, known.panel)
-    average = math.fsum(_probability(ballot) for ballot in ballots) / len(ballots)
-    if "supported" not in said or average < 0.5 - EQUAL:
-        return others
-    return (*others, "supported") if average <= 0.5 + EQUAL else ("supported",)
+    scale, said = known.panel.scale, Counter(_choices(ballots))
+    average = math.fsum(_vote(ballot, scale) for ballot in ballots) / len(ballots)
+    values = set(scale.values) if scale.ordered else {scale.value(word) for word in said}
+    distance = min(abs(value - average) for value in values)
+    nearest = sorted(value for value in values if abs(value - average) <= distance + EQUAL)
+    return tuple(word for value in nearest for word in _of_value(said, value, known.panel))
 
 
 def weighted(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
@@ -79,7 +74,7 @@ def weighted(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
 
     A negative weight (a judge worse than chance) speaks for all other values. Source: Nitzan & Paroush 1982.
     """
-    totals: dict[Choice, float] = dict.fromkeys(known.panel.choices, 0.0)
+    totals: dict[str, float] = dict.fromkeys(known.panel.scale.ranked, 0.0)
     for ballot in ballots:
         assert ballot.choice is not None, "rules see only ballots with a choice"
         totals[ballot.choice] += known.panel.weights[ballot.judge]
@@ -109,25 +104,30 @@ VOTES: Mapping[Vote, Rule] = {
 }
 
 
-def _open(totals: Mapping[Choice, float], ballots: Sequence[Ballot], panel: Panel) -> dict[Choice, float]:
+def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) -> dict[str, float]:
     """The totals of what may win: nothing is supported, or not supported, that no judge finds so."""
-    sides = {panel.supports(choice) for choice in _choices(ballots)}
-    return {choice: total for choice, total in totals.items() if panel.supports(choice) in sides}
+    sides = {panel.scale.positive(choice) for choice in _choices(ballots)}
+    return {choice: total for choice, total in totals.items() if panel.scale.positive(choice) in sides}
 
 
-def _not_supported(said: Mapping[Choice, float], panel: Panel) -> Winners:
-    """The labels in first place among those that are no support."""
-    return leading({choice: votes for choice, votes in said.items() if choice != "supported"}, panel)
+def _of_value(said: Mapping[str, float], value: float, panel: Panel) -> Winners:
+    """The labels of a value in first place; where nobody gave one, the label that has it."""
+    scale = panel.scale
+    votes = {word: n for word, n in said.items() if scale.value(word) == value}
+    return leading(votes, panel) if votes else (scale.words[scale.values.index(value)],)
 
 
-def _choices(ballots: Iterable[Ballot]) -> list[Choice]:
+def _choices(ballots: Iterable[Ballot]) -> list[str]:
     return [ballot.choice for ballot in ballots if ballot.choice is not None]
 
 
-def _places(ballots: Sequence[Ballot], known: VoteContext) -> list[tuple[int, Choice]]:
-    order = known.panel.choices
+def _places(ballots: Sequence[Ballot], known: VoteContext) -> list[tuple[int, str]]:
+    order = known.panel.scale.ranked
     return [(order.index(b.choice), b.choice) for b in ballots if b.choice is not None]
 
 
-def _probability(ballot: Ballot) -> float:
-    return float(ballot.choice == "supported") if ballot.probability is None else ballot.probability
+def _vote(ballot: Ballot, scale: Scale) -> float:
+    assert ballot.choice is not None, "rules see only ballots with a choice"
+    if scale.ordered:
+        return scale.value(ballot.choice)
+    return float(scale.positive(ballot.choice)) if ballot.probability is None else ballot.probability

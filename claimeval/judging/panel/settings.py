@@ -10,15 +10,12 @@ from pydantic import Field
 
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import OnSameFamily, Vote
-from claimeval.types.records import Label, Record
-from claimeval.types.scales import VALUES, Scale
+from claimeval.types.records import Part, Record
+from claimeval.types.scales import ON_TOPIC, THREE_WAY, VITAL, Scale
 
 ABSTAIN, CONSERVATIVE = "abstain", "conservative"
 TIE_RULES = (ABSTAIN, CONSERVATIVE)
 """What may be said of ties besides the name of a judge who breaks them."""
-
-UNFAVOURABLE_FIRST: tuple[Label, ...] = ("contradicted", "not_found", "supported")
-"""The labels, least favourable first."""
 
 
 class Panel(Record):
@@ -52,10 +49,8 @@ class Panel(Record):
     them and keeps their verdicts without counting them."""
     families: dict[str, str] = Field(default_factory=dict)
     """Rows of the user's own for the table of families."""
-    labels: tuple[Label, ...] = UNFAVOURABLE_FIRST
-    """The labels that the judges could give, least favourable first."""
-    grades: Scale | None = None
-    """The ordinal scale, where the judges gave grades; then votes are over grades."""
+    scale: Scale = THREE_WAY
+    """The words that the judges can give."""
 
     def other_orders(self, documents: int) -> range:
         """The numbers of the other orders in which so many documents are shown; no more than they have."""
@@ -80,27 +75,11 @@ class Panel(Record):
         """Whether the vote on one claim rests on what the whole run shows: errors, or weights still to be learned."""
         return self.vote == "dawid_skene" or (self.vote == "weighted" and not self.weights)
 
-    @property
-    def about_question(self) -> Panel:
-        """These settings for claims weighed by the question, which have labels, and errors, of their own."""
+    def about_question(self, of: Part) -> Panel:
+        """Return these settings for claims of a part weighed by the question, which have words, and errors, of their
+        own."""
         vote = "majority" if self.vote == "dawid_skene" else self.vote
-        return self.model_copy(update={"grades": None, "vote": vote})
-
-    @property
-    def choices(self) -> tuple[Label | int, ...]:
-        """What can be voted for, least favourable first."""
-        return self.grades.steps if self.grades else self.labels
-
-    def supports(self, choice: Label | int) -> bool:
-        """Whether a score counts the choice as supported."""
-        if isinstance(choice, int):
-            assert self.grades is not None, "grades are voted for on a scale of grades only"
-            choice = self.grades.grade_label(choice)
-        return VALUES[choice] == 1.0
-
-    def value(self, choice: Label | int) -> float:
-        """What the first vote is on: a grade counts what it says, a label what it counts in a score."""
-        return float(choice if isinstance(choice, int) else VALUES[choice])
+        return self.model_copy(update={"scale": ON_TOPIC if of == "answer" else VITAL, "vote": vote})
 
 
 def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:

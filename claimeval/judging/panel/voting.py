@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from claimeval.judging.panel.ballots import Ballot, Choice, Winners, cast_ballots, choice, representative
+from claimeval.judging.panel.ballots import Ballot, Winners, cast_ballots, choice, representative
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES, VoteContext
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.statistics import vote_entropy
 from claimeval.types.families import Families
-from claimeval.types.records import ABSTAINED, ASKED, Assessment, Evidence, Label, Part, Reason, Sample, Verdict
+from claimeval.types.records import ABSTAINED, ASKED, Assessment, Evidence, Part, Reason, Sample, Verdict
 from claimeval.types.requests import Judge
 
 _ALONE = Panel()
@@ -44,8 +44,8 @@ def vote(
     `same_family` names the judges that are left out under `no-vote`; `rates` are what `learn` found, for
     `dawid_skene`.
     """
-    if len(verdicts) == 1 and not same_family and not panel.grades:
-        return _as_it_stands(subject, evidence, verdicts[0])
+    if len(verdicts) == 1 and not same_family and verdicts[0].label in (None, *panel.scale.words):
+        return _as_it_stands(subject, evidence, verdicts[0], panel)
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
@@ -58,28 +58,29 @@ def vote(
     said = {ballot.choice for ballot in labelled if ballot.choice is not None}
     winners = VOTES[panel.vote](labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
-    label = _label(winners if winner is None else (winner,), panel)
+    label = winner or _label(winners, panel)
     return _assessment(subject, evidence, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
 
 
 class _Outcome(NamedTuple):
     """What a vote comes to."""
 
-    label: Label | None
-    choice: Choice | None
-    """None without a label, and where a tie of grades settles the label alone."""
+    label: str | None
+    choice: str | None
+    """None without a label, and where a tie settles the side alone."""
     because: Reason | None
 
 
-def _as_it_stands(subject: str, evidence: Evidence, verdict: Verdict) -> Assessment:
+def _as_it_stands(subject: str, evidence: Evidence, verdict: Verdict, panel: Panel) -> Assessment:
     """What every rule makes of one verdict, in the common case of a single judge."""
     return Assessment(
         subject=subject,
         evidence=evidence,
         verdicts=(verdict,),
         label=verdict.label,
+        positive=verdict.positive,
         unassessed=verdict.unassessed,
-        probability=None if verdict.label is None else verdict.probability,
+        probability=None if verdict.label is None or panel.scale.ordered else verdict.probability,
     )
 
 
@@ -88,7 +89,7 @@ def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
 
     Judges who differ only in which label of no support they give are of one mind: no score depends on it.
     """
-    values = {None if b.choice is None else panel.value(b.choice) for b in cast_ballots(verdicts, panel)}
+    values = {None if b.choice is None else panel.scale.value(b.choice) for b in cast_ballots(verdicts, panel)}
     return len(values) != 1 or None in values
 
 
@@ -104,18 +105,18 @@ def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel
     return Counter(honest).most_common(1)[0][0] if len(labelled) + len(honest) >= needed else "no_quorum"
 
 
-def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> Choice | None:
+def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> str | None:
     """The choice among several winners, None where they differ in value and the tie rule has no choice."""
-    left: Sequence[Choice] = winners
+    left: Sequence[str] = winners
     if panel.tie == CONSERVATIVE:
-        least = min(panel.value(winner) for winner in winners)
-        left = [winner for winner in winners if panel.value(winner) == least]
+        least = min(panel.scale.value(winner) for winner in winners)
+        left = [winner for winner in winners if panel.scale.value(winner) == least]
     elif panel.tie != ABSTAIN:
         for own in (ballot.choice for ballot in labelled if ballot.judge == panel.tie and ballot.choice is not None):
             if own in winners:
                 return own
-            left = [winner for winner in winners if panel.value(winner) == panel.value(own)] or winners
-    return representative(left, panel) if len({panel.value(winner) for winner in left}) == 1 else None
+            left = [winner for winner in winners if panel.scale.value(winner) == panel.scale.value(own)] or winners
+    return representative(left, panel) if len({panel.scale.value(winner) for winner in left}) == 1 else None
 
 
 def _assessment(
@@ -134,32 +135,31 @@ def _assessment(
         subject=subject,
         evidence=evidence,
         verdicts=tuple(verdicts),
-        label=outcome.label,
-        grade=outcome.choice if isinstance(outcome.choice, int) else None,
+        **panel.scale.labeled(outcome.label),
+        tied=outcome.label is not None and outcome.choice is None,
         unassessed=outcome.because,
         agreement=_share(outcome.choice, labelled) if outcome.choice is not None and len(labelled) > 1 else None,
-        probability=None if panel.grades else _probability(ballots, several=several),
+        probability=None if panel.scale.ordered else _probability(ballots, panel, several=several),
         entropy=vote_entropy(votes) if several else None,
     )
 
 
-def _label(winners: Winners, panel: Panel) -> Label | None:
-    """What the winners have in common, None where it is nothing."""
-    labels = {panel.grades.grade_label(w) if isinstance(w, int) and panel.grades else w for w in winners}
-    (label, *others) = labels
-    assert not isinstance(label, int), "only a panel with grades votes for them"
-    return None if others else label
+def _label(winners: Winners, panel: Panel) -> str | None:
+    """The lowest of the winners, if a score counts their side alone and they are all on one; else None."""
+    sides = {panel.scale.positive(winner) for winner in winners}
+    return representative(winners, panel) if not panel.scale.divided and len(sides) == 1 else None
 
 
-def _share(winner: Choice, labelled: Sequence[Ballot]) -> float:
+def _share(winner: str, labelled: Sequence[Ballot]) -> float:
     return sum(ballot.choice == winner for ballot in labelled) / len(labelled)
 
 
-def _probability(ballots: Sequence[Ballot], *, several: bool) -> float | None:
+def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> float | None:
     """Mean over the judges; a vote without a probability counts as 0 or 1 beside others, and alone says nothing."""
     known = [ballot.probability for ballot in ballots if ballot.probability is not None]
     if several:
-        known += [float(b.choice == "supported") for b in ballots if b.probability is None and b.choice is not None]
+        said = [b.choice for b in ballots if b.probability is None and b.choice is not None]
+        known += [float(panel.scale.positive(word)) for word in said]
     return sum(known) / len(known) if known else None
 
 
@@ -176,11 +176,11 @@ class Voters(NamedTuple):
             return frozenset()
         return self.families.same_family_judges(((judge.name, judge.model) for judge in self.judges), sample.generator)
 
-    def settings(self, against: Part, rates: ErrorRates | None = None) -> Panel:
-        """The settings for claims held against a part; without `rates` of the whole run those of a vote that needs
-        none."""
+    def settings(self, of: Part, against: Part, rates: ErrorRates | None = None) -> Panel:
+        """The settings for claims of a part held against another; without `rates` of the whole run those of a vote
+        that needs none."""
         panel = self.panel if rates else self.panel.while_running
-        return panel.about_question if against == ASKED else panel
+        return panel.about_question(of) if against == ASKED else panel
 
     def vote(
         self,
@@ -193,7 +193,7 @@ class Voters(NamedTuple):
     ) -> Assessment:
         """What the verdicts on one claim come to. Before the whole run is known, a vote that rests on it is by
         majority."""
-        panel, own = self.settings(evidence.part, rates), self.same_family(sample, of, evidence.part)
+        panel, own = self.settings(of, evidence.part, rates), self.same_family(sample, of, evidence.part)
         return vote(
             subject, evidence, verdicts, panel, same_family=own, rates=None if evidence.part == ASKED else rates
         )

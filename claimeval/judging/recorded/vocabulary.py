@@ -64,6 +64,6 @@ class Vocabulary:
             grade = int(said)
         except ValueError:
             raise Unparsable(f"{said[:40]!r} is no grade") from None
-        if grade not in self.grades.steps:
+        if (word := self.grades.of_step(grade)) is None:
             raise Unparsable(f"grade {grade} is off the scale {self.grades.steps[0]} to {self.grades.steps[-1]}")
-        return Sign(self.grades.grade_label(grade), start, grade)
+        return Sign("supported" if self.grades.positive(word) else "not_found", start, grade)

@@ -186,7 +186,7 @@ def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineA
 
 def scale_word(scale: Scale, label: str | None) -> str:
     """Return the scale's word for a label; a two-way scale has none for "contradicted", which becomes "not found"."""
-    words = {scale.label(word): word for word in scale.words}
+    words = dict(zip(scale.words, scale.offered, strict=True))
     if label == "contradicted" and "contradicted" not in words:
         label = "not_found"
     return next((word for name, word in words.items() if name == label), ABSTAIN)

@@ -11,7 +11,7 @@ function entriesOf(result, metric) {
   return claimsOf(result, metric.claims_of).map((claim, i) => {
     const assessment = found.get(claim.id) ?? null;
     const because = assessment ? assessment.unassessed : score?.because;
-    return { claim, number: i + 1, assessment, label: labelOf(assessment), because };
+    return { claim, number: i + 1, assessment, label: labelOf(assessment ?? {}), because };
   });
 }
 
@@ -192,9 +192,7 @@ function verdictItem(verdict, claim, side) {
       el("strong", null, data(judge, { title: verdict.judge })),
       " ",
       chip(labelOf(verdict), verdict.unassessed),
-      verdict.grade !== null && verdict.grade !== undefined
-        ? el("span", { class: "small" }, ` grade ${verdict.grade}`)
-        : null,
+      el("span", { class: "small" }, wordOf(verdict)),
       verdict.probability !== null && verdict.probability !== undefined
         ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,

@@ -114,7 +114,7 @@ function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
     labeled_once && `${plural(labeled_once, "claim")} with a label in one run only`,
     relabeled && `${plural(relabeled, "claim")} with another label that counts the same`,
   ].filter(Boolean);
-  const graded = (grade) => (grade === null ? "" : ` (grade ${grade})`);
+  const other = (word) => (word === null ? "" : ` (${word.replaceAll("_", " ")})`);
   const all = el("a", { href: address(["samples"], { show: "flipped" }) }, "all samples that changed");
   const entry = (flip) => {
     const metric = report.metrics.find(
@@ -137,7 +137,7 @@ function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
       el(
         "p",
         { class: "quiet small" },
-        `${LABELS[flip.a].word}${graded(flip.a_grade)} → ${LABELS[flip.b].word}${graded(flip.b_grade)} against the `,
+        `${LABELS[flip.a].word}${other(flip.a_word)} → ${LABELS[flip.b].word}${other(flip.b_word)} against the `,
         data(partName(flip.evidence.part)),
         " · ",
         data(flip.sample_id),

@@ -223,21 +223,21 @@ function showFlips(changed) {
 }
 
 function flipEntry(flip) {
-  const side = (name, label, grade, explanation) =>
+  const side = (name, label, word, explanation) =>
     el(
       "p",
       { class: "small" },
       el("span", { class: "quiet" }, data(name), " "),
       chip(label),
-      grade === null ? null : ` grade ${grade}`,
+      word === null ? null : ` (${word.replaceAll("_", " ")})`,
       explanation ? [" ", data(explanation)] : null,
     );
   return el(
     "li",
     null,
     el("p", null, data(flip.claim)),
-    side(experiment.table.baseline, flip.a, flip.a_grade, flip.a_explanation),
-    side(flip.arm, flip.b, flip.b_grade, flip.b_explanation),
+    side(experiment.table.baseline, flip.a, flip.a_word, flip.a_explanation),
+    side(flip.arm, flip.b, flip.b_word, flip.b_explanation),
     el(
       "p",
       { class: "quiet small" },

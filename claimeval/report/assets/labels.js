@@ -25,9 +25,14 @@ function reasonInWords(reason) {
   return report.reasons[reason] ?? reason;
 }
 
-// The label of a verdict or an assessment, as its sign and colour are named.
-function labelOf(judged) {
-  return judged?.label ?? "unassessed";
+// What the label of a verdict or an assessment comes to, as its sign and colour are named.
+function labelOf({ label, positive } = {}) {
+  return positive === undefined ? (label ?? "unassessed") : positive ? "supported" : "not_found";
+}
+
+// The label itself, if it is a word of another scale.
+function wordOf({ label, positive }) {
+  return positive === undefined ? "" : ` (${label.replaceAll("_", " ")})`;
 }
 
 function labelInWords(label, because) {

@@ -187,17 +187,18 @@ def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> Clai
         if stray := set(arm.parameters) - taken:
             raise unknown_name("parameter of the arm's prompts:", min(stray), taken)
         assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
-        labels = assess_prompt.scale.labels
         panel = Panel(
             vote=vote_name(arm.vote),
             tie=arm.tie,
             replicates=arm.replicates,
             per_document=arm.per_document,
-            grades=assess_prompt.scale.grades,
+            scale=assess_prompt.scale,
         )
         return ClaimsJob(
             metrics=metrics.rows,
-            derived=resolve_derived(metrics, per_document=arm.per_document, three_way="contradicted" in labels),
+            derived=resolve_derived(
+                metrics, per_document=arm.per_document, three_way="contradicted" in assess_prompt.scale.words
+            ),
             own_prompts=own_prompts(metrics.rows, judges, panel),
             judges=judges,
             extractor=judging.parse_judge(arm.extractor) if arm.extractor else judges[0],

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from claimeval.data.labels import read_labels
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Choice
-from claimeval.judging.panel.settings import UNFAVOURABLE_FIRST
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.import_replies import LABELS
 from claimeval.runs.labels.join import HUMAN, PANEL, LabelCounts, RaterTable, join
@@ -24,6 +22,7 @@ from claimeval.statistics import (
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
+from claimeval.types.scales import THREE_WAY
 
 MANY = 8
 """Of more raters than this, pairs are given without intervals, which would take minutes."""
@@ -133,7 +132,7 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
         pairs=tuple(_pairs(joined, with_people=with_people)),
         alpha=Estimate.of(
             krippendorff_alpha(
-                ratings, scale="ordinal" if panel.grades else "nominal", labels=order, clusters=joined.clusters
+                ratings, scale="ordinal" if panel.scale.ordered else "nominal", labels=order, clusters=joined.clusters
             )
         )
         if ratings
@@ -142,7 +141,7 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
     )
 
 
-def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[Choice]) -> RaterReport:
+def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[str]) -> RaterReport:
     said, human, clusters = joined.raters[name], joined.human, joined.clusters
     known = any(p is not None for p in joined.probabilities[name])
     binary = binary_report(
@@ -152,7 +151,9 @@ def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[Choice])
         clusters=clusters,
     )
     table = confusion(said, human, labels=order)
-    graded = cohen_kappa(said, human, weights="quadratic", labels=order, clusters=clusters) if panel.grades else None
+    graded = (
+        cohen_kappa(said, human, weights="quadratic", labels=order, clusters=clusters) if panel.scale.ordered else None
+    )
     return RaterReport(
         rater=name,
         compared=binary.accuracy.n,
@@ -185,18 +186,14 @@ def _pairs(joined: RaterTable, *, with_people: bool) -> list[PairReport]:
     ]
 
 
-def _order(joined: RaterTable, panel: Panel) -> tuple[Choice, ...]:
-    """The scale: grades, or the labels that could be or were used."""
-    if panel.grades:
-        return panel.grades.steps
-    used = {choice for column in (*joined.raters.values(), joined.human) for choice in column} | set(panel.labels)
-    return tuple(label for label in UNFAVOURABLE_FIRST if label in used)
+def _order(joined: RaterTable, panel: Panel) -> tuple[str, ...]:
+    """The scale: its words, and other labels that were used."""
+    used = {choice for column in (*joined.raters.values(), joined.human) for choice in column}
+    words = panel.scale.ranked
+    return words if panel.scale.ordered else tuple(w for w in THREE_WAY.ranked if w in used or w in words)
 
 
-def _yes(choice: Choice | None, panel: Panel) -> bool | None:
+def _yes(choice: str | None, panel: Panel) -> bool | None:
     if choice is None:
         return None
-    if isinstance(choice, int):
-        assert panel.grades is not None, "grades stand on a scale of grades"
-        return panel.grades.grade_label(choice) == "supported"
-    return choice == "supported"
+    return panel.scale.positive(choice) if choice in panel.scale.words else False

@@ -17,7 +17,6 @@ from typing import Literal
 
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Choice
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import cluster_field, read_results
 from claimeval.runs.import_replies import LABELS
@@ -94,7 +93,7 @@ class _CorrectionData:
         self.probabilities.append(probability)
 
 
-def _support(label: HumanLabel) -> Choice:
+def _support(label: HumanLabel) -> str:
     return "supported" if label.label == "supported" else "not_found"
 
 
@@ -174,9 +173,9 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)
         for claim_id, assessment in judged.items():
-            assert assessment.label is not None, "only claims with a label are corrected"
+            assert assessment.support is not None, "only claims with a label are corrected"
             probability = done * known.get((result.sample.id, claim_id), 1.0)
-            items.add(cluster_of(result.sample, by), assessment.label, about.get(claim_id, ()), probability)
+            items.add(cluster_of(result.sample, by), assessment.support, about.get(claim_id, ()), probability)
     return items
 
 
@@ -189,7 +188,7 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
         )
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
-        if label := rolled_up([a.label for a in _judged(result, metric) if a.label is not None]):
+        if label := rolled_up([a.support for a in _judged(result, metric) if a.label is not None]):
             given = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
             items.unmatched -= len(given)
             items.add(cluster_of(result.sample, by), label, given, 1.0)

@@ -108,7 +108,7 @@ def _uncertainty(assessment: Assessment) -> float:
     if assessment.unasked:
         return 0.0
     known = [v.probability for v in assessment.verdicts if v.probability is not None]
-    labelled = [v.label == "supported" for v in assessment.verdicts if v.label is not None]
+    labelled = [v.support == "supported" for v in assessment.verdicts if v.label is not None]
     p = sum(known) / len(known) if known else sum(labelled) / len(labelled) if labelled else 0.5
     return p * (1 - p)
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Ballot, Choice, cast_ballots, leading, representative
+from claimeval.judging.panel.ballots import Ballot, cast_ballots, leading, representative
 from claimeval.lexical.citations import without
 from claimeval.statistics import vote_weight
 from claimeval.types.clusters import cluster_of
@@ -62,16 +62,16 @@ class LabelCounts(Record):
 class People(NamedTuple):
     """What people say of one item."""
 
-    choices: dict[str, Choice | None]
+    choices: dict[str, str | None]
     """By annotator; None for one who gave different labels."""
-    majority: Choice | None
+    majority: str | None
     """The label of most; None without one. Labels that count the same are first taken together, as in a panel."""
     counts: LabelCounts
 
 
-def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], Choice | None], panel: Panel) -> People:
+def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | None], panel: Panel) -> People:
     """The labels of one item taken together; a label that an annotator repeats counts once."""
-    said: defaultdict[str, set[Choice]] = defaultdict(set)
+    said: defaultdict[str, set[str]] = defaultdict(set)
     for label in labels:
         if (given := choice(label)) is not None:
             said[label.annotator or ONE].add(given)
@@ -86,9 +86,9 @@ def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], Choice |
     return People(choices, majority, counts)
 
 
-def _majority(choices: Sequence[Choice], panel: Panel) -> Choice | None:
+def _majority(choices: Sequence[str], panel: Panel) -> str | None:
     winners = leading(Counter(choices), panel) if choices else ()
-    one_value = len(winners) == 1 if panel.grades else len({panel.supports(winner) for winner in winners}) == 1
+    one_value = len({panel.scale.value(winner) for winner in winners}) == 1
     return representative(winners, panel) if one_value else None
 
 
@@ -98,13 +98,13 @@ class RaterTable:
 
     clusters: list[int] = field(default_factory=list)
     """What each item belongs to, as `clustering.cluster_of` says: its question, or what `cluster` names."""
-    human: list[Choice | None] = field(default_factory=list)
+    human: list[str | None] = field(default_factory=list)
     """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
-    raters: dict[str, list[Choice | None]] = field(default_factory=dict)
+    raters: dict[str, list[str | None]] = field(default_factory=dict)
     """Judges, and the panel where there are several."""
     probabilities: dict[str, list[float | None]] = field(default_factory=dict)
     """The raters' probabilities of "supported"."""
-    annotators: dict[str, list[Choice | None]] = field(default_factory=dict)
+    annotators: dict[str, list[str | None]] = field(default_factory=dict)
     unmatched: int = 0
     """Labels that fit no claim or sample of the run."""
     labels: LabelCounts = field(default_factory=LabelCounts)
@@ -191,13 +191,14 @@ class _Joining:
         if not mine:
             self.joined.unmatched += len(given)
             return
-        columns: defaultdict[str, list[Choice | None]] = defaultdict(list)
+        columns: defaultdict[str, list[str | None]] = defaultdict(list)
         for assessment in mine:
             for ballot in cast_ballots(assessment.verdicts, self._panel):
                 columns[ballot.judge].append(ballot.choice)
-        ballots = [Ballot(judge, rolled_up(said), _share(said), None) for judge, said in columns.items()]
-        labels = [a.label for a in mine]
-        whole = mine[0].model_copy(update={"label": rolled_up(labels), "probability": _share(labels), "grade": None})
+        ballots = [Ballot(judge, self._rolled_up(said), _share(said), None) for judge, said in columns.items()]
+        labels = [a.support for a in mine]
+        label = self._rolled_up(labels)
+        whole = mine[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
         self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
 
     def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
@@ -209,7 +210,7 @@ class _Joining:
             joined.raters[judge].append(ballot.choice if ballot else None)
             joined.probabilities[judge].append(ballot.probability if ballot else None)
         if PANEL in joined.raters:
-            joined.raters[PANEL].append(panels.grade if self._panel.grades else panels.label)
+            joined.raters[PANEL].append(None if panels.tied else panels.label)
             joined.probabilities[PANEL].append(panels.probability)
         choices = said.choices if said else {}
         for name in choices:
@@ -221,11 +222,15 @@ class _Joining:
             joined.labels = added(joined.labels, said.counts)
         joined.clusters.append(cluster_of(sample, self._cluster))
 
-    def _choice(self, label: HumanLabel) -> Choice | None:
+    def _rolled_up(self, labels: Sequence[str | None]) -> Label | None:
+        """One label for all claims of a text; none on an ordered scale."""
+        return None if self._panel.scale.ordered else rolled_up(labels)
+
+    def _choice(self, label: HumanLabel) -> str | None:
         """The label on the run's own scale."""
-        if self._panel.grades:
-            return label.grade if label.grade in self._panel.grades.steps else None
-        if label.label == "contradicted" and "contradicted" not in self._panel.labels:
+        if self._panel.scale.ordered:
+            return self._panel.scale.of_step(label.grade)
+        if label.label == "contradicted" and "contradicted" not in self._panel.scale.words:
             return "not_found"
         return label.label
 
@@ -263,7 +268,7 @@ def _folded(text: str) -> str:
     return " ".join(without(text).casefold().split()).rstrip(" .")
 
 
-def rolled_up(choices: Sequence[Choice | None]) -> Label | None:
+def rolled_up(choices: Sequence[str | None]) -> Label | None:
     """One label for all claims of a text."""
     said = [choice for choice in choices if isinstance(choice, str)]
     if not said:
@@ -273,7 +278,7 @@ def rolled_up(choices: Sequence[Choice | None]) -> Label | None:
     return "supported" if set(said) == {"supported"} else "not_found"
 
 
-def _share(choices: Sequence[Choice | None]) -> float | None:
+def _share(choices: Sequence[str | None]) -> float | None:
     said = [choice for choice in choices if choice is not None]
     return sum(choice == "supported" for choice in said) / len(said) if said else None
 
@@ -290,12 +295,12 @@ def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
     shares no label with people counts as right half of the time.
     """
     found = {}
-    values = {panel.value(choice) for choice in panel.choices}
+    values = {panel.scale.value(word) for word in panel.scale.words}
     for judge, said in joined.raters.items():
         if judge == PANEL:
             continue
         both = [
-            (panel.value(a), panel.value(b))
+            (panel.scale.value(a), panel.scale.value(b))
             for a, b in zip(said, joined.human, strict=True)
             if a is not None and b is not None
         ]

@@ -33,6 +33,7 @@ from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Part, Sample, SampleResult
 from claimeval.types.requests import Judge
+from claimeval.types.scales import Scale
 
 
 class Results:
@@ -140,7 +141,7 @@ def _metrics(source: RejudgeSource, wanted: ClaimsOptions) -> MetricSelection | 
 
 def _derived(metrics: MetricSelection, wanted: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
     """The derived rows: of those of the run, the ones that can be read off what judges are asked now."""
-    asked = {"per_document": settings.per_document, "three_way": "contradicted" in settings.labels}
+    asked = {"per_document": settings.per_document, "three_way": "contradicted" in settings.scale.words}
     if metrics.derived is None or wanted.metrics:
         return resolve_derived(metrics, **asked)
     names = tuple(name for name in metrics.derived if derived(name).readable(**asked))
@@ -251,22 +252,21 @@ def _settings(
     names = {judge.name for judge in line_up.judges}
     scale = known.assess_prompt.scale
     assert scale is not None, "an assess prompt has a scale; loading checks it"
-    labels = scale.labels if names - on_record else set()
-    base: dict[str, Any] = {}
-    if names & on_record:
-        labels |= set(before.labels)
-        base = {"replicates": before.replicates}
+    base: dict[str, Any] = {"replicates": before.replicates} if names & on_record else {}
     if before.per_document:
         base["per_document"] = True
     if source.manifest and not wanted.judges:
-        base = before.model_dump(exclude={"labels", "grades"}, exclude_defaults=True)
-    settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, labels)
-    if names <= on_record:
-        settings = settings.model_copy(update={"grades": before.grades})
-    else:
-        settings = settings.model_copy(update={"grades": scale.grades})
+        base = before.model_dump(exclude={"scale"}, exclude_defaults=True)
+    if names & on_record and not (names - on_record and _has_words_of(scale, before.scale)):
+        scale = before.scale
+    settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, scale)
     panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
     return settings
+
+
+def _has_words_of(scale: Scale, before: Scale) -> bool:
+    """Whether verdicts on another scale can be voted on together with verdicts on this one."""
+    return scale.ordered or before.ordered or set(before.words) <= set(scale.words)
 
 
 def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> Manifest:

@@ -46,7 +46,7 @@ def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),
-        panel=specs.valid_settings(judged.panel_settings, set(judged.labels)),
+        panel=specs.valid_settings(judged.panel_settings, judged.scale),
         data=str(path),
         versions=versions(),
     )

@@ -10,22 +10,21 @@ import pytest
 
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Choice
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
 from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
-from claimeval.types.scales import grade_scale
+from claimeval.types.scales import THREE_WAY, grade_scale
 
 JUDGES = "abcde"
 LABELS: tuple[Label, ...] = ("contradicted", "not_found", "supported")
-GRADES = grade_scale("grades", highest=3, positive_from=2)
+GRADES = grade_scale("grades", highest=3, positive_from=2, divided=False)
 RULES: tuple[Vote, ...] = tuple(VOTES)
 ALIKE: tuple[Vote, ...] = ("majority", "unanimous", "any", "median", "mean")
 """The rules that know no judge from another."""
 
 
-def rates(choices: tuple[Choice, ...], right: Sequence[float]) -> ErrorRates:
+def rates(choices: tuple[str, ...], right: Sequence[float]) -> ErrorRates:
     """Each judge says the truth with that probability and each other choice equally often."""
     size = len(choices)
     rows = {
@@ -41,38 +40,35 @@ RIGHT = {"good judges": (0.9, 0.8, 0.7, 0.6, 0.9), "judges worse than chance": (
 WEIGHTS = {"good judges": (2.0, 1.5, 1.0, 0.5, 2.0), "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5)}
 
 
-def voted(said: Sequence[Choice], rule: Vote, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
+def voted(said: Sequence[str], rule: Vote, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
     """What judges a, b, ... who say that come to."""
-    graded = isinstance(said[0], int)
+    scale = GRADES if said[0] in GRADES.words else THREE_WAY
     verdicts = [
-        Verdict(subject="c", judge=judge, label=GRADES.grade_label(one), grade=one)
-        if isinstance(one, int)
-        else Verdict(subject="c", judge=judge, label=one)
-        for judge, one in zip(JUDGES, said, strict=False)
+        Verdict(subject="c", judge=judge, **scale.labeled(one)) for judge, one in zip(JUDGES, said, strict=False)
     ]
     settings = Panel(
         vote=rule,
         tie=tie,
-        grades=GRADES if graded else None,
+        scale=scale,
         weights=dict(zip(JUDGES, WEIGHTS[line_up], strict=True)),
     )
-    known = rates(GRADES.steps if graded else LABELS, RIGHT[line_up])
+    known = rates(scale.ranked, RIGHT[line_up])
     return panel.vote("c", Evidence(part="contexts"), verdicts, settings, rates=known)
 
 
-def ballots(choices: Sequence[Choice]) -> Iterator[tuple[Choice, ...]]:
+def ballots(choices: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for judges in range(2, 6):
         yield from product(choices, repeat=judges)
 
 
-def supports(choice: Choice) -> bool:
-    return (GRADES.grade_label(choice) if isinstance(choice, int) else choice) == "supported"
+def supports(choice: str) -> bool:
+    return GRADES.positive(choice) if choice in GRADES.words else choice == "supported"
 
 
 every_rule = pytest.mark.parametrize("rule", RULES)
 every_line_up = pytest.mark.parametrize("line_up", RIGHT)
 every_tie_rule = pytest.mark.parametrize("tie", ["abstain", "conservative", "b"])
-every_scale = pytest.mark.parametrize("choices", [LABELS, GRADES.steps], ids=["labels", "grades"])
+every_scale = pytest.mark.parametrize("choices", [LABELS, GRADES.ranked], ids=["labels", "grades"])
 
 
 @every_scale
@@ -80,15 +76,15 @@ every_scale = pytest.mark.parametrize("choices", [LABELS, GRADES.steps], ids=["l
 @every_line_up
 @every_rule
 def test_what_every_judge_counts_the_same_the_panel_counts_so(
-    rule: Vote, line_up: str, tie: str, choices: Sequence[Choice]
+    rule: Vote, line_up: str, tie: str, choices: Sequence[str]
 ) -> None:
     for said in ballots(choices):
         if len({supports(one) for one in said}) == 1:
             found = voted(said, rule, line_up, tie)
-            assert (found.label == "supported", found.unassessed) == (supports(said[0]), None), said
+            assert (found.support == "supported", found.unassessed) == (supports(said[0]), None), said
         if len(set(said)) == 1:
             found = voted(said, rule, line_up, tie)
-            assert (found.grade if isinstance(said[0], int) else found.label) == said[0], said
+            assert found.label == said[0], said
 
 
 @every_tie_rule
@@ -96,29 +92,29 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
 def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(rule: Vote, tie: str) -> None:
     """Against the same ballots with `not_found` for every `contradicted`. To Dawid-Skene a label betrays the truth."""
     for said in ballots(LABELS):
-        two_way: list[Choice] = ["not_found" if one == "contradicted" else one for one in said]
+        two_way: list[str] = ["not_found" if one == "contradicted" else one for one in said]
         assert value(voted(said, rule, tie=tie)) == value(voted(two_way, rule, tie=tie)), said
 
 
 @every_scale
 @pytest.mark.parametrize("rule", ALIKE)
-def test_the_order_of_the_judges_does_not_matter(rule: Vote, choices: Sequence[Choice]) -> None:
+def test_the_order_of_the_judges_does_not_matter(rule: Vote, choices: Sequence[str]) -> None:
     for said in ballots(choices):
         if list(said) == sorted(said, key=choices.index):
-            found = {(a.label, a.grade) for a in (voted(order, rule) for order in set(permutations(said)))}
+            found = {(a.label, a.tied) for a in (voted(order, rule) for order in set(permutations(said)))}
             assert len(found) == 1, said
 
 
 @every_scale
-def test_what_more_than_half_of_the_judges_count_the_same_wins_a_majority(choices: Sequence[Choice]) -> None:
+def test_what_more_than_half_of_the_judges_count_the_same_wins_a_majority(choices: Sequence[str]) -> None:
     for said in ballots(choices):
         (side, votes), *_ = Counter(map(supports, said)).most_common()
         if 2 * votes > len(said):
-            assert (voted(said, "majority").label == "supported") == side, said
+            assert (voted(said, "majority").support == "supported") == side, said
         (choice, votes), *_ = Counter(said).most_common()
         if 2 * votes > len(said):
             found = voted(said, "majority")
-            assert (found.grade if isinstance(choice, int) else found.label) == choice, said
+            assert found.label == choice, said
 
 
 def test_a_majority_of_labels_ties_only_where_half_of_the_judges_find_support() -> None:

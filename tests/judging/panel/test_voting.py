@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import pytest
@@ -15,7 +16,7 @@ from claimeval.judging.panel.settings import vote_name
 from claimeval.types.errors import UsageError
 from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Verdict
-from claimeval.types.scales import grade_scale
+from claimeval.types.scales import Scale, grade_scale
 
 CONTEXTS = Evidence(part="contexts")
 SHORT = {"+": "supported", "-": "contradicted", "0": "not_found"}
@@ -28,7 +29,7 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
         Verdict(
             subject="answer-1",
             judge=chr(ord("a") + i),
-            label=SHORT.get(mark),  # type: ignore[arg-type]  # the words above
+            label=SHORT.get(mark),
             unassessed=FAILURES.get(mark),  # type: ignore[arg-type]
             replicate=replicate,
             **{name: values[i] for name, values in fields.items() if values[i] is not None},
@@ -42,9 +43,16 @@ def vote(said: str, same_family: frozenset[str] = frozenset(), **settings: Any) 
 
 
 def graded(grades: list[int | None], **settings: Any) -> Assessment:
-    scale = grade_scale("grades", highest=3, positive_from=2)
-    said = verdicts("".join("x" if grade is None else "+" for grade in grades), grade=grades)
-    return panel.vote("d1", CONTEXTS, said, Panel(grades=scale, **settings))
+    scale = grade_scale("grades", highest=3, positive_from=2, divided=False)
+    return panel.vote("d1", CONTEXTS, grades_of(grades, scale), Panel(scale=scale, **settings))
+
+
+def grades_of(grades: Sequence[int | None], scale: Scale, replicate: int = 0) -> list[Verdict]:
+    """Verdicts of judges a, b, c, ... on an ordered scale; None is an outage."""
+    return [
+        said.model_copy(update={**scale.labeled(scale.of_step(grade)), "replicate": replicate})
+        for said, grade in zip(verdicts("".join("x" if g is None else "+" for g in grades)), grades, strict=True)
+    ]
 
 
 def test_every_vote_has_a_rule() -> None:
@@ -150,7 +158,7 @@ def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
         (("a", "not_found"), ("b", "not_found"), ("c", "supported")): 20,
         (("a", "not_found"), ("c", "supported")): 3,
     }
-    rates = estimate_error_rates(patterns)  # type: ignore[arg-type]  # patterns of labels
+    rates = estimate_error_rates(patterns)
     assert rates is not None
     assert rates.converged
     settings = Panel(vote="dawid_skene")
@@ -216,8 +224,8 @@ def test_nothing_is_learned_from_nothing() -> None:
 )
 def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grade: int | None) -> None:
     found = graded(grades, vote=rule)
-    assert found.grade == grade
-    assert found.label == (None if grade is None else "supported" if grade >= 2 else "not_found")
+    assert (None if found.tied or found.label is None else int(found.label)) == grade
+    assert grade is None or found.support == ("supported" if grade >= 2 else "not_found")
 
 
 @pytest.mark.parametrize(
@@ -233,13 +241,13 @@ def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grad
 )
 def test_grades_in_a_tie_on_one_side_of_support_settle_the_label(grades: list[int], rule: str, label: str) -> None:
     found = graded([*grades], vote=rule)
-    assert (found.label, found.grade, found.unassessed, found.agreement) == (label, None, None, None)
-    assert graded([*grades], vote=rule, tie="conservative").label == label
+    assert (found.support, found.tied, found.unassessed, found.agreement) == (label, True, None, None)
+    assert graded([*grades], vote=rule, tie="conservative").support == label
 
 
 def test_a_tie_of_grades_goes_to_the_lower_when_conservative() -> None:
-    assert graded([0, 1, 2, 3], tie="conservative").grade == 0
-    assert graded([2, 3], vote="mean", tie="conservative").grade == 2
+    assert graded([0, 1, 2, 3], tie="conservative").label == "0"
+    assert graded([2, 3], vote="mean", tie="conservative").label == "2"
 
 
 def test_an_outage_is_an_abstention_and_never_a_no() -> None:
@@ -314,13 +322,13 @@ def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
 
 
 def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:
-    settings = Panel(replicates=2, grades=grade_scale("grades", highest=3, positive_from=2))
+    settings = Panel(replicates=2, scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
 
-    def grade(first: int, second: int) -> int | None:
-        said = [*verdicts("+", grade=[first]), *verdicts("+", grade=[second], replicate=1)]
-        return panel.vote("d1", CONTEXTS, said, settings).grade
+    def grade(first: int, second: int) -> str | None:
+        said = [*grades_of([first], settings.scale), *grades_of([second], settings.scale, replicate=1)]
+        return panel.vote("d1", CONTEXTS, said, settings).label
 
-    assert (grade(2, 3), grade(0, 1), grade(1, 2)) == (2, 0, None)
+    assert (grade(2, 3), grade(0, 1), grade(1, 2)) == ("2", "0", None)
 
 
 def test_one_failed_repeat_does_not_lose_the_judge() -> None:
@@ -337,9 +345,9 @@ def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
 
 
 def test_judges_are_divided_when_grades_differ() -> None:
-    settings = Panel(grades=grade_scale("grades", highest=3, positive_from=2))
-    assert panel.disputed(verdicts("00", grade=[0, 1]), settings)
-    assert not panel.disputed(verdicts("00", grade=[1, 1]), settings)
+    settings = Panel(scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
+    assert panel.disputed(grades_of([0, 1], settings.scale), settings)
+    assert not panel.disputed(grades_of([1, 1], settings.scale), settings)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from claimeval.runs.labels.agreement import Agreement, measure
 from claimeval.runs.labels.join import join, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
-from claimeval.types.scales import grade_scale
-from tests.judging.panel.test_voting import verdicts
+from claimeval.types.scales import BINARY, grade_scale
+from tests.judging.panel.test_voting import grades_of, verdicts
 
 JUDGES = ("a", "b")
 ANSWER = "The tower is 63 metres high. It was built in 1901 by Ana Souto."
@@ -163,7 +163,7 @@ def test_a_label_of_a_whole_sample_is_held_against_all_its_claims() -> None:
 
 
 def test_under_a_two_way_scale_contradicted_is_not_supported() -> None:
-    binary = Panel(labels=("not_found", "supported"))
+    binary = Panel(scale=BINARY)
     joined = join([ONE], JUDGES, binary, [label("contradicted", claim_id="answer-1")])
     assert joined.human == ["not_found"]
 
@@ -222,11 +222,11 @@ def test_probabilities_give_an_auroc() -> None:
 
 
 def test_grades_are_compared_as_grades() -> None:
-    settings = Panel(grades=grade_scale("grades", highest=3, positive_from=2))
+    settings = Panel(scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
     given, people = [3, 2, 0, 1], [3, 1, 0, 0]
     results = [
         result({"contexts": ["+"]}, name=str(n)).model_copy(
-            update={"assessments": (panel.vote("answer-1", CONTEXTS, verdicts("+", grade=[grade]), settings),)}
+            update={"assessments": (panel.vote("answer-1", CONTEXTS, grades_of([grade], settings.scale), settings),)}
         )
         for n, grade in enumerate(given)
     ]

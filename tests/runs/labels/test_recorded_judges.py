@@ -138,10 +138,10 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
             assert rater.weighted_kappa is not None
             values = rater.kappa_of_labels.value, rater.weighted_kappa.value
             assert values == pytest.approx(GRADES[rater.rater], abs=1e-9)
-    ungraded = [a for r in read_results(tmp_path / "run") for a in r.assessments if a.grade is None]
+    ungraded = [a for r in read_results(tmp_path / "run") for a in r.assessments if a.tied]
     assert ungraded
-    assert {a.label for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
+    assert {a.support for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
     panel = rejudge(tmp_path / "run", panel=PanelOptions(vote="median"))
     assert panel.summary.panel is not None
     assert (panel.summary.panel.ties, panel.summary.panel.claims) == (0, 2623)
-    assert all(a.grade is not None for result in panel.results for a in result.assessments)
+    assert all(a.label is not None and not a.tied for result in panel.results for a in result.assessments)

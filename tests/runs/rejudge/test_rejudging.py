@@ -20,6 +20,7 @@ from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
+from claimeval.types.scales import BINARY, THREE_WAY
 from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
 
@@ -103,7 +104,7 @@ def test_another_prompt_asks_the_judges_but_takes_no_claims(run: Run, first: Thr
     before = sent(first)
     again = rejudge(run, assess_prompt="binary")
     assert sent(first) - before == 4
-    assert again.manifest.panel.labels == ("not_found", "supported")
+    assert again.manifest.panel.scale == BINARY
     assert values(again, "faithfulness") == values(run, "faithfulness")
     assert [prompt.name for prompt in again.manifest.prompts][-1].endswith("binary")
 
@@ -249,7 +250,7 @@ def test_a_new_judge_joins_judges_on_record(recorded: Path, first: ThreadHandle)
     assert sent(first) == 2
     assert [a.label for r in joined.results for a in r.assessments] == ["supported", None]
     assert [v.unassessed for v in joined.results[1].assessments[0].verdicts] == [None, "unparsable", None]
-    assert joined.manifest.panel.labels == ("contradicted", "not_found", "supported")
+    assert joined.manifest.panel.scale == THREE_WAY
 
 
 def test_a_judge_on_record_cannot_be_asked(recorded: Path, first: ThreadHandle) -> None:
