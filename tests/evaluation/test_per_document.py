@@ -194,7 +194,7 @@ def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> Non
     assert ce.score([TOWER, ALONE], judges=[spec(server)], **SINGLY) == first
     assert len(server.exchanges()) == sent
     first.save(tmp_path / "run")
-    assert ce.Run.load(tmp_path / "run").results == first.results
+    assert tuple(ce.Run.load(tmp_path / "run").results) == tuple(first.results)
 
 
 def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:

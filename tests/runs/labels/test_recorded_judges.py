@@ -127,7 +127,7 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
         "against": "question",
         "judges": {name: f"grades/{judges.index(name)}" for name in (*GRADES, "TREMA-nuggets")},
         "forms": "number",
-        "grades": {"least": 0, "most": 3, "supported_from": 2},
+        "grades": {"lowest": 0, "highest": 3, "positive_from": 2},
         "human_label": "human",
     }
     found = imported("llmjudge/judgments_visible.jsonl", mapping, tmp_path / "run")
