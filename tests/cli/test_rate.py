@@ -64,8 +64,13 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     run = tmp_path / "here" / "run"
     first = next(read_results(run / "rate"))
     assert [(a.question, a.label, a.verdicts[0].judge) for a in first.assessments] == [
-        (name, "supported", f"openai:m@{server.url}")
-        for name in ("rated_relevance", "noncommittal", "rated_faithfulness", "rated_correctness")
+        (name, word, f"openai:m@{server.url}")
+        for name, word in (
+            ("rated_relevance", "fully"),
+            ("noncommittal", "no"),
+            ("rated_faithfulness", "yes"),
+            ("rated_correctness", "yes"),
+        )
     ]
     assert first.calls[1].reply == '{"reason": "", "rating": "yes"}'
     again = claimeval("rate", "run", *judge)
