@@ -1,30 +1,207 @@
-"""Runs side by side: `compare`."""
+"""Runs side by side: `compare` and `experiment`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-from claimeval.api.run import Run
+from claimeval.api.jobs import metric_names
+from claimeval.api.run import Run, raise_if_stopped
+from claimeval.api.twins import blocking
+from claimeval.data.rows import dataframe
+from claimeval.evaluation.claims import choose_metrics
+from claimeval.metrics.rows import canonical_name
+from claimeval.report import forms
 from claimeval.runs.compare import compare as compare_folders
-from claimeval.runs.overview import Comparison
+from claimeval.runs.experiments import printing
+from claimeval.runs.experiments.design import Arm, read
+from claimeval.runs.experiments.results import ExperimentResult, flips, tabulate
+from claimeval.runs.experiments.running import arm_folder, prepare, run
+from claimeval.runs.experiments.selection import select as select_arm
+from claimeval.runs.overview import MetricComparison, PairedRuns
+from claimeval.runs.track import Series, track
+from claimeval.statistics.formatting import signed
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas
 
 
-def compare(a: Run | str | Path, b: Run | str | Path, *, cluster: str | None = None) -> Comparison:
-    """Compare two runs over the same samples, paired by sample id.
+class Comparison:
+    """Two or more runs over the same samples, paired by sample id.
+
+    `metrics` compares the last run with the baseline, `against` any run with it, and `trend` each run with the one
+    before.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        baseline: int = 0,
+        *,
+        metrics: Sequence[str] | None = None,
+        cluster: str | None = None,
+        table: ExperimentResult | None = None,
+    ) -> None:
+        self.runs = tuple(runs)
+        self.baseline = baseline
+        """The position of the run that the others are compared with."""
+        self.table = table
+        """Of an experiment: scores, differences, flips and costs of every arm."""
+        self._metrics, self._cluster = metrics, cluster
+        self._pairs: dict[int, PairedRuns] = {}
+
+    @property
+    def chosen(self) -> str | None:
+        """The arm of an experiment that agrees best with people; None if none was chosen."""
+        return self.table.selection.arm if self.table and self.table.selection else None
+
+    @cached_property
+    def metrics(self) -> Mapping[str, MetricComparison]:
+        """By name, the difference of the last run to the baseline: `metrics["faithfulness"].difference.low`."""
+        return {metric.metric: metric for metric in self.against(self._last).metrics}
+
+    @cached_property
+    def trend(self) -> Series:
+        """Each run with the one before, in the order given: means, changes, and the samples that changed most."""
+        with ExitStack() as stack:
+            folders = [stack.enter_context(run.on_disk()) for run in self.runs]
+            return track(folders, tuple(self._metrics or ()), cluster=self._cluster)
+
+    def against(self, run: int) -> PairedRuns:
+        """Compare a run, by its position, with the baseline: differences, tests, and the claims that flipped."""
+        if run not in self._pairs:
+            with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
+                pair = compare_folders(a, b, cluster=self._cluster).comparison
+            if self._metrics is not None:
+                known = {metric.metric: metric for metric in pair.metrics}
+                if unknown := [name for name in self._metrics if name not in known]:
+                    raise unknown_name("metric of both runs", unknown[0], known)
+                pair = pair.model_copy(update={"metrics": tuple(known[name] for name in self._metrics)})
+            self._pairs[run] = pair
+        return self._pairs[run]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a row a run and metric: its mean in both, the difference with its interval, p and adjusted p."""
+        columns = ("run", "metric", "n", "baseline", "mean", "difference", "low", "high", "p", "p_adjusted")
+        rows = []
+        for position in range(len(self.runs)):
+            for m in self.against(position).metrics if position != self.baseline else ():
+                ends = (m.difference.value, m.difference.low, m.difference.high)
+                rows.append((position, m.metric, m.n, m.a, m.b, *ends, m.p, m.p_adjusted))
+        return dataframe(columns, rows, columns[3:])
+
+    def report(self, out: str | Path | None = None, *, format: forms.Form = "html") -> str:
+        """Return the report of the last run beside the baseline as text, and write it to a file.
+
+        Args:
+            out: The file to write; None to write none.
+            format: `html`, `md` or `json`.
+        """
+        with ExitStack() as stack:
+            a, b = (stack.enter_context(self.runs[i].on_disk()) for i in (self.baseline, self._last))
+            if out is None:
+                out = Path(stack.enter_context(TemporaryDirectory())) / f"report.{format}"
+            return forms.write(a, format, Path(out), compared=b).read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        changes = ", ".join(f"{name} {signed(metric.difference.value)}" for name, metric in self.metrics.items())
+        return f"<Comparison of {len(self.runs)} runs: {changes}>"
+
+    @property
+    def _last(self) -> int:
+        return next(i for i in reversed(range(len(self.runs))) if i != self.baseline)
+
+
+def compare(
+    *runs: Run | str | Path,
+    baseline: int = 0,
+    metrics: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+) -> Comparison:
+    """Compare two or more runs over the same samples, paired by sample id.
 
     Args:
-        a: A run or its directory.
-        b: The other one; differences are b minus a.
-        cluster: The field whose equal values are one cluster in intervals and tests. Default: as in the first run.
+        runs: Runs or their directories, the oldest first.
+        baseline: The position of the run that the others are compared with.
+        metrics: Names, as a list or one text with commas. Default: all that the runs share.
+        cluster: The field whose equal values are one cluster in intervals and tests. Default: as in the baseline.
 
     Returns:
-        Paired differences with intervals and tests, and the claims that flipped.
+        Differences with intervals and tests (Holm over the metrics), flipped claims, and the trend.
 
     Raises:
         DataError: A directory holds no finished run.
-        UsageError: The two share no metric or no sample.
+        UsageError: There are fewer than two runs, or they share no metric or no sample.
     """
+    if len(runs) < 2:
+        raise UsageError(f"compare needs two runs or more; given {len(runs)}")
+    if not 0 <= baseline < len(runs):
+        raise UsageError(f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}")
+    loaded = [run if isinstance(run, Run) else Run.load(run) for run in runs]
+    names = None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]
+    comparison = Comparison(loaded, baseline, metrics=names, cluster=cluster)
+    for position in range(len(loaded)):
+        if position != baseline:
+            comparison.against(position)
+    return comparison
+
+
+def experiment(
+    design: str | Path | Mapping[str, Any],
+    *,
+    out: str | Path | None = None,
+    select: bool = False,
+    options: RunOptions = RunOptions(),
+) -> Comparison:
+    """Run prompt variants and judges over the same samples and compare them with a baseline.
+
+    Questions that two arms share are asked once. Caps hold over all arms together.
+
+    Args:
+        design: A YAML file or the same mapping: `data`, `judges`, `metrics`, `baseline`, `grid` or `arms`, `labels`.
+            Paths are relative to the file.
+        out: The folder to write, with a run directory for every arm. None keeps the runs in memory; with a final
+            slash, as in `experiments/`, a folder in it that is named after the file.
+        select: Choose the arm that agrees best with `labels` on one half of the questions, and report it on the other.
+        options: How the judges are asked, and what may be spent.
+
+    Returns:
+        The arms as runs, in order, their table, and the arm that was chosen.
+
+    Raises:
+        UsageError: Before any call, for what you can fix.
+        StoppedEarly: An arm stopped; the same call resumes it, and what is in `out` remains.
+    """
+    plan = read(design)
+    if select and not plan.labels:
+        raise UsageError("select needs human labels: give the experiment the key `labels`")
+    prepared = prepare(plan, choose_metrics)
+
+    def show(_: Arm) -> Callable[[Progress], None]:
+        return options.progress or (lambda _: None)
+
     with ExitStack() as stack:
-        folders = [stack.enter_context(run.on_disk()) if isinstance(run, Run) else Path(run) for run in (a, b)]
-        return compare_folders(folders[0], folders[1], cluster=cluster).comparison
+        if out is None:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        else:
+            name = "experiment" if isinstance(design, Mapping) else Path(design).stem
+            folder = Path(out) / name if str(out).endswith("/") else Path(out)
+        carried = blocking(run(prepared, folder, options=options, show=show))
+        raise_if_stopped(carried.last.status)
+        table = tabulate(plan, prepared.metrics, folder, options, carried.calls)
+        if select:
+            table = table.model_copy(update={"selection": select_arm(plan, folder)})
+        others = [arm for arm in plan.arms if arm.name != plan.baseline]
+        printing.write(folder, table, (flip for arm in others for flip in flips(plan, folder, arm)))
+        runs = [Run.load(arm_folder(folder, arm)) for arm in plan.arms]
+        if out is None:
+            runs = [one.in_memory() for one in runs]
+        baseline = [arm.name for arm in plan.arms].index(plan.baseline)
+        return Comparison(runs, baseline, cluster=plan.cluster, table=table)

@@ -15,7 +15,7 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.runs.differences import Differences
-    from claimeval.runs.overview import Comparison, MetricComparison
+    from claimeval.runs.overview import MetricComparison, PairedRuns
     from claimeval.runs.track import Change, MetricSeries
 
 COLUMNS = ("metric", "n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Holm)")
@@ -171,7 +171,7 @@ def _print_pair(
         output.line(f"Not counted as flips: {other}", style="dim")
 
 
-def _aligned(comparison: Comparison) -> str:
+def _aligned(comparison: PairedRuns) -> str:
     from claimeval.types.clusters import sample_count
 
     shared = sample_count(comparison.shared, comparison.clusters, comparison.cluster)

@@ -38,33 +38,21 @@ class ExperimentOptions:
 
 def do(given: ExperimentOptions) -> int:
     """Run the arms, print what differs, and return the exit code."""
-    import asyncio
+    from dataclasses import replace
 
-    from claimeval.api.run import raise_if_stopped
+    from claimeval.api import comparison
     from claimeval.cli.progress_line import ProgressLine
     from claimeval.cli.running import notes_on_stderr
-    from claimeval.evaluation.claims import choose_metrics
-    from claimeval.runs.experiments import printing
-    from claimeval.runs.experiments.design import read
-    from claimeval.runs.experiments.results import flips, tabulate
-    from claimeval.runs.experiments.running import prepare, run
-    from claimeval.runs.experiments.selection import select
-    from claimeval.types.errors import UsageError
 
-    design = read(given.file)
-    if given.select and not design.labels:
-        raise UsageError(f"--select needs human labels: give {given.file} the key `labels`")
-    prepared = prepare(design, choose_metrics)
-    folder, output = given.out or Path("experiments") / given.file.stem, given.output
+    output = given.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
-        carried = asyncio.run(run(prepared, folder, options=given.options, show=lambda arm: line.show))
-    raise_if_stopped(carried.last.status)
-    table = tabulate(design, prepared.metrics, folder, given.options, carried.calls)
-    if given.select:
-        table = table.model_copy(update={"selection": select(design, folder)})
-    others = [arm for arm in design.arms if arm.name != design.baseline]
-    printing.write(folder, table, (flip for arm in others for flip in flips(design, folder, arm)))
-    _print(output, table, design.data.name)
+        options = replace(given.options, progress=line.show)
+        found = comparison.experiment(given.file, out=given.out or "experiments/", select=given.select, options=options)
+    table, path = found.table, found.runs[0].path
+    assert table, "an experiment has a table"
+    assert path, "the arms are on disk"
+    folder = path.parent.parent
+    _print(output, table, Path(table.data).name)
     output.line()
     output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
     return output.result("experiment", table.model_dump(), path=folder)

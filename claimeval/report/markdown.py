@@ -13,7 +13,7 @@ from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.report.assets import visible
-from claimeval.runs.overview import Comparison, MetricComparison, Overview
+from claimeval.runs.overview import MetricComparison, Overview, PairedRuns
 from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.records import Reason
@@ -55,7 +55,7 @@ def summary(overview: Overview) -> str:
     )
 
 
-def compared(comparison: Comparison, overview: Overview) -> str:
+def compared(comparison: PairedRuns, overview: Overview) -> str:
     """Return the differences of two runs. `overview` is the overview of the first."""
     only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
     return _page(
@@ -80,7 +80,7 @@ def compared(comparison: Comparison, overview: Overview) -> str:
     )
 
 
-def _shared(comparison: Comparison) -> str:
+def _shared(comparison: PairedRuns) -> str:
     return sample_count(comparison.shared, comparison.clusters, comparison.cluster).replace(
         "samples", "shared samples", 1
     )

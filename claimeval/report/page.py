@@ -21,7 +21,7 @@ from claimeval.runs.compare import SamplePair, compare, shared_metrics
 from claimeval.runs.directory import load_manifest, to_line
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
-from claimeval.runs.overview import Comparison, Overview, gather
+from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import DataError
 from claimeval.types.records import REASONS, SampleResult
@@ -72,7 +72,7 @@ class _Content(NamedTuple):
 
     overview: Overview
     other: Overview | None
-    comparison: Comparison | None
+    comparison: PairedRuns | None
 
     def element(self) -> dict[str, object]:
         """Return the content of the element `overview`."""

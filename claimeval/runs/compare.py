@@ -12,10 +12,10 @@ from claimeval.metrics.flips import Flip, FlipTally
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import RESULTS, cluster_field, from_line, load_manifest, read_results
 from claimeval.runs.overview import (
-    Comparison,
     Gathering,
     MetricComparison,
     Overview,
+    PairedRuns,
     data_name,
     open_to_doubt,
 )
@@ -70,7 +70,7 @@ class Compared(NamedTuple):
 
     a: Overview
     b: Overview
-    comparison: Comparison
+    comparison: PairedRuns
 
 
 def compare(
@@ -105,7 +105,8 @@ class Comparing:
         self._a, self._b, self._cluster = a, b, cluster
         self._clusters = array("q")
         self.metrics = shared_metrics(a, b)
-        names = (*(metric.name for metric in self.metrics), *(name for name in a.derived if name in b.derived))
+        derived = (name for name in a.derived if name in b.derived)
+        names = (*(metric.name for metric in self.metrics), *derived, *shared_units(a, b))
         self._values: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in names}
         self._other_texts = self._other_claims = 0
         self._tally = flip_tally(a, b)
@@ -122,7 +123,7 @@ class Comparing:
         self._flips += found[: SHOWN - len(self._flips)]
         return len(found)
 
-    def comparison(self, a: Overview, b: Overview) -> Comparison:
+    def comparison(self, a: Overview, b: Overview) -> PairedRuns:
         """What the pairs come to. UsageError where the runs share no sample."""
         shared = len(self._clusters)
         if not shared:
@@ -130,7 +131,7 @@ class Comparing:
         metrics = [pair_up(name, values, self._clusters) for name, values in self._values.items()]
         tested = [i for i, metric in enumerate(metrics) if metric.p is not None]
         adjusted = dict(zip(tested, holm([metrics[i].p or 0.0 for i in tested]), strict=True))
-        return Comparison(
+        return PairedRuns(
             a=a.name,
             b=b.name,
             shared=shared,
@@ -155,12 +156,20 @@ class Comparing:
 
 
 def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
-    """The metrics of a that b has too, by name and by what they compare; UsageError where there is none."""
+    """The metrics over claims that two runs share, by name and by what they compare.
+
+    UsageError if they share no metric at all.
+    """
     metrics = tuple(metric for metric in a.metrics if _row(metric) in {_row(other) for other in b.metrics})
-    if not metrics:
-        names = [", ".join(metric.name for metric in manifest.metrics) for manifest in (a, b)]
+    if not metrics and not shared_units(a, b):
+        names = [", ".join(manifest.names) for manifest in (a, b)]
         raise UsageError(f"the runs have no metric in common: one has {names[0]}, the other {names[1]}")
     return metrics
+
+
+def shared_units(a: Manifest, b: Manifest) -> tuple[str, ...]:
+    """The metrics that are not over claims and have the same unit in both runs."""
+    return tuple(name for name, unit in a.units.items() if b.units.get(name) == unit)
 
 
 def flip_tally(a: Manifest, b: Manifest) -> FlipTally:

@@ -158,7 +158,7 @@ class MetricComparison(Record):
     """Shared samples without a value in one of the runs."""
 
 
-class Comparison(Record):
+class PairedRuns(Record):
     """Two runs over the same samples."""
 
     a: str

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge
+from claimeval.api.comparison import experiment
+from claimeval.api.measures import measure
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 from tests.report.runs import TOWER_SAYS, make
@@ -17,8 +22,8 @@ def test_reports_and_run_directories_compare_alike(start_server: StartServer, tm
     a = ce.score(SAMPLES[:2], judges=[spec(server)], metrics=["faithfulness"])
     b = ce.score(better, judges=[spec(server)], metrics=["faithfulness"])
     found = ce.compare(a, b)
-    (metric,) = found.metrics
-    assert (found.shared, metric.a, metric.b, metric.difference.value) == (2, 0.75, 0.875, 0.125)
+    metric = found.metrics["faithfulness"]
+    assert (found.against(1).shared, metric.a, metric.b, metric.difference.value) == (2, 0.75, 0.875, 0.125)
     a.save(tmp_path / "a")
     b.save(tmp_path / "b")
     assert ce.compare(tmp_path / "a", str(tmp_path / "b")).metrics == found.metrics
@@ -28,7 +33,52 @@ def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path)
     """Of three claims the two judges of A are divided on two."""
     divided = make(tmp_path / "a", says={"one": TOWER_SAYS, "two": {}}, metrics=["faithfulness"])
     whole = make(tmp_path / "b", says={"one": {}}, metrics=["faithfulness"])
-    assert ce.compare(divided, whole).abstained == (
+    assert ce.compare(divided, whole).against(1).abstained == (
         "A: Judges abstained on claims or are divided (2 of 3 in faithfulness), and a mean is over the others. "
         "The difference says little.",
     )
+
+
+def test_more_runs_have_a_baseline_and_a_trend(start_server: StartServer) -> None:
+    server = start_server(judge=claim_judge.answer)
+    runs = [ce.score([sample], judges=[spec(server)], metrics="faithfulness") for sample in SAMPLES[:1] * 3]
+    found = ce.compare(*runs, baseline=1)
+    assert list(found.metrics) == ["faithfulness"]
+    assert len(found.to_pandas()) == 2
+    (series,) = found.trend.tracks
+    assert [point.mean for point in series.points] == [1.0, 1.0, 1.0]
+    assert "faithfulness" in found.report(format="md")
+    with pytest.raises(ce.UsageError, match="two runs or more"):
+        ce.compare(runs[0])
+    with pytest.raises(ce.UsageError, match="baseline"):
+        ce.compare(*runs, baseline=3)
+    with pytest.raises(ce.UsageError, match="metric of both runs"):
+        ce.compare(*runs, metrics="coverage")
+
+
+def test_runs_without_a_judge_compare(tmp_path: Path) -> None:
+    a = measure(SAMPLES[:2], "token_recall", out=tmp_path / "a")
+    b = measure([{**sample, "answer": sample["contexts"][0]} for sample in SAMPLES[:2]], "token_recall,token_f1")
+    assert set(ce.compare(a, b).metrics) == {"token_recall", "answer_length"}
+
+
+def test_an_experiment_comes_back_as_runs_side_by_side(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    design = {
+        "data": str(data),
+        "judges": spec(server),
+        "metrics": ["faithfulness"],
+        "grid": {"assess_prompt": ["three_way", "binary"]},
+    }
+    found = experiment(design)
+    assert [run["faithfulness"].mean for run in found.runs] == [0.75, 0.75]
+    assert found.metrics["faithfulness"].difference.value == 0
+    assert found.table is not None
+    assert [arm.name for arm in found.table.arms] == ["three_way", "binary"]
+    assert (found.chosen, found.runs[0].path) == (None, None)
+    again = experiment(design, out=tmp_path / "exp")
+    assert again.runs[1].path == tmp_path / "exp" / "arms" / "binary"
+    with pytest.raises(ce.UsageError, match="labels"):
+        experiment(design, select=True)

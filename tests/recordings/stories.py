@@ -323,7 +323,7 @@ def python(bench: Bench) -> None:
     bench.note("score(...).to_pandas().columns", list(report.to_pandas().columns))
     again = ce.rejudge(report, panel=ce.PanelOptions(vote="any"))
     bench.note("rejudge(...).summary", again.summary.model_dump(mode="json"))
-    bench.note("compare(...)", ce.compare(report, again).model_dump(mode="json"))
+    bench.note("compare(...)", ce.compare(report, again).against(1).model_dump(mode="json"))
     report.save("runs/a")
     again.save("runs/b")
     tracked = ce.track(["runs/a", "runs/b"])

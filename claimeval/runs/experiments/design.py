@@ -66,12 +66,20 @@ _VARIED = tuple(name for name in Arm.model_fields if name != "name")
 _COMMON = tuple(name for name in Experiment.model_fields if name != "arms")
 
 
-def read(path: Path) -> Experiment:
-    """The design in a YAML file; UsageError that names the file and the key for anything that is wrong with it.
+def read(design: str | Path | Mapping[str, Any]) -> Experiment:
+    """Return the design in a YAML file, or in a mapping like it.
 
-    Paths in it are relative to the file.
+    Paths in a file are relative to it. UsageError names the file and the key for anything that is wrong.
     """
+    if isinstance(design, Mapping):
+        return _design(Path("the design"), dict(design), Path())
+    path = Path(design)
     content = read_yaml(path, "experiment")
+    return _design(path, content, path.parent)
+
+
+def _design(path: Path, content: Any, folder: Path) -> Experiment:
+    """The design in the content of `path`, with paths relative to a folder."""
     if not isinstance(content, dict):
         raise UsageError(f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms")
     if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
@@ -95,10 +103,8 @@ def read(path: Path) -> Experiment:
         raise unknown_name(f"baseline in {path}:", baseline, names)
     for name in ("data", "labels"):
         if common.get(name):
-            common[name] = path.parent / str(common[name])
-    return _valid(
-        path, Experiment, {**common, "baseline": baseline, "arms": tuple(_placed(path.parent, a) for a in arms)}
-    )
+            common[name] = folder / str(common[name])
+    return _valid(path, Experiment, {**common, "baseline": baseline, "arms": tuple(_placed(folder, a) for a in arms)})
 
 
 def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
