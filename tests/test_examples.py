@@ -10,26 +10,32 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import spawn
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def run(arguments: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return done.stdout
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each example prints."""
+    found = {}
+    for path in EXAMPLES:
+        done = subprocess.run(
+            [sys.executable, path],
+            cwd=tmp_path_factory.mktemp(path.stem),
+            env={**os.environ, "COLUMNS": "80"},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        found[path.stem] = done.stdout
+    return found
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_every_example_runs_and_says_something(path: Path, tmp_path: Path) -> None:
-    assert run([str(path)], tmp_path)
+def test_every_example_runs_and_says_something(printed: dict[str, str]) -> None:
+    assert all(printed.values())
 
 
 def test_there_are_examples() -> None:
@@ -49,12 +55,12 @@ def folded(text: str) -> list[str]:
 
 
 def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    printed = folded(run(["-m", "claimeval", "demo"], tmp_path))
+    printed = folded(spawn("demo", folder=tmp_path).stdout)
     shown = [line for line in folded(blocks("<!-- demo -->")) if line != "..."]
     assert shown
     assert [line for line in shown if line not in printed] == []
 
 
-def test_the_python_example_of_the_readme_is_the_file(tmp_path: Path) -> None:
+def test_the_python_example_of_the_readme_is_the_file(printed: dict[str, str]) -> None:
     assert blocks("<!-- python -->").strip() in (ROOT / "examples" / "score_in_python.py").read_text(encoding="utf-8")
-    assert folded(blocks("<!-- printed -->")) == folded(run([str(ROOT / "examples" / "score_in_python.py")], tmp_path))
+    assert folded(blocks("<!-- printed -->")) == folded(printed["score_in_python"])
