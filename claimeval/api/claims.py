@@ -136,7 +136,7 @@ async def arejudge(
 
     Claims are taken from the run unless another `extractor` or `extract_prompt` is named. A verdict is taken over if
     judge settings, prompt, evidence and claim are the same. With only another `panel` or fewer `metrics` the votes are
-    counted again without a call. `summary.calls` counts the questions that were asked and those the run answered.
+    counted again without a call. `summary.cost` counts the questions that were asked and the replies that were reused.
     `rejudge` blocks, `arejudge` is awaited; both take the same arguments.
 
     Args:

@@ -122,7 +122,7 @@ def _costs(arm: ArmResult, baseline: str) -> list[str]:
         percent(arm.unassessed_rate),
         percent(arm.parse_failure_rate),
         "" if arm.name == baseline else str(arm.flips),
-        str(arm.calls),
+        str(arm.cost.calls),
         str(arm.new_calls),
-        "?" if arm.cost is None else f"{arm.cost:.2f}",
+        "?" if arm.cost.dollars is None else f"{arm.cost.dollars:.2f}",
     ]

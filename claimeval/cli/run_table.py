@@ -314,8 +314,8 @@ def _noise(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
 
 
 def _spared(summary: Summary) -> Iterator[str]:
-    if summary.calls and summary.calls.spared:
-        yield f"escalation spared {summary.calls.spared} calls"
+    if summary.cost and summary.cost.skipped:
+        yield f"escalation spared {summary.cost.skipped} calls"
 
 
 def _dispute(dispute: Dispute, names: dict[str, str]) -> str:

@@ -107,7 +107,7 @@ async def run_job(
     Returns:
         The summary of the results, and how the run ended.
     """
-    tallies = Tallies.of(record)
+    tallies = Tallies.of(record, options.prices)
 
     def take(result: SampleResult) -> None:
         tallies.add(result)
@@ -125,4 +125,4 @@ async def run_job(
         hopeless=job.hopeless,
         run=run,
     )
-    return JobOutcome(tallies.summary(complete=status.complete), status)
+    return JobOutcome(tallies.summary(complete=status.complete, stopped=status.reason), status)

@@ -42,9 +42,9 @@ def cost(completion: Completion, price: Price) -> float | None:
     usage = completion.usage
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    cached = min(usage.cached_tokens or 0, usage.prompt_tokens) if price.cached_input is not None else 0
-    prompt = (usage.prompt_tokens - cached) * price.input + cached * (price.cached_input or 0.0)
-    return (prompt + usage.completion_tokens * price.output) / 1e6
+    return price.dollars(
+        usage.prompt_tokens, usage.completion_tokens, min(usage.cached_tokens or 0, usage.prompt_tokens)
+    )
 
 
 class Spending(NamedTuple):

@@ -50,6 +50,14 @@ class RunStatus(NamedTuple):
     paused: str | None = None
     """What is under way in batches, in words, when the work did not wait for it."""
 
+    @property
+    def reason(self) -> str | None:
+        """Why the run ended early, in words."""
+        if self.complete:
+            return None
+        stopped = "; ".join(f"{judge}: {why}" for judge, why in self.stopped.items())
+        return self.over_budget or self.paused or ("interrupted" if self.interrupted else stopped or None)
+
 
 def workers_for(options: RunOptions) -> int:
     """Return how many items are in work: twice the calls that may be in flight, so that a slow item leaves no slot

@@ -33,6 +33,11 @@ class Price(NamedTuple):
     as_of: date | None
     """The day for which the price is stated; None where no date is given."""
 
+    def dollars(self, prompt: float, completion: float, cached: float = 0.0) -> float:
+        """Return US dollars for so many tokens, of which `cached` prompt tokens have the price `cached_input`."""
+        cached_input = self.input if self.cached_input is None else self.cached_input
+        return ((prompt - cached) * self.input + cached * cached_input + completion * self.output) / 1e6
+
 
 FREE = Price(0.0, 0.0, 0.0, None)
 
@@ -108,7 +113,7 @@ def cost_bound(request: Request, price: Price) -> float:
     Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
     """
     tokens = prompt_bytes(request) + MESSAGE_TOKENS * (len(request.messages) + 1)
-    return (tokens * price.input + request.max_tokens * price.output) / 1e6
+    return price.dollars(tokens, request.max_tokens)
 
 
 def _place(endpoint: str) -> str:

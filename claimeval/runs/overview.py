@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.cost import JudgeCost
 from claimeval.evaluation.summary.run import Summary
 from claimeval.metrics.derived import derived
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.providers.prices import price
 from claimeval.runs import scores
 from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.runs.scores import ScoresSummary
 from claimeval.statistics.formatting import interval, percent
-from claimeval.types.estimates import Estimate
+from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
@@ -69,13 +69,9 @@ class JudgeOverview(Record):
     """Calls that assessed claims."""
     failed: dict[Reason, int]
     """Calls without a usable reply, by reason."""
-    prompt_tokens: int
-    completion_tokens: int
+    cost: Cost
     uncounted: int
     """Replies that came without a count of tokens."""
-    cost: float | None
-    """US dollars for these tokens at the stated price, whenever they were paid and without discounts; None where no
-    price is stated or tokens were not counted."""
     labels: LabelCounts
     """Verdicts over all claims and metrics."""
 
@@ -365,8 +361,7 @@ class _JudgeTally:
         self._steps: Counter[str] = Counter()
         self._served: Counter[str] = Counter()
         self._failed: Counter[Reason] = Counter()
-        self._tokens = [0, 0]
-        self._uncounted = 0
+        self._cost = JudgeCost(judge)
         self.labels: Counter[str] = Counter()
 
     def add(self, call: Call) -> None:
@@ -375,9 +370,7 @@ class _JudgeTally:
             self._failed[call.failed] += 1
         if call.served_model:
             self._served[call.served_model] += 1
-        self._tokens[0] += call.prompt_tokens or 0
-        self._tokens[1] += call.completion_tokens or 0
-        self._uncounted += call.reply is not None and call.prompt_tokens is None
+        self._cost.add(call)
 
     def facts(self) -> JudgeOverview:
         return JudgeOverview(
@@ -389,18 +382,10 @@ class _JudgeTally:
             extractions=self._steps["extract"],
             assessments=self._steps["assess"],
             failed=dict(self._failed.most_common()),
-            prompt_tokens=self._tokens[0],
-            completion_tokens=self._tokens[1],
-            uncounted=self._uncounted,
-            cost=self._cost(),
+            cost=self._cost.cost(),
+            uncounted=self._cost.uncounted,
             labels=LabelCounts(**self.labels),
         )
-
-    def _cost(self) -> float | None:
-        stated = price(self._judge.model, self._judge.endpoint)
-        if stated is None or (self._uncounted and stated.input + stated.output > 0):
-            return None
-        return (self._tokens[0] * stated.input + self._tokens[1] * stated.output) / 1e6
 
 
 class _RankTally:

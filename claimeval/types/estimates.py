@@ -1,4 +1,4 @@
-"""A value with its interval: the one record that files, tables and pages use."""
+"""A value with its interval, and the cost of calls: the records that files, tables and pages use."""
 
 from __future__ import annotations
 
@@ -53,3 +53,17 @@ class Estimate(Record):
     def interval(self) -> tuple[float, float] | None:
         """Both ends; None where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+class Cost(Record):
+    """What calls cost. What nobody stated is None, never 0."""
+
+    calls: int
+    """Questions put to judges, whether the reply cache answered or a call was made."""
+    reused: int = 0
+    """Replies taken over from an earlier run; they are not in `calls`, and their tokens are counted."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    dollars: float | None = None
+    """US dollars for these tokens at the stated price, whenever they were paid and without discounts; None if no price
+    is stated or tokens were not counted, 0 for local judges."""

@@ -59,12 +59,12 @@ def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, fil
     assert (cell["mean"], cell["difference"]["value"], cell["difference"]["n"]) == (0.75, 0.25, 6)
     assert cell["p"] == pytest.approx(2 / 2**6)
     assert cell["p_adjusted"] == pytest.approx(2 * 2 / 2**6)
-    assert (base["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (12, 12, 6, 6)
+    assert (base["cost"]["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (12, 12, 6, 6)
     assert len(server.exchanges()) == 24
     # six doubtful claims become supported; six contradicted ones become not_found, which counts the same
     assert (base["flips"], binary["flips"], binary["relabeled"]) == (0, 6, 6)
     assert base["unassessed_rate"] == base["parse_failure_rate"] == 0.0
-    assert base["cost"] is None
+    assert base["cost"]["dollars"] is None
     assert base["median_latency"] > 0
 
 

@@ -12,7 +12,7 @@ from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import LabelAgreement, Selection
 from claimeval.types.errors import DataError
-from claimeval.types.estimates import Estimate
+from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Evidence
 from tests.report.conftest import Browser
 
@@ -39,11 +39,8 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
         flips=2,
         relabeled=5,
         labeled_once=3,
-        calls=90,
         new_calls=90,
-        prompt_tokens=1000,
-        completion_tokens=100,
-        cost=None,
+        cost=Cost(calls=90, prompt_tokens=1000, completion_tokens=100, dollars=None),
         median_latency=0.25,
         with_people=PEOPLE,
     )

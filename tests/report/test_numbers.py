@@ -16,7 +16,7 @@ from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.statistics.formatting import decimal, p_value, percent, signed
-from claimeval.types.estimates import Estimate
+from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Document
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, make
@@ -99,11 +99,8 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
         flips=0,
         relabeled=0,
         labeled_once=0,
-        calls=1,
         new_calls=1,
-        prompt_tokens=1,
-        completion_tokens=1,
-        cost=0.0,
+        cost=Cost(calls=1, prompt_tokens=1, completion_tokens=1, dollars=0.0),
         median_latency=0.125,
     )
     cell = ArmMetric(

@@ -161,11 +161,6 @@ class _TextTotals:
             calls=(int(low[0]), int(high[0])),
             prompt_tokens=(round(low[1]), round(high[1])),
             output_tokens=(round(low[2]), round(high[2])),
-            cost=None
-            if known is None
-            else (
-                (low[1] * known.input + low[2] * known.output) / 1e6,
-                (high[1] * known.input + high[2] * known.output) / 1e6,
-            ),
+            cost=None if known is None else (known.dollars(low[1], low[2]), known.dollars(high[1], high[2])),
             worst=self._worst if known else None,
         )

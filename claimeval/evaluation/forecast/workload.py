@@ -154,7 +154,7 @@ class StepWorkload:
             prompt_tokens=prompt,
             output_tokens=output,
             price=self.price,
-            cost=(_cost(prompt[0], output[0], known), _cost(prompt[1], output[1], known)) if known else None,
+            cost=(known.dollars(prompt[0], output[0]), known.dollars(prompt[1], output[1])) if known else None,
             worst=high.worst if known else None,
             how=self._how(counted, seen) if any(prompt) else (),
         )
@@ -173,7 +173,7 @@ class StepWorkload:
             calls += requests
             size += added
             output += estimates.verdicts(self.judge, requests, texts.texts * claims)[end]
-            worst += _cost(added + requests * OVERHEAD, requests * self.judge.max_tokens, self.price or FREE)
+            worst += (self.price or FREE).dollars(added + requests * OVERHEAD, requests * self.judge.max_tokens)
         return _Sum(calls, size, output, worst)
 
     def _how(self, counted: Counted, seen: Range | None) -> tuple[str, str]:
@@ -191,7 +191,3 @@ class StepWorkload:
         else:
             output += ": assumed"
         return prompt, output
-
-
-def _cost(prompt: float, output: float, price: Price) -> float:
-    return (prompt * price.input + output * price.output) / 1e6

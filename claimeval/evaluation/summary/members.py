@@ -1,7 +1,4 @@
-"""The members of a panel beside it: what each judge alone makes of a metric, and how its repeats differ.
-
-Counts the questions that results rest on, and those that escalation spared.
-"""
+"""The members of a panel beside it: what each judge alone makes of a metric, and how its repeats differ."""
 
 from __future__ import annotations
 
@@ -10,12 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from claimeval.evaluation.summary.records import CallCounts
-from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.panel.settings import Panel
 from claimeval.metrics.scoring import MetricSummary, MetricTally, best
-from claimeval.types.records import Assessment, Claim, Evidence, Part, Reason, SampleResult, Score
+from claimeval.types.records import Assessment, Claim, Reason, Score
 
 
 class MemberTally:
@@ -114,34 +109,3 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
     if panels.total and panels.judged:
         return None
     return Score(metric=panels.metric, total=panels.total, because=panels.because)
-
-
-class CallTally:
-    """Adds up the calls of a run."""
-
-    def __init__(self, judges: Sequence[str], panel: Panel) -> None:
-        self._later = tuple(judges[panel.escalate :]) if panel.escalate else ()
-        self._repeats = panel.replicates
-        self._asked = self._reused = self._spared = 0
-
-    def add(self, result: SampleResult) -> None:
-        """Counts the calls of one sample in."""
-        reused = sum(call.reused for call in result.calls)
-        self._reused += reused
-        self._asked += len(result.calls) - reused
-        if self._later:
-            self._spared += self._not_needed(result)
-
-    def _not_needed(self, result: SampleResult) -> int:
-        """Calls that the later judges would have had, each asked about all claims, less those they had."""
-        part_of = {claim.id: claim.of for claim in result.claims}
-        claims: Counter[tuple[Part, Evidence]] = Counter(
-            (part_of[a.subject], a.evidence) for a in result.assessments if not a.unasked
-        )
-        in_all = sum(-(-n // CLAIMS_PER_CALL) for n in claims.values()) * len(self._later) * self._repeats
-        had = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
-        return max(0, in_all - had)
-
-    def summary(self) -> CallCounts:
-        """The counts so far."""
-        return CallCounts(asked=self._asked, reused=self._reused, spared=self._spared)

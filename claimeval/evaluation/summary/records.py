@@ -110,14 +110,3 @@ class PanelSummary(Record):
     stopped: dict[str, int] = Field(default_factory=dict)
     """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims they therefore say
     nothing of: the panel is incomplete."""
-
-
-class CallCounts(Record):
-    """Questions that the results rest on."""
-
-    asked: int
-    """Put to a judge in this run, whether a stored reply answered or a call was made; repeated attempts included."""
-    reused: int
-    """Answered in an earlier run and taken over from there."""
-    spared: int
-    """Not put to later judges because the first ones agreed (escalation)."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
+from pydantic import Field
+
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.members import CallTally, MemberTally
+from claimeval.evaluation.summary.cost import CostTally, RunCost
+from claimeval.evaluation.summary.members import MemberTally
 from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
 from claimeval.evaluation.summary.panel import PanelTally
 from claimeval.evaluation.summary.preference import Kinship, Preferences
-from claimeval.evaluation.summary.records import CallCounts, PanelSummary, SameFamily
+from claimeval.evaluation.summary.records import PanelSummary, SameFamily
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.metrics.derived import unknown_because
@@ -19,10 +23,21 @@ from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of
 from claimeval.types.families import Families
-from claimeval.types.records import Assessment, Part, Record, SampleResult
+from claimeval.types.records import Assessment, Part, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
 _ALONE = Panel()
+EXCERPT = 200
+"""Characters of a useless reply that a summary has."""
+
+
+class FailureExample(Record):
+    """A call that gave nothing."""
+
+    sample: str
+    judge: str
+    excerpt: str
+    """The beginning of the reply, or the provider's words."""
 
 
 class Summary(Record):
@@ -38,7 +53,12 @@ class Summary(Record):
     """How the judges stand to each other; None for one judge asked once."""
     same_family: tuple[SameFamily, ...] = ()
     """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
-    calls: CallCounts | None = None
+    cost: RunCost | None = None
+    """What the calls cost that the results rest on; None for a run without judges."""
+    failures: dict[Reason, FailureExample] = Field(default_factory=dict)
+    """The first call that failed for each reason."""
+    stopped: str | None = None
+    """Why the run ended before the last sample."""
     orders: OrderEffects | None = None
     """What other orders of the documents do to the labels, where they were asked about."""
 
@@ -59,6 +79,7 @@ class Tallies:
         derived: Sequence[str] = (),
         cluster: str | None = None,
         units: Mapping[str, str] = MappingProxyType({}),
+        prices: str | Path | None = None,
     ) -> None:
         models = {judge.name: judge.model for judge in judges}
         several = bool(metrics) and (len(models) > 1 or panel.replicates > 1)
@@ -78,12 +99,13 @@ class Tallies:
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
-        self._calls = CallTally(tuple(models), panel if metrics else _ALONE)
+        self._failures: dict[Reason, FailureExample] = {}
+        self._cost = CostTally(judges, extractor, panel if metrics else _ALONE, prices)
         self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
 
     @classmethod
-    def of(cls, record: Manifest) -> Tallies:
-        """For the results of a run."""
+    def of(cls, record: Manifest, prices: str | Path | None = None) -> Tallies:
+        """For the results of a run; `prices` is a file of prices."""
         return cls(
             record.metrics,
             record.notes,
@@ -93,6 +115,7 @@ class Tallies:
             record.derived,
             record.cluster,
             record.units,
+            prices,
         )
 
     def add(self, result: SampleResult) -> None:
@@ -125,11 +148,15 @@ class Tallies:
         if self._panel:
             self._panel.add(result)
         self._kinship.add(result.sample)
-        self._calls.add(result)
+        self._cost.add(result)
+        for call in result.calls:
+            if call.failed and call.failed not in self._failures:
+                excerpt = (call.reply or call.message or "")[:EXCERPT]
+                self._failures[call.failed] = FailureExample(sample=result.sample.id, judge=call.judge, excerpt=excerpt)
         if self._orders:
             self._orders.add(result, cluster)
 
-    def summary(self, *, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
+    def summary(self, *, stopped: str | None = None, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
         """What the samples so far come to; `rates` are what the vote rests on, where it does."""
         rows = list(zip(self._rows, self._members, strict=True))
         noise = {metric.name: members.noise() for (metric, _), members in rows}
@@ -145,7 +172,9 @@ class Tallies:
             notes=self._notes,
             panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
             same_family=self._kinship.summary(),
-            calls=self._calls.summary(),
+            cost=self._cost.summary(),
+            failures=self._failures,
+            stopped=stopped,
             orders=self._orders.summary() if self._orders else None,
         )
 

@@ -63,6 +63,10 @@ function range(ends, digits = 2, write = number) {
   return ends && ends.every((end) => end !== null) ? ends.map((end) => write(end, digits)).join(" to ") : "–";
 }
 
+function tokensInWords({ prompt_tokens: prompt, completion_tokens: completion }) {
+  return `${(prompt ?? 0).toLocaleString("en")} + ${(completion ?? 0).toLocaleString("en")}`;
+}
+
 function signedRange(ends) {
   return range(ends, 2, signed);
 }

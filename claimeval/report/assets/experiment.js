@@ -93,9 +93,9 @@ function costSection() {
       percent(arm.unassessed_rate),
       percent(arm.parse_failure_rate),
       arm.name === experiment.table.baseline ? "" : arm.flips.toLocaleString("en"),
-      arm.calls.toLocaleString("en"),
-      `${arm.prompt_tokens.toLocaleString("en")} + ${arm.completion_tokens.toLocaleString("en")}`,
-      arm.cost === null ? "unknown" : `$${arm.cost.toFixed(2)}`,
+      arm.cost.calls.toLocaleString("en"),
+      tokensInWords(arm.cost),
+      arm.cost.dollars === null ? "unknown" : `$${arm.cost.dollars.toFixed(2)}`,
       arm.median_latency === null ? "–" : `${number(arm.median_latency, 2)} s`,
     ];
     return el(

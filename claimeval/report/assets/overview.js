@@ -98,8 +98,8 @@ function worstClaims({ worst }, run) {
 
 function judgeTable(facts) {
   const short = judgeNames(facts);
-  const cost = facts.judges.every((judge) => judge.cost !== null)
-    ? facts.judges.reduce((sum, judge) => sum + judge.cost, 0)
+  const cost = facts.judges.every((judge) => judge.cost.dollars !== null)
+    ? facts.judges.reduce((sum, judge) => sum + judge.cost.dollars, 0)
     : null;
   const row = (judge) => {
     const failed = Object.entries(judge.failed)
@@ -122,10 +122,10 @@ function judgeTable(facts) {
       el(
         "td",
         { class: "num" },
-        `${judge.prompt_tokens.toLocaleString("en")} + ${judge.completion_tokens.toLocaleString("en")}`,
+        tokensInWords(judge.cost),
         judge.uncounted ? el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`) : null,
       ),
-      el("td", { class: "num" }, dollars(judge.cost)),
+      el("td", { class: "num" }, dollars(judge.cost.dollars)),
     );
   };
   return el(
@@ -144,7 +144,7 @@ function judgeTable(facts) {
     el(
       "p",
       { class: "quiet small" },
-      callsInWords(facts.summary.calls),
+      callsInWords(facts.summary.cost),
       cost === null
         ? "No price is stated for some of these models."
         : `${dollars(cost)} in all at stated prices, whenever the replies were paid for.`,
@@ -152,10 +152,12 @@ function judgeTable(facts) {
   );
 }
 
-function callsInWords(calls) {
-  if (!calls) return "";
-  const reused = calls.reused ? `, ${plural(calls.reused, "reply", "replies")} taken over from an earlier run` : "";
-  return `${plural(calls.asked, "question")} put to judges${reused}${calls.spared ? `, ${calls.spared} spared because the first judges agreed` : ""}. `;
+function callsInWords(cost) {
+  if (!cost) return "";
+  const { calls, reused } = cost.total;
+  const again = reused ? `, ${plural(reused, "reply", "replies")} taken over from an earlier run` : "";
+  const skipped = cost.skipped ? `, ${cost.skipped} spared because the first judges agreed` : "";
+  return `${plural(calls, "question")} put to judges${again}${skipped}. `;
 }
 
 function dollars(cost) {

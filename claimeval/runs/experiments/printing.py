@@ -14,7 +14,7 @@ from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentRes
 from claimeval.runs.experiments.selection import Selection
 from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
 from claimeval.types.clusters import sample_count
-from claimeval.types.estimates import Estimate
+from claimeval.types.estimates import Cost, Estimate
 
 CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adjusted")
 """Fields of an arm's metric that the CSV has."""
@@ -32,20 +32,22 @@ def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> No
 def to_csv(table: ExperimentResult) -> str:
     """A line an arm and metric; undefined values are empty."""
     out = io.StringIO()
-    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "with_people"}]
+    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "with_people", "cost"}]
     ordered = [name for name in ArmResult.model_fields if name in fields]
     writer = csv.writer(out, lineterminator="\n")
     paired = [f"difference_{name}" for name in Estimate.model_fields]
     people = ["claims", "accuracy", "balanced_accuracy", "kappa"]
-    writer.writerow(["arm", "metric", *CELLS, *paired, *ordered, *(f"labels_{name}" for name in people)])
+    writer.writerow(
+        ["arm", "metric", *CELLS, *paired, *ordered, *Cost.model_fields, *(f"labels_{name}" for name in people)]
+    )
     for arm in table.arms:
         for metric, cell in arm.metrics.items():
             values = [getattr(cell, name) for name in CELLS]
             difference = [getattr(cell.difference, name, None) for name in Estimate.model_fields]
-            whole = [getattr(arm, name) for name in ordered]
+            of_arm = [*(getattr(arm, name) for name in ordered), *dict(arm.cost).values()]
             labelled = [getattr(arm.with_people, name, None) for name in people]
             labelled = [value.value if isinstance(value, Estimate) else value for value in labelled]
-            writer.writerow([arm.name, metric, *values, *difference, *whole, *labelled])
+            writer.writerow([arm.name, metric, *values, *difference, *of_arm, *labelled])
     return out.getvalue()
 
 
@@ -136,10 +138,10 @@ def _cost_row(arm: ArmResult, baseline: bool) -> str:
         percent(arm.unassessed_rate),
         percent(arm.parse_failure_rate),
         "" if baseline else str(arm.flips),
-        str(arm.calls),
+        str(arm.cost.calls),
         str(arm.new_calls),
-        f"{arm.prompt_tokens} / {arm.completion_tokens}",
-        "price not known" if arm.cost is None else f"{arm.cost:.4f}",
+        f"{arm.cost.prompt_tokens or 0} / {arm.cost.completion_tokens or 0}",
+        "price not known" if arm.cost.dollars is None else f"{arm.cost.dollars:.4f}",
         decimal(arm.median_latency, 2),
     ]
     return "| " + " | ".join(cells) + " |"

@@ -8,10 +8,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.cost import JudgeCost, total
 from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.providers.prices import price
 from claimeval.runs.compare import flip_tally
 from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.runs.experiments.design import Arm, Experiment
@@ -21,7 +20,7 @@ from claimeval.statistics import holm, mean_interval, paired_difference
 from claimeval.store.replies import unpack
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.clusters import cluster_of
-from claimeval.types.estimates import Estimate
+from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Record
 
@@ -55,14 +54,10 @@ class ArmResult(Record):
     """Claims with another label than under the baseline that counts the same."""
     labeled_once: int
     """Claims with a label in this arm or in the baseline only."""
-    calls: int
-    """Questions asked, those shared with other arms included."""
+    cost: Cost
+    """What the arm would have cost alone, questions that it shares with other arms included."""
     new_calls: int
     """Requests sent for this arm in this run of the command."""
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    """US dollars at today's prices had the arm been run alone; None where a price is not known."""
     median_latency: float | None
     """Seconds a call, over the stored replies."""
     with_people: LabelAgreement | None = None
@@ -151,9 +146,7 @@ class _Gathered(NamedTuple):
     unassessed: int
     replies: int
     unreadable: int
-    calls: int
-    tokens: tuple[int, int]
-    cost: float | None
+    cost: Cost
     latencies: array[float]
 
     def row(self, arm: Arm, run: str, cells: dict[str, ArmMetric], counts: FlipCounts, new: int) -> ArmResult:
@@ -167,11 +160,8 @@ class _Gathered(NamedTuple):
             flips=counts.flipped,
             relabeled=counts.relabeled,
             labeled_once=counts.labeled_once,
-            calls=self.calls,
-            new_calls=new,
-            prompt_tokens=self.tokens[0],
-            completion_tokens=self.tokens[1],
             cost=self.cost,
+            new_calls=new,
             median_latency=median(self.latencies) if self.latencies else None,
         )
 
@@ -179,10 +169,11 @@ class _Gathered(NamedTuple):
 def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gathered:
     values: dict[str, list[float | None]] = {metric: [] for metric in metrics}
     claims = verdicts = unassessed = replies = unreadable = 0
-    tokens: dict[str, list[int]] = {}
     seen: set[str] = set()
     latencies: array[float] = array("d")
     manifest = load_manifest(run)
+    judges = {judge.name: judge for judge in manifest.asked}
+    costs: dict[str, JudgeCost] = {}
     clusters = array("q")
     judged = {metric.name for metric in manifest.metrics}
     with Store(cache_folder(options.cache)) as store:
@@ -200,27 +191,11 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
                 if call.key in seen:
                     continue
                 seen.add(call.key)
-                spent = tokens.setdefault(call.judge, [0, 0])
-                spent[0] += call.prompt_tokens or 0
-                spent[1] += call.completion_tokens or 0
+                costs.setdefault(call.judge, JudgeCost(judges.get(call.judge), options.prices)).add(call)
                 if (value := store.get(call.key)) and (latency := unpack(value)[0].latency) is not None:
                     latencies.append(latency)
-    total = sum(spent[0] for spent in tokens.values()), sum(spent[1] for spent in tokens.values())
-    cost = _cost(manifest, tokens, options.prices)
-    return _Gathered(
-        values, clusters, claims, verdicts, unassessed, replies, unreadable, len(seen), total, cost, latencies
-    )
-
-
-def _cost(manifest: Manifest, tokens: Mapping[str, list[int]], prices: str | Path | None) -> float | None:
-    dollars = 0.0
-    for judge in {judge.name: judge for judge in manifest.asked}.values():
-        if judge.name in tokens:
-            rate = price(judge.model, judge.endpoint, prices)
-            if rate is None:
-                return None
-            dollars += (tokens[judge.name][0] * rate.input + tokens[judge.name][1] * rate.output) / 1e6
-    return dollars
+    cost = total(judge.cost() for judge in costs.values())
+    return _Gathered(values, clusters, claims, verdicts, unassessed, replies, unreadable, cost, latencies)
 
 
 def flips(design: Experiment, folder: Path, arm: Arm) -> Iterator[ArmFlip]:

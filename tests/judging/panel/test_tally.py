@@ -277,6 +277,7 @@ def test_calls_are_counted_by_where_they_come_from() -> None:
     )
     one = result("++x", "+0+").model_copy(update={"calls": calls})
     two = result("++", "00", number=2).model_copy(update={"calls": calls[:3]})
-    found = summary(one, two, settings=settings).calls
+    found = summary(one, two, settings=settings).cost
     assert found is not None
-    assert (found.asked, found.reused, found.spared) == (6, 2, 1)
+    assert found is not None
+    assert (found.total.calls, found.total.reused, found.skipped) == (6, 2, 1)

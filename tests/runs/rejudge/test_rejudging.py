@@ -64,8 +64,8 @@ def test_another_judge_is_asked_about_the_runs_claims_and_nothing_else(
     assert values(again, "faithfulness") == [1.0, 0.75]
     assert [c.text for r in again.results for c in r.claims] == [c.text for r in run.results for c in r.claims]
     assert again.manifest.extractor == run.manifest.extractor
-    assert again.summary.calls is not None
-    assert (again.summary.calls.asked, again.summary.calls.reused) == (4, 4)
+    assert again.summary.cost is not None
+    assert (again.summary.cost.total.calls, again.summary.cost.total.reused) == (4, 4)
 
 
 def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
@@ -120,8 +120,8 @@ def test_another_extract_prompt_takes_all_claims_anew(run: Run, first: ThreadHan
     before = sent(first)
     again = rejudge(run, extract_prompt="bullets")
     assert sent(first) - before == 4
-    assert again.summary.calls is not None
-    assert (again.summary.calls.asked, again.summary.calls.reused) == (8, 0)
+    assert again.summary.cost is not None
+    assert (again.summary.cost.total.calls, again.summary.cost.total.reused) == (8, 0)
 
 
 def test_a_new_metric_takes_only_the_claims_that_are_missing(first: ThreadHandle) -> None:
