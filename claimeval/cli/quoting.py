@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from claimeval.evaluation.forecast.quotes import Prospect, StepForecast, quote
+from claimeval.evaluation.forecast.quotes import Prospect, quote
+from claimeval.evaluation.forecast.workload import StepForecast
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.options import RunOptions
 

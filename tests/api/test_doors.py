@@ -9,7 +9,9 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge
+from claimeval.api.comparison import experiment
 from claimeval.api.data import doctor, draw, import_replies
+from claimeval.api.forecast import plan
 from claimeval.api.measures import measure
 from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, agreement, annotate, correct
 from tests.api.test_claims import SAMPLES, spec
@@ -104,3 +106,24 @@ def test_documents_are_labeled_in_python(tmp_path: Path) -> None:
     assert labels.labeled == len(labels) == 2
     with pytest.raises(ce.UsageError, match="are for claims"):
         annotate(SAMPLES, documents=True, metric="faithfulness")
+
+
+def test_a_door_is_planned_without_a_call(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    judge = spec(server)
+    before = plan(ce.score, SAMPLES, judges=judge, metrics="faithfulness")
+    assert (before.samples, before.calls[0] >= 2, before.unpriced) == (3, True, (judge,))
+    assert not server.exchanges()
+    run = ce.score(SAMPLES, judges=judge, metrics="faithfulness")
+    sent = len(server.exchanges())
+    assert plan(ce.ascore, SAMPLES, judges=judge, metrics="faithfulness").calls == (0, 0)
+    again = plan(ce.rejudge, run, assess_prompt="binary")
+    assert again.calls == (2, 2), "the claims are those of the run"
+    design = {"data": str(tmp_path / "d.jsonl"), "judges": judge, "grid": {"assess_prompt": ["three_way", "binary"]}}
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    assert {line.judge.partition(":")[0] for line in plan(experiment, design).lines} == {"three_way", "binary"}
+    assert plan(ce.rate, SAMPLES, judges=judge, ask="relevance").calls[1] >= 2
+    assert plan(measure, SAMPLES, "token_recall").calls == (0, 0)
+    assert len(server.exchanges()) == sent
+    with pytest.raises(ce.UsageError, match="cannot be planned"):
+        plan(doctor, SAMPLES)

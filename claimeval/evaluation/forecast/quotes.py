@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from claimeval.evaluation.forecast.estimates import BYTES_PER_TOKEN, Range, thinking
+from claimeval.evaluation.forecast.workload import StepForecast
 from claimeval.execution import Executor
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging.panel import Panel
 from claimeval.providers.prices import cost_bound, price, prompt_bytes
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
-from claimeval.types.records import Record, SampleResult
+from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge, Outcome, Request
 
 T = TypeVar("T")
@@ -28,23 +29,6 @@ class Prospect(NamedTuple):
     output: Range
     """Tokens of the reply as assumed, thinking apart."""
     certain: bool = True
-
-
-class StepForecast(Record):
-    """What one judge is asked in one step. Questions put again after a useless reply come on top."""
-
-    step: str
-    judge: str
-    stored: int
-    """Questions that the store answers."""
-    calls: tuple[int, int]
-    """At least and at most."""
-    prompt_tokens: tuple[int, int]
-    output_tokens: tuple[int, int]
-    cost: tuple[float, float] | None
-    """US dollars; None where nobody stated a price."""
-    worst: float | None
-    """US dollars if every byte of the prompts were a token and every reply ran to its limit."""
 
 
 class Foreseen(Protocol[T_contra]):
@@ -163,4 +147,7 @@ class _TextTotals:
             output_tokens=(round(low[2]), round(high[2])),
             cost=None if known is None else (known.dollars(low[1], low[2]), known.dollars(high[1], high[2])),
             worst=self._worst if known else None,
+            exact=low[0] == high[0],
+            price=known,
+            how=(),
         )

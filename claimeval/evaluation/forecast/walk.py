@@ -18,7 +18,7 @@ from typing import Self
 from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.forecast import estimates
 from claimeval.evaluation.forecast.estimates import Counted, Range
-from claimeval.evaluation.forecast.workload import Line, StepWorkload
+from claimeval.evaluation.forecast.workload import StepForecast, StepWorkload
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
 from claimeval.providers import Backend, provider, reads_prompts
@@ -36,7 +36,7 @@ class Forecast(Record):
     """What a run will ask and cost. Questions put again after a useless reply, and retries, come on top."""
 
     samples: int
-    lines: tuple[Line, ...]
+    lines: tuple[StepForecast, ...]
     how: tuple[str, ...]
     """What the ranges of calls rest on, in words; empty where they are exact."""
 
@@ -62,7 +62,7 @@ class Forecast(Record):
 
 
 async def forecast(
-    samples: Iterable[Sample],
+    samples: Iterable[Sample | SampleResult],
     plan: ClaimsJob,
     store: Store | None,
     prices: str | Path | None = None,
@@ -158,12 +158,13 @@ class _Walk:
         self._seen.add(question)
         return len(self._seen) > before
 
-    async def visit(self, sample: Sample) -> None:
-        """Takes a sample through the pipeline and counts what it asks."""
-        result = await self._first.evaluate(sample, self)
+    async def visit(self, item: Sample | SampleResult) -> None:
+        """Takes a sample, or an earlier result of one, through the pipeline and counts what it asks."""
+        result = await self._first.evaluate(item, self)
+        sample = result.sample
         taken_from: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
-            if call.step == "extract":
+            if call.step == "extract" and not call.reused:
                 taken_from.setdefault((call.part, call.judge), []).append(call)
         for (part, judge), calls in taken_from.items():
             texts = [self._texts[call.key] for call in calls if not call.attempt]

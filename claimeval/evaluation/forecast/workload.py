@@ -22,10 +22,10 @@ OVERHEAD = 3 * MESSAGE_TOKENS
 NOTHING = Range(0, 0)
 
 
-class Line(Record):
+class StepForecast(Record):
     """What one judge will be asked in one step."""
 
-    step: Step
+    step: str
     judge: str
     stored: int
     """Questions that the store answers."""
@@ -134,7 +134,7 @@ class StepWorkload:
         had = found.unknown.get(sentences, _Texts())
         found.unknown[sentences] = _Texts(had.texts + 1, had.bytes + size, had.frames + prompt_bytes(frame))
 
-    def line(self, per_sentence: Range, counted: Counted, seen: Range | None) -> Line:
+    def line(self, per_sentence: Range, counted: Counted, seen: Range | None) -> StepForecast:
         """What it comes to: with so many claims in a sentence, prompts counted by this model, and outputs as seen."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low, 0)
         high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high, 1)
@@ -145,7 +145,7 @@ class StepWorkload:
         if not reads_prompts(self.judge):
             prompt = output = (0, 0)
         known = self.price if high.calls else FREE
-        return Line(
+        return StepForecast(
             step=self.step,
             judge=self.judge.name,
             stored=self.stored,

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.loopback import claim_judge
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.forecast.walk import Forecast, forecast
-from claimeval.evaluation.forecast.workload import Line
+from claimeval.evaluation.forecast.workload import StepForecast
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import rows
@@ -120,7 +120,7 @@ def pay(samples: Iterable[Sample], plan: ClaimsJob, store: Store, paid: Paid | N
     return paid
 
 
-def line(found: Forecast, step: str, judge: str = "a") -> Line:
+def line(found: Forecast, step: str, judge: str = "a") -> StepForecast:
     return next(line for line in found.lines if (line.step, line.judge) == (step, judge))
 
 

@@ -1,0 +1,107 @@
+"""What a door would ask and cost: `plan`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ParamSpec
+
+from claimeval.api.comparison import experiment
+from claimeval.api.jobs import Prepared, before_run
+from claimeval.api.twins import blocking
+from claimeval.evaluation.claims import ClaimsJob, choose_metrics
+from claimeval.evaluation.forecast.quotes import forecast_job
+from claimeval.evaluation.forecast.walk import Forecast, forecast
+from claimeval.evaluation.measure import MeasureJob
+from claimeval.execution.batch.executor import batch_judges, options_for
+from claimeval.runs.experiments.design import read
+from claimeval.runs.experiments.running import prepare
+from claimeval.store.store import MARKER, Store, cache_folder
+from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+
+P = ParamSpec("P")
+
+
+class _Planned(Exception):  # ends the door before it asks anything; no error
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+
+
+def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Forecast:
+    """Forecast what `door(*args, **kwargs)` would ask and cost, without asking anything.
+
+    Args:
+        door: `score`, `rejudge`, `rate`, `experiment`, `measure` or one of their asynchronous twins.
+        args: Its arguments.
+        kwargs: Its keyword arguments.
+
+    Returns:
+        Calls, tokens and US dollars per step and judge, less what is cached. What two arms of an experiment share is
+        counted in the first. Of judges without a known price (`unpriced`) no cost is given.
+
+    Raises:
+        UsageError: As the door does for these arguments; also for a door that cannot be planned.
+    """
+    given = kwargs.get("options")
+    options = given if isinstance(given, RunOptions) else RunOptions()
+    if door is experiment:
+        return _forecast_arms(args[0] if args else kwargs["design"], options)
+    try:
+        with before_run(_stop):
+            result = door(*args, **kwargs)
+            if inspect.iscoroutine(result):
+                blocking(result)
+    except _Planned as planned:
+        return _forecast(planned.prepared, options)
+    raise UsageError(f"{getattr(door, '__name__', 'this')} asks no judge or cannot be planned")
+
+
+def _stop(prepared: Prepared) -> None:
+    raise _Planned(prepared)
+
+
+def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
+    job: Any = prepared.job
+    if isinstance(job, MeasureJob):
+        return Forecast(samples=prepared.total or 0, lines=(), how=())
+    with cached_replies(options) as store:
+        if isinstance(job, ClaimsJob):
+            batched = batched_judges(job, options)
+            return blocking(forecast(prepared.items, job, store, options.prices, batched=batched))
+        steps = blocking(forecast_job(job, prepared.items, store, options.prices))
+        return Forecast(samples=prepared.total or 0, lines=steps, how=())
+
+
+def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
+    """Return what each arm of an experiment would ask; what an earlier arm asks is not counted again."""
+    prepared = prepare(read(design), choose_metrics)
+    asked: set[int] = set()
+    forecasts: dict[str, Forecast] = {}
+    with cached_replies(options) as store:
+        for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
+            batched = batched_judges(job, options_for((*job.judges, job.extractor), options))
+            walked = forecast(prepared.samples(), job, store, options.prices, asked, batched)
+            forecasts[arm.name] = blocking(walked)
+    return forecasts
+
+
+def _forecast_arms(design: Any, options: RunOptions) -> Forecast:
+    arms = arm_forecasts(design, options)
+    lines = tuple(
+        line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, one in arms.items() for line in one.lines
+    )
+    how = tuple(dict.fromkeys(text for one in arms.values() for text in one.how))
+    return Forecast(samples=next(iter(arms.values())).samples, lines=lines, how=how)
+
+
+def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:
+    """Return the reply cache if there is one; it is not made."""
+    folder = cache_folder(options.cache)
+    return Store(folder) if (folder / MARKER).exists() else nullcontext()
+
+
+def batched_judges(job: ClaimsJob, options: RunOptions) -> Collection[str]:
+    """Return the judges of a job that are asked in batches."""
+    return batch_judges((*job.judges, job.extractor), options) if options.batch else ()
