@@ -18,15 +18,11 @@ if TYPE_CHECKING:
     from claimeval.api.comparison import compare
     from claimeval.api.data import read_samples
     from claimeval.api.ratings import (
-        Grading,
-        agrade_relevance,
+        agrade,
         arate,
-        ascore_retrieval,
-        grade_relevance,
+        grade,
         rate,
-        score_retrieval,
     )
-    from claimeval.api.reports import SideReport
     from claimeval.api.run import Run
     from claimeval.api.test_sets import WrittenSet, awrite_queries, draw_sample, write_queries
     from claimeval.evaluation.baseline import RatingComparison
@@ -61,15 +57,11 @@ _HOMES = {
     "api.comparison": ("compare",),
     "api.data": ("read_samples",),
     "api.ratings": (
-        "Grading",
-        "agrade_relevance",
+        "agrade",
         "arate",
-        "ascore_retrieval",
-        "grade_relevance",
+        "grade",
         "rate",
-        "score_retrieval",
     ),
-    "api.reports": ("SideReport",),
     "api.test_sets": (
         "WrittenSet",
         "awrite_queries",
@@ -123,7 +115,6 @@ __all__ = [
     "DataError",
     "Document",
     "Extraction",
-    "Grading",
     "Judge",
     "Manifest",
     "Metric",
@@ -138,27 +129,24 @@ __all__ = [
     "SampleScores",
     "Score",
     "ScoresSummary",
-    "SideReport",
     "StoppedEarly",
     "StoreError",
     "Summary",
     "UsageError",
     "Verdict",
     "WrittenSet",
-    "agrade_relevance",
+    "agrade",
     "arate",
     "arejudge",
     "ascore",
-    "ascore_retrieval",
     "awrite_queries",
     "compare",
     "draw_sample",
-    "grade_relevance",
+    "grade",
     "rate",
     "read_samples",
     "rejudge",
     "score",
-    "score_retrieval",
     "track",
     "write_queries",
 ]

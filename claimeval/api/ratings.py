@@ -1,30 +1,30 @@
-"""Doors that rate whole answers.
-
-The front doors of `claimeval relevance` and `claimeval retrieval`, over what samples retrieved.
-"""
+"""Doors that rate whole answers and grade documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from claimeval import ir
 from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
-from claimeval.api.jobs import Judges, Prepared, parse_specs, run_prepared, without_labels
-from claimeval.api.reports import SideReport, judged, material, reported
-from claimeval.api.run import Run, raise_if_stopped
+from claimeval.api.jobs import Judges, Prepared, parse_specs, run_prepared
+from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
-from claimeval.evaluation import matching, relevance, relevance_run, retrieval
+from claimeval.data.corpora import read_corpus, read_queries
+from claimeval.data.grades import read_qrels
+from claimeval.evaluation.grade import Against, GradingOptions, samples_of_pool
+from claimeval.evaluation.grade import make_job as grade_job
 from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
-from claimeval.evaluation.relevance import PER_CALL, Graded
-from claimeval.evaluation.relevance_run import RelevanceSummary, grade_all, grading_plan
+from claimeval.evaluation.relevance import of_samples, pool, survey
+from claimeval.evaluation.retrieval import MEASURES
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
-from claimeval.types.progress import Progress
-from claimeval.types.requests import Judge
+from claimeval.types.records import Sample
 from claimeval.types.scales import Scale
 
 _NO_PROMPTS: Mapping[str, str | Path] = MappingProxyType({})
@@ -85,79 +85,111 @@ async def arate(
 rate = blocking_twin(arate)
 
 
-class Grading(NamedTuple):
-    """Documents graded for relevance."""
-
-    grades: tuple[Graded, ...]
-    """A row a pair of sample and document, with every judge's grade and reason."""
-    qrels: dict[str, dict[str, int]]
-    """Sample to document to grade, without the holes; what `claimeval.ir.evaluate` takes."""
-    summary: RelevanceSummary
-    scores: SideReport
-    """Context relevance and context precision of each sample."""
-
-
-async def agrade_relevance(
-    data: Data,
+async def agrade(
+    data: Data | None = None,
     *,
-    judges: Sequence[str | Judge],
-    scale: str | Scale = "umbrela",
-    prompt: str = "steps",
-    per_call: int = PER_CALL,
+    judges: Judges,
+    against: Against = "question",
+    scale: str | Path | Scale = "umbrela",
+    prompt: str | Path | None = None,
+    documents_per_call: int = 1,
+    measures: str = MEASURES,
+    corpus: str | Path | None = None,
+    trec_runs: Sequence[str | Path] = (),
+    depth: int = 10,
+    qrels: str | Path | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
-) -> Grading:
-    """Has judges grade how relevant the contexts of each sample are to its question.
+) -> Run:
+    """Judge documents: how relevant they are to a question. `grade` blocks, `agrade` is awaited.
 
-    `scale` is `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`; `per_call` the documents in
-    one call. Several grades become one by the median unless `panel.vote` says otherwise.
+    Args:
+        data: As for `score`; the contexts of the samples are graded. With `corpus`, the queries; None for a BEIR folder
+            in `corpus`.
+        judges: As for `score`.
+        against: Grade documents by the `question`, or match them with the `reference_contexts` of their sample.
+        scale: `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`.
+        prompt: Name or path of the prompt. Default: `steps`, or `same_content` against reference contexts.
+        documents_per_call: Documents in one call; with more than one, a grade also depends on its neighbors.
+        measures: Rank metrics of matches.
+        corpus: The documents of queries.
+        trec_runs: TREC runs whose first documents are graded, with `corpus`.
+        depth: How many documents of each query and TREC run are graded.
+        qrels: Grades by people; with `corpus` these pairs are graded too.
+        fields: As for `score`.
+        limit: The number of samples or queries, from the first; None for all.
+        out: As for `score`; with a grade the folder also gets `qrels.txt`.
+        overwrite: Replace a run with other settings in `out`.
+        panel: How several grades become one. Default: the median, or the majority of matches.
+        options: How the judges are asked, and what may be spent.
+
+    Returns:
+        The grades of every sample, and their summary; `.qrels` are the grades by sample and document.
+
+    Raises:
+        UsageError: Before any call, for what you can fix.
+        DataError: A row of the data is malformed, or an id cannot stand in a qrels file.
+        StoppedEarly: As for `score`.
     """
-    plan = grading_plan(judges, scale, prompt, per_call=per_call, panel=without_labels(panel))
-    asked = material(data).samples
-    items = list(relevance.of_samples(asked, per_call))
-    unit = "pairs" if per_call == 1 else "groups"
-    progress = Progress(relevance.survey(items).items, options.progress, unit=unit)
-    grades: list[Graded] = []
-    outcome = await grade_all(items, plan, grades.extend, source="samples", options=options, progress=progress)
-    raise_if_stopped(outcome.ending)
-    rows = relevance_run.rows(asked, outcome.qrels, outcome.holes, plan.scale)
-    scores = reported(rows, asked, "relevance", outcome.summary.settings, options.cluster)
-    return Grading(tuple(grades), outcome.qrels, outcome.summary, scores)
+    wanted = GradingOptions(
+        judges=parse_specs(judges),
+        against=against,
+        scale=str(scale) if isinstance(scale, Path) else scale,
+        prompt=None if prompt is None else str(prompt),
+        documents_per_call=documents_per_call,
+        measures=measures,
+        panel=panel,
+        cluster=options.cluster,
+    )
+    job = grade_job(wanted)
+    if corpus is None:
+        if data is None:
+            raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
+        samples = samples_of(data, fields=fields, limit=limit)
+    else:
+        pool = Pool(corpus, tuple(map(Path, trec_runs)), depth, None if qrels is None else Path(qrels))
+        samples = pool.samples(Path(corpus) if data is None else _path(data), limit)
+    check_cluster(options.cluster, samples)
+    if against == "question":
+        survey(of_samples(samples, 1))
+    elif not any(sample.reference_contexts for sample in samples):
+        raise UsageError("no sample has reference_contexts to compare the contexts with")
+    path = None if data is None else path_of(data)
+    record = job.manifest.of_data(str(path) if path else None, limit=limit)
+    prepared = Prepared(job, record, samples, sum(1 for _ in samples), path)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
-grade_relevance = blocking_twin(agrade_relevance)
+grade = blocking_twin(agrade)
 
 
-async def ascore_retrieval(
-    data: Data,
-    *,
-    measures: str = retrieval.MEASURES,
-    match: retrieval.Match | Literal["judge"] = "ids",
-    fold: str | None = None,
-    judges: Sequence[str | Judge] = (),
-    prompt: str = "same_content",
-    per_call: int = PER_CALL,
-    panel: PanelOptions = PanelOptions(),
-    options: RunOptions = RunOptions(),
-) -> SideReport:
-    """Rank metrics of what each sample retrieved, against its reference contexts.
+class Pool(NamedTuple):
+    """Documents of a corpus that are graded for queries."""
 
-    `match` says how they are compared: by `ids` (after `fold` was cut out of them), by `text`, or by a `judge` where
-    the texts leave it open; only then `judges` and what follows count.
-    """
-    asked = retrieval.asked(measures)
-    shown = material(data).samples
-    if match != "judge":
-        if judges:
-            raise UsageError(f"match={match!r} asks nobody; leave judges out, or say match='judge'")
-        rows = retrieval.score(shown, asked, match, fold=fold)
-        settings = {"match": match, **({"fold": fold} if fold else {})}
-        return reported(rows, shown, "retrieval", settings, options.cluster)
-    if fold:
-        raise UsageError("contexts are folded by their ids, as with match='ids'; leave fold out")
-    plan = matching.matching_plan(judges, prompt, per_call=per_call, panel=without_labels(panel))
-    work = matching.matching_work(plan, asked)
-    return await judged(shown, work, "retrieval", matching.settings(plan), options)
+    corpus: str | Path
+    trec_runs: tuple[Path, ...]
+    depth: int
+    qrels: Path | None
+
+    def samples(self, queries: Path, limit: int | None) -> Iterable[Sample]:
+        """Return a sample a query, whose contexts are its documents in the pool."""
+        if not self.trec_runs and self.qrels is None:
+            raise UsageError("with a corpus, say what is graded: the first documents of TREC runs, or qrels")
+        runs = [ir.read_run(path) for path in self.trec_runs]
+        human = read_qrels(self.qrels) if self.qrels else None
+        ids = dict(itertools.islice(pool(runs, self.depth, human).items(), limit))
+        texts = read_queries(queries)
+        wanted = {name for names in ids.values() for name in names}
+        documents = {document.id: document for document in read_corpus(Path(self.corpus)) if document.id in wanted}
+        return list(samples_of_pool(ids, texts, documents))
 
 
-score_retrieval = blocking_twin(ascore_retrieval)
+def _path(data: Data) -> Path:
+    path = path_of(data)
+    if path is None:
+        raise UsageError("with a corpus, the data are the path of the queries")
+    return path

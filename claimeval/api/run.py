@@ -89,6 +89,13 @@ class Run:
         return _Mapped(self.results, lambda result: result.sample)
 
     @property
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """The grades of documents by sample, as `claimeval.ir` takes them; a document without a grade is not there."""
+        from claimeval.evaluation.grade import qrels
+
+        return qrels(self.results)
+
+    @property
     def claims(self) -> Iterator[tuple[SampleResult, Claim]]:
         """Every claim with the result that it belongs to."""
         return ((result, claim) for result in self.results for claim in result.claims)

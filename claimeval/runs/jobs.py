@@ -10,7 +10,7 @@ from claimeval.data.labels import read_labels
 from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.summary.run import Tallies
 from claimeval.execution.runner import RunStatus
-from claimeval.runs.directory import RunWriter
+from claimeval.runs.directory import RunWriter, read_results
 from claimeval.runs.rejudge.prepare import PreparedRejudge
 from claimeval.runs.revote import settle
 from claimeval.types.options import PanelOptions, RunOptions
@@ -66,4 +66,26 @@ def _finished(writer: RunWriter, outcome: JobOutcome, panel: PanelOptions) -> Jo
         labels = read_labels(Path(panel.labels)) if panel.labels else None
         outcome = outcome._replace(summary=settle(writer, labels, complete=outcome.status.complete))
     writer.finish(outcome.summary)
+    if writer.manifest.job in WITH_QRELS:
+        _write_qrels(writer.folder, complete=outcome.status.complete)
     return outcome
+
+
+QRELS = "qrels.txt"
+WITH_QRELS = ("grade",)
+"""The jobs whose grades are also written as qrels."""
+
+
+def _write_qrels(folder: Path, *, complete: bool) -> None:
+    """Write the grades of a run that is complete, if there is one, as qrels."""
+    from claimeval import ir
+    from claimeval.evaluation.grade import qrels
+
+    grades = qrels(read_results(folder)) if complete else {}
+    if not grades:
+        (folder / QRELS).unlink(missing_ok=True)
+        return
+    part = folder / f"{QRELS}.part"
+    with part.open("w", encoding="utf-8") as file:
+        ir.write_qrels(grades, file)
+    part.replace(folder / QRELS)

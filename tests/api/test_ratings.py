@@ -15,7 +15,9 @@ from benchmarks.loopback import ThreadHandle
 from benchmarks.loopback.claim_judge import answer
 from benchmarks.loopback.judge import Reply, ScriptedJudge
 from claimeval import ir
+from claimeval.api.measures import measure
 from claimeval.evaluation.baseline import compare_ratings
+from claimeval.evaluation.grade import summarize_grades
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from tests.conftest import StartServer
@@ -91,24 +93,54 @@ def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
     assert len(server.exchanges()) == 2
 
 
-def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHandle) -> None:
-    found = ce.grade_relevance(SAMPLES, judges=judge(server))
+def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHandle, tmp_path: Path) -> None:
+    found = ce.grade(SAMPLES, judges=judge(server), out=tmp_path / "grades")
     assert found.qrels == {"good": {"a": 3, "b": 0}, "bad": {"c": 1, "d": 2}}
-    assert [row.values["context_precision_ap"] for row in found.scores.rows] == [1.0, 0.5]
-    assert found.summary.counts.graded == len(found.grades) == 4
+    assert ir.read_qrels(tmp_path / "grades" / "qrels.txt") == found.qrels
+    assert [values(result)["context_precision_ap"] for result in found] == [1.0, 0.5]
+    assert found["context_grade"].mean == 1.5
+    assert found["context_grade"].unit == "grade 0 to 3"
+    first = found.results[0].assessments[0]
+    assert (first.subject, first.question, first.grade) == ("a", "grade", 3)
     run = {"good": {"a": 2.0, "b": 1.0}, "bad": {"c": 2.0, "d": 1.0}}
     assert ir.evaluate(found.qrels, run, "mrr", level=2).mean["mrr"] == 0.75
+    assert summarize_grades(found.results, found.manifest).counts.grades == {0: 1, 1: 1, 2: 1, 3: 1}
 
 
-def test_retrieval_is_scored_by_ids_text_and_judge(start_server: StartServer) -> None:
+def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(start_server: StartServer) -> None:
+    server = start_server(judge=ScriptedJudge({"": "no grade"}))
+    found = ce.grade([{**SAMPLES[0], "contexts": ["text", " "]}], judges=judge(server))
+    assert found.qrels == {}
+    (result,) = found
+    assert [vote.unassessed for vote in result.assessments] == ["unparsable", "missing_input"]
+    score = result.score("context_relevance")
+    assert (score.value, score.because, score.bounds) == (None, "unparsable", (0.0, 1.0))
+    assert len(server.exchanges()) == 2, "a document without a text is not asked about"
+
+
+def test_documents_of_a_pool_are_graded(server: ThreadHandle, tmp_path: Path) -> None:
+    (tmp_path / "queries.tsv").write_text("q1\tHow high is the tower?\n")
+    (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "GRADE3 tower"}\n{"id": "b", "text": "GRADE0 lawn"}\n')
+    (tmp_path / "bm25.run").write_text("q1 Q0 b 1 2.0 r\nq1 Q0 a 2 1.0 r\nq1 Q0 z 3 0.5 r\n")
+    corpus, runs = tmp_path / "docs.jsonl", [tmp_path / "bm25.run"]
+    found = ce.grade(tmp_path / "queries.tsv", judges=judge(server), corpus=corpus, trec_runs=runs)
+    assert found.qrels == {"q1": {"a": 3, "b": 0}}
+    assert [vote.unassessed for vote in found.results[0].assessments] == [None, None, "missing_input"]
+
+
+def test_contexts_are_matched_with_reference_contexts(start_server: StartServer) -> None:
     yes = ScriptedJudge({"": '{"grades": [{"id": "d1", "reason": "r", "grade": 1}]}'})
     other = start_server(judge=yes)
-    assert ce.score_retrieval(SAMPLES, measures="mrr").summary.metrics["mrr"].mean == 1.0
-    assert ce.score_retrieval(SAMPLES, measures="mrr", match="text").summary.metrics["mrr"].mean == 0.0
-    found = ce.score_retrieval(SAMPLES, measures="mrr", match="judge", judges=judge(other))
-    assert found.rows[0].details["matched"] == ["reference-1", "other-2"]
-    assert found.summary.metrics["mrr"].missing == {"missing_input": 1}
+    found = ce.grade(SAMPLES, judges=judge(other), against="reference_contexts", measures="mrr")
+    assert found.results[0].details["matched"] == ["reference-1", "other-2"]
+    assert found["mrr"].missing == {"missing_input": 1}
+    assert [(str(vote.evidence), vote.subject, vote.question) for vote in found.results[0].assessments] == [
+        ("reference_contexts, document 1", "a", "match"),
+        ("reference_contexts, document 1", "b", "match"),
+    ]
     assert len(other.exchanges()) == 2
+    assert measure(SAMPLES, "mrr")["mrr"].mean == 1.0
+    assert measure(SAMPLES, "mrr", match="text")["mrr"].mean == 0.0
 
 
 def test_refusals_are_told_from_answers(server: ThreadHandle) -> None:
@@ -129,17 +161,17 @@ def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
 
 def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
     with pytest.raises(StoppedEarly, match="Budget reached"):
-        ce.grade_relevance(SAMPLES, judges=judge(server), options=RunOptions(max_calls=2, concurrency=1))
+        ce.grade(SAMPLES, judges=judge(server), options=RunOptions(max_calls=2, concurrency=1))
     options = RunOptions(max_calls=4, concurrency=1)
-    assert ce.grade_relevance(SAMPLES, judges=judge(server), options=options).summary.complete
+    assert ce.grade(SAMPLES, judges=judge(server), options=options).summary.complete
     assert len(server.exchanges()) == 4
 
 
 def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None:
     with pytest.raises(UsageError, match="labels of claims only"):
         ce.rate(SAMPLES, judges=judge(server), panel=PanelOptions(labels="labels.csv"))
-    with pytest.raises(UsageError, match="asks nobody"):
-        ce.score_retrieval(SAMPLES, judges=judge(server))
+    with pytest.raises(UsageError, match="labels of claims only"):
+        ce.grade(SAMPLES, judges=judge(server), panel=PanelOptions(labels="labels.csv"))
     with pytest.raises(UsageError, match="no judge named"):
         ce.rate(SAMPLES, judges=[])
     assert not server.exchanges()

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from claimeval.evaluation import measure, rate
+from claimeval.evaluation import grade, measure, rate
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import Job
 from claimeval.metrics.derived import select_metrics
@@ -25,7 +25,8 @@ CLAIMS = make_job(
 RATE = rate.make_job(
     rate.RateOptions(judges=["openai:a"]), [Sample(id="s", question="Q", answer="A", reference_answers=("B",))]
 )
-JOBS: list[Job[Sample]] = [CLAIMS, RATE]
+GRADE = grade.make_job(grade.GradingOptions(judges=["openai:a"]))
+JOBS: list[Job[Sample]] = [CLAIMS, RATE, GRADE]
 MEASURE = measure.make_job(measure.MeasureOptions(metrics="rouge_l,recall@5"))
 
 

@@ -333,10 +333,8 @@ def python(bench: Bench) -> None:
     bench.note("rate(...).summary", ratings.summary.model_dump(mode="json"))
     sorted_answers = ce.rate("few.jsonl", judges=[a], ask="abstention")
     bench.note("rate(..., ask='abstention').summary", sorted_answers.summary.model_dump(mode="json"))
-    grading = ce.grade_relevance("few.jsonl", judges=[a])
-    bench.note("grade_relevance(...)", [grading.qrels, grading.scores.summary.model_dump(mode="json")])
-    retrieval = ce.score_retrieval("few.jsonl", measures="mrr,map")
-    bench.note("score_retrieval(...).summary", retrieval.summary.model_dump(mode="json"))
+    grading = ce.grade("few.jsonl", judges=[a])
+    bench.note("grade(...)", [grading.qrels, grading.summary.model_dump(mode="json")])
     bench.note("__all__", list(ce.__all__))
 
 

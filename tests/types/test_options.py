@@ -26,10 +26,8 @@ ASKING_DOORS = (
     "arejudge",
     "rate",
     "arate",
-    "grade_relevance",
-    "agrade_relevance",
-    "score_retrieval",
-    "ascore_retrieval",
+    "grade",
+    "agrade",
     "write_queries",
     "awrite_queries",
 )

@@ -1,0 +1,449 @@
+"""The grade job: judges grade documents by a question, or match them with reference contexts.
+
+An item is a sample whose contexts are the documents; a pool of a corpus and TREC runs becomes such samples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from claimeval.data.grades import relevance_scale
+from claimeval.evaluation import retrieval
+from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, judge
+from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
+from claimeval.evaluation.relevance import gradable
+from claimeval.execution import Executor
+from claimeval.execution.concurrently import gather_all
+from claimeval.judging import grade, prompts
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.ballots import cast_ballots
+from claimeval.judging.prompts import Prompt
+from claimeval.judging.replies import Reading
+from claimeval.metrics.scoring import defined, undefined
+from claimeval.providers import specs
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Document,
+    Evidence,
+    Reason,
+    Record,
+    Sample,
+    SampleResult,
+    Score,
+    Verdict,
+)
+from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.scales import MATCH, Scale
+
+Against = Literal["question", "reference_contexts"]
+"""Whether documents are graded by the question, or matched with what the reference contexts say."""
+PROMPTS: Mapping[Against, str] = {"question": "steps", "reference_contexts": "same_content"}
+"""The prompt if none is named."""
+RELEVANT, GRADE, PRECISION = "context_relevance", "context_grade", "context_precision_ap"
+"""`context_relevance`: the share of the retrieved documents that is relevant. `context_grade`: their mean grade.
+`context_precision_ap`: mean of P@rank over the ranks of the relevant ones, which ragas and DeepEval call context
+precision; 0 where none is relevant. Missed documents are in none of them. By reference contexts instead of grades it is
+`ap_retrieved` of `claimeval retrieval`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradingOptions:
+    """What a user says about the grade job."""
+
+    judges: Sequence[str | Judge]
+    against: Against = "question"
+    scale: str | Scale = "umbrela"
+    """`umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`; matches have a scale of their own."""
+    prompt: str | None = None
+    documents_per_call: int = 1
+    measures: str = retrieval.MEASURES
+    """The rank metrics of matches."""
+    panel: PanelOptions = PanelOptions()
+    cluster: str | None = None
+
+
+@dataclass(frozen=True)
+class DocumentQuestion:
+    """How relevant documents are to a question, or whether they hold what a passage says."""
+
+    question: str
+    evidence: Evidence
+    prompt: Prompt
+    scale: Scale
+    per_call: int
+    address = CallAddress("rate", "documents")
+    singles = ()
+
+    def concerns(self, judge: Judge, subject: Document) -> bool:
+        """Every judge is asked."""
+        return True
+
+    def ask(
+        self, judge: Judge, subjects: Sequence[Document], evidence: Evidence, *, attempt: int, replicate: int
+    ) -> Request:
+        """Return the request for verdicts on the documents."""
+        return grade.ask(self.prompt, judge, self.question, subjects, self.scale, attempt=attempt, replicate=replicate)
+
+    def read(self, completion: Completion, request: Request, subjects: Sequence[Document]) -> Reading[Verdict]:
+        """Read the verdicts on the documents."""
+        return grade.read(completion, request, subjects, self.scale)
+
+
+@dataclass(frozen=True)
+class GradeJob:
+    """Grade documents, or match them with reference contexts: what is asked about every sample, and whom."""
+
+    judges: tuple[Judge, ...]
+    prompt: Prompt
+    scale: Scale
+    panel: Panel
+    against: Against = "question"
+    per_call: int = 1
+    measures: str = retrieval.MEASURES
+    cluster: str | None = None
+    name = "grade"
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        return self.judges
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The metrics with their unit."""
+        if self.against == "reference_contexts":
+            return retrieval.units(retrieval.asked(self.measures))
+        return units(self.scale)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything about the job that decides numbers."""
+        question = QuestionRecord(
+            name="grade" if self.against == "question" else "match",
+            prompt=self.prompt.id,
+            scale=self.scale,
+            subjects="documents",
+            panel=self.panel,
+        )
+        return Manifest(
+            job=self.name,
+            units=self.units,
+            questions=(question,),
+            judges=self.judges,
+            prompts=(self.prompt.record,),
+            asked_with={judge.name: (self.prompt.id,) for judge in self.judges},
+            panel=self.panel,
+            settings={"against": self.against, "documents_per_call": self.per_call},
+            cluster=self.cluster,
+            versions=versions(),
+        )
+
+    def asking(self, judges: tuple[Judge, ...]) -> GradeJob:
+        """Return the job with these judges alone, each asked about everything."""
+        return replace(self, judges=judges, panel=self.panel.model_copy(update={"escalate": None}))
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether no judge is left."""
+        return all(judge.name in stopped for judge in self.judges)
+
+    async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
+        """Return the grades or matches of one sample's contexts. A document without a text is not asked about."""
+        if self.against == "reference_contexts":
+            return await self._match(item, executor)
+        documents = item.contexts or ()
+        with_text = [document for document in documents if gradable(item.question, document)]
+        judged = await self._judge(item.question, Evidence(part=ASKED), with_text, executor)
+        votes = {vote.subject: vote for vote in judged.assessments}
+        graded = tuple(votes.get(document.id) or _without_text(document) for document in documents)
+        return SampleResult(
+            sample=item,
+            assessments=tuple(vote.model_copy(update={"question": "grade"}) for vote in graded),
+            scores=_scores(item, graded, self.scale),
+            calls=judged.calls,
+        )
+
+    async def _judge(
+        self, question: str, evidence: Evidence, documents: Sequence[Document], executor: Executor
+    ) -> JudgedSubjects:
+        put = DocumentQuestion(question, evidence, self.prompt, self.scale, self.per_call)
+        return await judge(put, documents, JudgingContext(self.judges, self.panel, executor))
+
+    async def _match(self, sample: Sample, executor: Executor) -> SampleResult:
+        """The rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""
+        if sample.contexts is None or not sample.reference_contexts:
+            return SampleResult(sample=sample, scores=undefined(sample.id, self.units, "missing_input").scores)
+        by_text = retrieval.held_by_text(sample)
+        open_pairs = unmatched(sample)
+        judged: list[JudgedSubjects] = await gather_all(
+            [
+                self._judge(
+                    by_text.references[reference], Evidence(part="reference_contexts", document=number), pairs, executor
+                )
+                for number, (reference, pairs) in enumerate(open_pairs.items(), 1)
+            ]
+        )
+        matches = [vote for found in judged for vote in found.assessments]
+        because = next((_because(vote) for vote in matches if vote.grade is None), None)
+        if because:
+            scores = tuple(Score(metric=m, unit=u, because=because) for m, u in self.units.items())
+            ranked = None
+        else:
+            ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
+            found_in = {
+                (ranks[vote.subject], reference)
+                for reference, found in zip(open_pairs, judged, strict=True)
+                for vote in found.assessments
+                if vote.grade
+            }
+            held = {
+                rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()
+            }
+            ranked = retrieval.assigned(by_text._replace(by_rank=held))
+            values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
+            scores = defined(sample.id, values, self.units).scores
+        return SampleResult(
+            sample=sample,
+            assessments=tuple(vote.model_copy(update={"question": "match"}) for vote in matches),
+            scores=scores,
+            calls=tuple(call for found in judged for call in found.calls),
+            details={} if ranked is None else {"matched": list(ranked)},
+        )
+
+
+def make_job(wanted: GradingOptions) -> GradeJob:
+    """Return the job with everything checked; UsageError before any call can be made."""
+    if wanted.panel.labels is not None:
+        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
+    line_up = specs.parse_panel(wanted.judges)
+    judges = specs.require_prompt_readers(line_up.judges, "documents are graded")
+    scale, given = MATCH, {"vote": "majority", **wanted.panel.given}
+    if wanted.against == "question":
+        scale = relevance_scale(wanted.scale) if isinstance(wanted.scale, str) else wanted.scale
+        given = wanted.panel.given
+    else:
+        retrieval.asked(wanted.measures)
+    settings = specs.panel_settings(line_up, given, scale, usual="median", about_claims=False)
+    return GradeJob(
+        judges=judges,
+        prompt=prompts.load("rate", wanted.prompt or PROMPTS[wanted.against]),
+        scale=scale,
+        panel=settings,
+        against=wanted.against,
+        per_call=wanted.documents_per_call,
+        measures=wanted.measures,
+        cluster=wanted.cluster,
+    )
+
+
+def unmatched(sample: Sample) -> dict[str, list[Document]]:
+    """Return by reference (`reference-1`, ...) the documents that the texts leave open.
+
+    A document that holds a reference by its text is not asked about, nor are documents below the one that holds the
+    reference at hand.
+    """
+    by_text = retrieval.by_content(sample)
+    names = _names(sample)
+    pairs: dict[str, list[Document]] = {}
+    for reference in retrieval.held_by_text(sample).references:
+        above = by_text.index(reference) if reference in by_text else len(by_text)
+        pairs[reference] = [
+            document.model_copy(update={"id": name})
+            for rank, (document, name, held) in enumerate(zip(sample.contexts or (), names, by_text, strict=True), 1)
+            if rank <= above and held.startswith("other-") and (document.text.strip() or document.title)
+        ]
+    return pairs
+
+
+def _names(sample: Sample) -> list[str]:
+    """The ids of the contexts; with the rank where several have one id."""
+    ids = [document.id for document in sample.contexts or ()]
+    uses = Counter(ids)
+    return [name if uses[name] == 1 else f"{name}#{rank}" for rank, name in enumerate(ids, 1)]
+
+
+def _without_text(document: Document) -> Assessment:
+    return Assessment(
+        subject=document.id, question="grade", evidence=Evidence(part=ASKED), verdicts=(), unassessed="missing_input"
+    )
+
+
+def _because(vote: Assessment) -> Reason:
+    return vote.unassessed or "tie"
+
+
+def units(scale: Scale) -> dict[str, str]:
+    """The unit of each score of graded documents."""
+    return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}"}
+
+
+def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> tuple[Score, ...]:
+    """The scores of a sample, `contexts[i]` being rank i+1.
+
+    If a document has no grade nothing has a value, but bounds, and the most frequent reason is that of the scores. A
+    sample that retrieved nothing has `no_evidence`, one that does not say what it retrieved `missing_input`.
+    """
+    unit = units(scale)
+    if sample.contexts is None:
+        return undefined(sample.id, unit, "missing_input").scores
+    grades = [vote.grade for vote in graded]
+    if not grades:
+        return undefined(sample.id, unit, "no_evidence").scores
+    relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
+    ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
+    if None in grades:
+        because = Counter(_because(vote) for vote in graded if vote.grade is None).most_common(1)[0][0]
+        return tuple(Score(metric=m, unit=u, because=because, bounds=ends[m]) for m, u in unit.items())
+    return defined(sample.id, {metric: ends[metric][0] for metric in unit}, unit).scores
+
+
+def _share(relevant: Sequence[bool | None]) -> tuple[float, float]:
+    yes, open_ = relevant.count(True), relevant.count(None)
+    return yes / len(relevant), (yes + open_) / len(relevant)
+
+
+def _mean(grades: Sequence[int | None], most: int) -> tuple[float, float]:
+    total, open_ = sum(grade for grade in grades if grade is not None), grades.count(None)
+    return total / len(grades), (total + most * open_) / len(grades)
+
+
+def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
+    """The least and the greatest `context_precision_ap` that a ranking can have whose None are relevant or not.
+
+    It is the mean of (relevant up to rank k) / k over the relevant ranks k, as `ir.ap_retrieved`, 0 without any. One
+    more relevant document can raise it or lower it, so both ends are found by the number of relevant ones so far.
+    """
+    return min(_means(relevant, min)), max(_means(relevant, max))
+
+
+def _means(relevant: Sequence[bool | None], better: Callable[[float, float], float]) -> list[float]:
+    sums = {0: 0.0}
+    for rank, said in enumerate(relevant, 1):
+        further: dict[int, float] = {}
+        for count, total in sums.items():
+            if said is not True:
+                further[count] = better(further.get(count, total), total)
+            if said is not False:
+                more = total + (count + 1) / rank
+                further[count + 1] = better(further.get(count + 1, more), more)
+        sums = further
+    return [total / count if count else 0.0 for count, total in sums.items()]
+
+
+def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
+    """Return the grades by sample and document; a document without a grade is not in them."""
+    found: dict[str, dict[str, int]] = {}
+    for result in results:
+        for vote in result.assessments:
+            if vote.question == "grade" and vote.grade is not None:
+                found.setdefault(result.sample.id, {})[vote.subject] = vote.grade
+    return found
+
+
+class GradeCounts(Record):
+    """What a grading, or one judge's part in it, comes to."""
+
+    pairs: int
+    graded: int
+    grades: dict[int, int]
+    """How often each grade was given."""
+    holes: dict[Reason, int]
+    """Pairs without a grade, by reason; they are not in the qrels."""
+
+    @property
+    def failures(self) -> int:
+        """Holes that are not the data's or the panel's honest answer."""
+        return sum(n for reason, n in self.holes.items() if reason not in ("missing_input", "tie"))
+
+
+class Alpha(Record):
+    """Krippendorff's ordinal alpha of the judges, pairs of one question resampled together."""
+
+    value: float | None
+    ci: tuple[float, float] | None
+    pairs: int
+
+
+class Grades(NamedTuple):
+    """What the documents of a run were graded, by the panel and by each judge."""
+
+    counts: GradeCounts
+    members: dict[str, GradeCounts]
+    """The same for each judge alone."""
+    alpha: Alpha | None
+    """None for a single judge."""
+
+
+def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grades:
+    """Return how often each grade was given, by the panel and by each judge, and how far the judges agree."""
+    panel, names = record.panel, [judge.name for judge in record.judges]
+    every, members = _GradeTally(), {name: _GradeTally() for name in names}
+    ratings: list[list[int | None]] = []
+    clusters: list[int] = []
+    for result in results:
+        for vote in result.assessments:
+            because = None if vote.grade is not None else _because(vote)
+            every.add(vote.grade, because)
+            ballots = {ballot.judge: ballot for ballot in cast_ballots(vote.verdicts, panel)}
+            for name, tally in members.items():
+                ballot = ballots.get(name)
+                if ballot is None and vote.verdicts:
+                    continue  # not asked, because the first judges agree
+                choice = ballot.choice if ballot else None
+                tally.add(choice if isinstance(choice, int) else None, ballot.because if ballot else because)
+            choices = {name: ballot.choice for name, ballot in ballots.items()}
+            ratings.append(
+                [c if isinstance(c := choices.get(name), int) else None for name in panel.asked_about_all(names)]
+            )
+            clusters.append(cluster_of(result.sample, record.cluster))
+    alpha = _alpha(ratings, clusters, record.questions[0].scale) if len(names) > 1 and ratings else None
+    return Grades(every.counts(), {name: tally.counts() for name, tally in members.items()}, alpha)
+
+
+def _alpha(ratings: Sequence[Sequence[int | None]], clusters: Sequence[int], scale: Scale) -> Alpha:
+    from claimeval.statistics import krippendorff_alpha
+
+    found = krippendorff_alpha(ratings, scale="ordinal", labels=scale.steps, clusters=clusters)
+    ci = None if found.low is None or found.high is None else (found.low, found.high)
+    return Alpha(value=found.value, ci=ci, pairs=found.n)
+
+
+class _GradeTally:
+    def __init__(self) -> None:
+        self._grades: Counter[int] = Counter()
+        self._holes: Counter[Reason] = Counter()
+
+    def add(self, grade: int | None, because: Reason | None) -> None:
+        if grade is not None:
+            self._grades[grade] += 1
+        else:
+            assert because is not None, "a hole has a reason"
+            self._holes[because] += 1
+
+    def counts(self) -> GradeCounts:
+        graded = self._grades.total()
+        return GradeCounts(
+            pairs=graded + self._holes.total(),
+            graded=graded,
+            grades=dict(sorted(self._grades.items())),
+            holes=dict(self._holes.most_common()),
+        )
+
+
+def samples_of_pool(
+    pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document]
+) -> Iterator[Sample]:
+    """Give a sample a query whose contexts are its documents in the pool.
+
+    Queries and documents without a text stay in, so that they are counted as missing.
+    """
+    for query, ids in pool.items():
+        contexts = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
+        yield Sample(id=query, question=queries.get(query, ""), contexts=contexts)
