@@ -27,6 +27,7 @@ from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
     ASKED,
@@ -191,7 +192,7 @@ class GradeJob:
             ]
         )
         matches = [vote for found in judged for vote in found.assessments]
-        because = next((_because(vote) for vote in matches if vote.grade is None), None)
+        because = next((vote.unassessed for vote in matches if vote.unassessed), None)
         if because:
             scores = tuple(Score(metric=m, unit=u, because=because) for m, u in self.units.items())
             ranked = None
@@ -201,7 +202,7 @@ class GradeJob:
                 (ranks[vote.subject], reference)
                 for reference, found in zip(open_pairs, judged, strict=True)
                 for vote in found.assessments
-                if vote.grade
+                if vote.positive
             }
             held = {
                 rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()
@@ -275,8 +276,9 @@ def _without_text(document: Document) -> Assessment:
     )
 
 
-def _because(vote: Assessment) -> Reason:
-    return vote.unassessed or "tie"
+def _grade(vote: Assessment) -> int | None:
+    """The words of a scale of grades are whole numbers."""
+    return None if vote.label is None else int(vote.label)
 
 
 def units(scale: Scale) -> dict[str, str]:
@@ -293,13 +295,13 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> tuple
     unit = units(scale)
     if sample.contexts is None:
         return undefined(sample.id, unit, "missing_input").scores
-    grades = [vote.grade for vote in graded]
+    grades = [_grade(vote) for vote in graded]
     if not grades:
         return undefined(sample.id, unit, "no_evidence").scores
     relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
     ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
     if None in grades:
-        because = Counter(_because(vote) for vote in graded if vote.grade is None).most_common(1)[0][0]
+        because = Counter(vote.unassessed for vote in graded if vote.unassessed).most_common(1)[0][0]
         return tuple(Score(metric=m, unit=u, because=because, bounds=ends[m]) for m, u in unit.items())
     return defined(sample.id, {metric: ends[metric][0] for metric in unit}, unit).scores
 
@@ -342,8 +344,8 @@ def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for result in results:
         for vote in result.assessments:
-            if vote.question == "grade" and vote.grade is not None:
-                found.setdefault(result.sample.id, {})[vote.subject] = vote.grade
+            if vote.question == "grade" and vote.label is not None:
+                found.setdefault(result.sample.id, {})[vote.subject] = int(vote.label)
     return found
 
 
@@ -363,22 +365,14 @@ class GradeCounts(Record):
         return sum(n for reason, n in self.holes.items() if reason not in ("missing_input", "tie"))
 
 
-class Alpha(Record):
-    """Krippendorff's ordinal alpha of the judges, pairs of one question resampled together."""
-
-    value: float | None
-    ci: tuple[float, float] | None
-    pairs: int
-
-
 class Grades(NamedTuple):
     """What the documents of a run were graded, by the panel and by each judge."""
 
     counts: GradeCounts
     members: dict[str, GradeCounts]
     """The same for each judge alone."""
-    alpha: Alpha | None
-    """None for a single judge."""
+    alpha: Estimate | None
+    """Krippendorff's ordinal alpha of the judges; None for a single judge."""
 
 
 def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grades:
@@ -389,30 +383,25 @@ def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grade
     clusters: list[int] = []
     for result in results:
         for vote in result.assessments:
-            because = None if vote.grade is not None else _because(vote)
-            every.add(vote.grade, because)
+            every.add(_grade(vote), vote.unassessed)
             ballots = {ballot.judge: ballot for ballot in cast_ballots(vote.verdicts, panel)}
             for name, tally in members.items():
                 ballot = ballots.get(name)
-                if ballot is None and vote.verdicts:
-                    continue  # not asked, because the first judges agree
-                choice = ballot.choice if ballot else None
-                tally.add(choice if isinstance(choice, int) else None, ballot.because if ballot else because)
-            choices = {name: ballot.choice for name, ballot in ballots.items()}
-            ratings.append(
-                [c if isinstance(c := choices.get(name), int) else None for name in panel.asked_about_all(names)]
-            )
+                if ballot:
+                    tally.add(None if ballot.choice is None else int(ballot.choice), ballot.because)
+                elif not vote.verdicts:
+                    tally.add(None, vote.unassessed)  # nobody was asked; else only because the first judges agree
+            grades = {name: int(ballot.choice) for name, ballot in ballots.items() if ballot.choice is not None}
+            ratings.append([grades.get(name) for name in panel.asked_about_all(names)])
             clusters.append(cluster_of(result.sample, record.cluster))
     alpha = _alpha(ratings, clusters, record.questions[0].scale) if len(names) > 1 and ratings else None
     return Grades(every.counts(), {name: tally.counts() for name, tally in members.items()}, alpha)
 
 
-def _alpha(ratings: Sequence[Sequence[int | None]], clusters: Sequence[int], scale: Scale) -> Alpha:
+def _alpha(ratings: Sequence[Sequence[int | None]], clusters: Sequence[int], scale: Scale) -> Estimate:
     from claimeval.statistics import krippendorff_alpha
 
-    found = krippendorff_alpha(ratings, scale="ordinal", labels=scale.steps, clusters=clusters)
-    ci = None if found.low is None or found.high is None else (found.low, found.high)
-    return Alpha(value=found.value, ci=ci, pairs=found.n)
+    return Estimate.of(krippendorff_alpha(ratings, scale="ordinal", labels=scale.steps, clusters=clusters))
 
 
 class _GradeTally:

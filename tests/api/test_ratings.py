@@ -101,7 +101,7 @@ def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHa
     assert found["context_grade"].mean == 1.5
     assert found["context_grade"].unit == "grade 0 to 3"
     first = found.results[0].assessments[0]
-    assert (first.subject, first.question, first.grade) == ("a", "grade", 3)
+    assert (first.subject, first.question, first.label) == ("a", "grade", "3")
     run = {"good": {"a": 2.0, "b": 1.0}, "bad": {"c": 2.0, "d": 1.0}}
     assert ir.evaluate(found.qrels, run, "mrr", level=2).mean["mrr"] == 0.75
     assert summarize_grades(found.results, found.manifest).counts.grades == {0: 1, 1: 1, 2: 1, 3: 1}
