@@ -107,7 +107,7 @@ REWARD_REASONS: dict[reward.Missing, Reason] = {
 }
 
 
-def _rewards(found: Iterable[reward.AnswerReward], counts: dict[str, int]) -> Iterator[SampleScores]:
+def _rewards(found: Iterable[reward.SampleReward], counts: dict[str, int]) -> Iterator[SampleScores]:
     for answer in found:
         counts["answers_cut"] += answer.cut > 0
         why = REWARD_REASONS[answer.because] if answer.because else None

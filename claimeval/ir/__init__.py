@@ -1,4 +1,4 @@
-"""Rank metrics: the numbers of trec_eval 10.0, from dicts, lists, arrays and files.
+"""Rank metrics: the numbers of trec_eval 10.0, from dicts, lists, arrays and files; knows nothing of judges.
 
 >>> from claimeval import ir
 >>> result = ir.evaluate({"q1": {"a": 1}}, {"q1": {"b": 0.9, "a": 0.8}}, "ndcg@10,mrr")

@@ -145,7 +145,7 @@ def relevant_at(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """Return ``above / below``, 0 where ``below`` is 0."""
+    """Return ``above / below``, 0 if ``below`` is 0."""
     return np.divide(above, below, out=np.zeros(len(above)), where=below != 0)
 
 

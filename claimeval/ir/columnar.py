@@ -62,7 +62,7 @@ class _Judgments(NamedTuple):
     grades: Ints
 
     def rows(self, queries: Ints) -> Ints:
-        """The judgments of these queries."""
+        """Return the rows of the judgments of these queries."""
         counts = self.counts[queries]
         return np.repeat(self.first[queries] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
@@ -140,7 +140,7 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> Co
 
 
 def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> list[bytes]:
-    """The queries of a block, which get the next numbers; each may come only once."""
+    """Give the queries of a block the next numbers; each may come only once."""
     names = text.bytes_of(block.fields[0].take(block.starts[:-1]))
     numbers.update(zip(names, range(len(numbers), len(numbers) + len(names)), strict=True))
     if len(numbers) != numbers[names[-1]] + 1:
@@ -149,7 +149,7 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
 
 
 def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
-    """Rows of the block that are judged, and which of the given judgments are theirs."""
+    """Return the rows of the block that are judged, and which of the given judgments are theirs."""
     documents, sizes = block.fields[2], np.diff(block.starts)
     keys = _tag(text.hashes(documents), np.repeat(np.arange(len(sizes)), sizes))
     order = np.argsort(keys)
@@ -195,7 +195,7 @@ def _tag(hashes: Words, query: Ints) -> Words:
 
 
 def _refuse_duplicates(keys: Words) -> None:
-    """Equal neighbours are a document twice in a query, or a chance in 2**48: the other readers find out."""
+    """Raise Irregular for equal neighbors: a document twice in a query, or a chance in 2**48."""
     if (keys[1:] == keys[:-1]).any():
         raise Irregular
 

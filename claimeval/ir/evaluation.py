@@ -46,7 +46,7 @@ class QueryCounts:
     retrieved: int
     """Documents retrieved for the evaluated queries, after any cut."""
     unjudged: int | None
-    """How many of them have no judgment; they count as not relevant. None where they were not counted: dicts are only
+    """How many of them have no judgment; they count as not relevant. None if they were not counted: dicts are only
     searched for what the measures need, so ask for ``judged`` as well."""
 
 
@@ -58,7 +58,7 @@ class Evaluation:
     """The tag of the run file."""
     measures: tuple[Measure, ...]
     per_query: Mapping[str, Mapping[str, float | None]]
-    """Query to measure to value; None where it is undefined."""
+    """Query to measure to value; None if it is undefined."""
     mean: Mapping[str, float | None]
     """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
     counts: QueryCounts
@@ -132,7 +132,7 @@ def count(ranked: Ranked, level: int) -> QueryCounts:
 
 
 def _column(measure: Measure, ranked: Ranked, level: int, *, undefined: bool) -> Floats:
-    """The values of one measure, NaN where it is undefined."""
+    """Return the values of one measure, NaN if it is undefined."""
     setting = measure.setting(level)
     values = measure.row.formula(ranked, setting)
     if not undefined or measure.row.relevance == "none" or measure.row.summary == "sum":
@@ -142,7 +142,7 @@ def _column(measure: Measure, ranked: Ranked, level: int, *, undefined: bool) ->
 
 
 def _mean(measure: Measure, values: Floats) -> float | None:
-    """The summary over the queries where the measure is defined; None where it is defined for none.
+    """Return the summary over the queries for which the measure is defined; None if it is defined for none.
 
     Values are added one by one in the order of the queries, as trec_eval adds them.
     """

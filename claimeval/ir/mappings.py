@@ -92,7 +92,7 @@ def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, l
 
 
 def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]) -> Floats:
-    """The scores of documents, so many for each query; NaN for those that were not retrieved."""
+    """Return the scores of documents, so many for each query; NaN for those that were not retrieved."""
     following = iter(documents)
     looked_up = (
         map(docs.get, islice(following, count), _NOWHERE)
@@ -115,7 +115,7 @@ def _numbers(source: str, what: str, given: Sequence[Mapping[str, float]], queri
 
 
 def _bad_value(source: str, what: str, given: Sequence[object], queries: Sequence[str]) -> DataError:
-    """The error that names the first value that is not a usable number."""
+    """Return the error that names the first value that is not a usable number."""
     needed = "a number, not NaN" if what == "score" else "a whole number"
     for query, documents in zip(queries, given, strict=True):
         if not isinstance(documents, Mapping):

@@ -28,7 +28,7 @@ class MeasureDefinition:
     """``binary``: grades at or above the relevance level count; ``graded``: grades count; ``either``: grades, or with
     ``(rel=2)`` a level; ``none``: only judged or not."""
     trec: str = ""
-    """Its name in trec_eval 10.0 without a cutoff, empty where it has none."""
+    """Its name in trec_eval 10.0 without a cutoff, empty if it has none."""
     trec_cut: str = ""
     """Its name in trec_eval with cutoffs."""
     trec_cutoffs: tuple[float, ...] = ()

@@ -92,7 +92,7 @@ def places(
 def _settle(
     groups: list[Tied], names: list[Name], members: Callable[[list[Tied]], list[list[Name]]], ties: Ties
 ) -> list[int]:
-    """The rank of each named document within its group of equal scores."""
+    """Return the rank of each named document within its group of equal scores."""
     distinct = list(dict.fromkeys(groups))
     alike = dict(zip(distinct, members(distinct), strict=True))
     if ties == "trec":
@@ -104,7 +104,7 @@ def _settle(
 
 
 def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:
-    """How many documents of its query score higher than (or equal to) each given score.
+    """Count the documents of its query that score higher than (or equal to) each given score.
 
     One binary search in all queries at once.
     """
@@ -127,6 +127,6 @@ def _query_of(starts: Ints, rows: Ints) -> Ints:
 
 
 def _same_query(starts: Ints, rows: Ints) -> Ints:
-    """Those rows that belong to the same query as the row before."""
+    """Return those rows that belong to the same query as the row before."""
     first: Bools = starts[np.searchsorted(starts, rows)] == rows
     return rows[~first]

@@ -113,7 +113,7 @@ def _format(measure: Measure, value: float | None) -> str:
 
 
 def _align(rows: list[list[str]]) -> str:
-    """Columns as wide as needed, the first one to the left, the others to the right."""
+    """Align columns as wide as needed, the first one to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join(
         "  ".join(

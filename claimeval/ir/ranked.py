@@ -58,7 +58,7 @@ class Ranked:
     retrieved: Ints
     """Documents retrieved, per query."""
     judged: Ints | None
-    """How many of them are judged; None where no measure asks for it."""
+    """How many of them are judged; None if no measure asks for it."""
     query: Ints
     """Query of each judged document that was retrieved; the three columns are sorted by query, then rank. Documents
     graded 0 are left out where no measure asks for them."""
@@ -148,7 +148,7 @@ def join(parts: Sequence[Ranked]) -> Ranked:
 
 
 def _sorted(keys: Ints) -> Ints:
-    """Keys in rising order, by counting where they are dense."""
+    """Sort keys, by counting if they are dense."""
     most = int(keys.max(initial=0))
     if most > 4 * keys.size:
         return np.sort(keys)

@@ -142,7 +142,7 @@ class TextTable:
             begin, size = int(fields[0].start[starts[count]]), _BLOCK
 
     def _split(self, begin: int, stop: int, width: int) -> list[Field]:
-        """The fields of the complete lines between two positions; the first is the begin of a line."""
+        """Split the complete lines between two positions into fields; the first is the start of a line."""
         newlines = np.flatnonzero(self._bytes[begin:stop] == _NEWLINE) + begin
         if not newlines.size:
             return [Field(newlines, newlines)] * width
@@ -250,7 +250,7 @@ def decimals(text: TextTable, field: Field) -> Floats:
 
 
 def _find_point(text: TextTable, start: Ints, end: Ints) -> Ints:
-    """Position of the first point among the first eight bytes, or the end."""
+    """Return the position of the first point among the first eight bytes, or the end."""
     other = text.words(start) ^ np.uint64(0x2E2E2E2E2E2E2E2E)
     points = (other - _ONES) & ~other & _HIGH
     lowest = points & (~points + np.uint64(1))
@@ -275,7 +275,7 @@ def _value(digits: Words) -> Words:
 
 
 def _divide_extended(whole: Words, fraction: Ints) -> tuple[Floats, Bools]:
-    """Quotients, and which of them are surely rounded right.
+    """Return quotients, and which of them are surely rounded right.
 
     The extended quotient is rounded once more to 64 bits; that can only go wrong where it lies half-way.
     """

@@ -111,7 +111,7 @@ _QRELS_FORM = "qrels have four: query, iteration, document, grade"
 
 
 def _lines(content: FileContent) -> Iterator[tuple[str, list[bytes]]]:
-    """Place and fields of each line that says something."""
+    """Yield place and fields of each line that is not empty or a comment."""
     empty = True
     for number, line in enumerate(content.lines(), 1):
         fields = line.split()
@@ -147,7 +147,7 @@ def _text(field: bytes) -> str:
 
 
 def _check_names(names: list[str]) -> None:
-    """Names with blanks would make a file that reads back as something else."""
+    """Refuse names with blanks, which would make a file that reads back as something else."""
     for name in names:
         if name.split() != [name]:
             raise DataError(

@@ -137,7 +137,7 @@ def places(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _states_a_value(text: str, mark: re.Match[str]) -> bool:
-    """Whether the number in a mark is a value: a power, or given in brackets after a word such as "interval"."""
+    """Return whether the number in a mark is a value: a power, or in brackets after a word such as "interval"."""
     before = text[max(0, mark.start() - _BEFORE) : mark.start()]
     word = _WORD_BEFORE.search(before)
     if mark["raised"] is None:
@@ -150,7 +150,7 @@ def _states_a_value(text: str, mark: re.Match[str]) -> bool:
 
 
 def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
-    """What to take out for a phrase that names a source; None if the phrase only says where something is."""
+    """Return the span to remove for a phrase that names a source; None if the phrase only gives a location."""
     start, end = match.span()
     begins = _CLAUSE_BEGINS.search(text, max(0, start - _BEFORE), start) is not None
     if (match["in"] or match["no_comma"]) and not begins:

@@ -185,7 +185,7 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
 
 
 def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
-    """Whether a clause starts with its own subject and finite verb; `separated` by a comma from what is before.
+    """Return whether a clause starts with a subject and finite verb; `separated` by a comma from the text before it.
 
     A noun is taken for a subject only if it cannot be the last member of a list before it.
     """
@@ -203,7 +203,7 @@ def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
 
 
 def _shared_subject(before: str, after: str) -> str:
-    """The subject of `before` if `after` is another predicate of it, else an empty string.
+    """Return the subject of `before` if `after` is another predicate of it, else an empty string.
 
     An adverbial before the subject ("In 1931, he ...") is left out of the second clause.
     """
@@ -271,7 +271,7 @@ def split_claims(text: str) -> list[SentenceClaim]:
 
 
 def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
-    """The parts of a sentence that assert something, as words and quote; `bare` is `text` with citations masked."""
+    """Yield the parts of a sentence that assert something, as words and quote; `bare` is `text` with spaces for citations."""
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
@@ -305,7 +305,7 @@ def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> boo
 
 
 def _row(text: str, block: TextBlock) -> str:
-    """A table row, its cells named by the header: `Paris; Country: France; Inhabitants: 2.1 million`."""
+    """Format a table row, its cells named by the header: `Paris; Country: France; Inhabitants: 2.1 million`."""
     cells = _cells(text[block.start : block.end])
     if block.header is None:
         return "; ".join(cell for cell in cells if cell)
@@ -329,7 +329,7 @@ _NOISE = (
 
 
 def _plain(text: str) -> str:
-    """The text without citations, source notes, emphasis and line breaks."""
+    """Return the text without citations, source notes, emphasis and line breaks."""
     text = without(text)
     for noise in _NOISE:
         text = noise.sub("", text)

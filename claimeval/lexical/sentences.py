@@ -79,7 +79,7 @@ def blocks(text: str) -> list[TextBlock]:
 
 
 def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
-    """What a line is, and the length of the mark that says so."""
+    """Return the kind of a line, and the length of the mark that shows it."""
     if in_code:
         return "code", 0
     if line[0] == "|" or "   " in line or "\t" in line:
@@ -95,7 +95,7 @@ def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
 
 
 def _continues(line: str, last: str, block: TextBlock) -> bool:
-    """Whether a line of prose goes on with the paragraph or list item before it."""
+    """Return whether a line of prose continues the paragraph or list item before it."""
     return block.start == block.end or line[0].islower() or (len(last) >= _SOFT_WRAP and last[-1] != ":")
 
 
@@ -107,7 +107,7 @@ def _header_above(text: str, text_blocks: list[TextBlock]) -> Span | None:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """The span without white space at its ends."""
+    """Return the span without white space at its ends."""
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():
@@ -161,7 +161,7 @@ def block_sentences(text: str, block: TextBlock) -> list[Span]:
 
 
 def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
-    """Whether the terminator at `end`, which white space follows, ends a sentence rather than an abbreviation."""
+    """Return whether the terminator at `end`, which white space follows, ends a sentence and not an abbreviation."""
     after = _OPENING.match(text, end.end())
     assert after is not None, "every part of the pattern is optional"
     follows = text[after.end() : after.end() + 2]
@@ -182,5 +182,5 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
 
 
 def _starts_item(before: list[str]) -> bool:
-    """Whether a number after these words counts an item ("Steps: 1. Open it. 2. Close it.")."""
+    """Return whether a number after these words counts an item ("Steps: 1. Open it. 2. Close it.")."""
     return not before or (before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS)

@@ -111,7 +111,7 @@ class Bags(dict[str, Bag]):
 
 
 def _ascii_table(separators: bytes) -> bytes:
-    """Lower-cases, turns `separators` into spaces and control characters that are not white space into NUL.
+    """Build a table: lower case, `separators` as spaces, and NUL for control characters that are not white space.
 
     To a pattern with word boundaries an article beside a control character is a word, to `str.split` it is not.
     """
@@ -201,7 +201,7 @@ def named(name: str) -> Normalization:
 
 
 def normalize(text: str, normalization: str = "squad") -> str:
-    """The words of `text` joined by single spaces: what exact match and answer containment compare.
+    """Return the words of `text` joined by single spaces: what exact match and containment compare.
 
     >>> normalize("The  Washington-Post, (an) 1877 paper")
     'washingtonpost 1877 paper'

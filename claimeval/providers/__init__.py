@@ -52,7 +52,7 @@ class Provider:
     """Fills in the endpoint and the defaults that can change an answer, and checks all that can be checked without a
     call; UsageError for what cannot work."""
     example: str
-    """Models as a user writes them, for messages; empty where nobody writes them."""
+    """Models as a user writes them, for messages; empty if nobody writes them."""
     costs: bool
     """Whether calls cost money or leave this machine."""
     reads_prompts: bool = True
@@ -63,7 +63,7 @@ class Provider:
     endpoint_variable: str | None = None
     """The environment variable that may name another such server."""
     key_variable: str | None = None
-    """The environment variable that holds the key; None where there is none."""
+    """The environment variable that holds the key; None if there is none."""
     reasoning_models: frozenset[str] = frozenset()
     """Models that spend hidden tokens before they answer."""
     batches: Batches | None = None
@@ -71,7 +71,7 @@ class Provider:
     note: Callable[[Judge], str] | None = None
     """What must stand beside every number of a judge; None for language models."""
     describe_device: Callable[[Judge], str | None] | None = None
-    """Where a judge computes on this machine, and in which precision; UsageError where it cannot compute there."""
+    """Where a judge computes on this machine, and in which precision; UsageError if it cannot compute there."""
 
     @property
     def default_endpoint(self) -> str | None:

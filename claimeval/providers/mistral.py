@@ -73,7 +73,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
 
 
 def body(request: Request) -> dict[str, Any]:
-    """The body of a chat request, under Mistral's names."""
+    """Return the body of a chat request, under Mistral's names."""
     judge = request.judge
     fields: dict[str, Any] = {
         "model": judge.model.partition(":")[2],
@@ -101,7 +101,7 @@ class MistralBackend:
         self._key = key
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """The reply as the server sent it, whatever the SDK thinks of it."""
+        """Return the reply as the server sent it, whatever the SDK makes of it."""
         import httpx2
         from mistralai.client.errors import MistralError, NoResponseError
 

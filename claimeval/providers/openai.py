@@ -258,7 +258,7 @@ def _problem(problem: Mapping[str, Any]) -> str:
 
 
 def _read(content: bytes) -> dict[str, Any]:
-    """The record in a body with status 200."""
+    """Return the record in a body with status 200."""
     try:
         record = json.loads(content)
     except ValueError:

@@ -31,7 +31,7 @@ class Price(NamedTuple):
     cached_input: float | None
     """For prompt tokens that the provider had in its own cache; None when it states none, then `input` holds."""
     as_of: date | None
-    """The day for which the price is stated; None where no date is given."""
+    """The day for which the price is stated; None if no date is given."""
 
     def dollars(self, prompt: float, completion: float, cached: float = 0.0) -> float:
         """Return US dollars for so many tokens, of which `cached` prompt tokens have the price `cached_input`."""
@@ -117,7 +117,7 @@ def cost_bound(request: Request, price: Price) -> float:
 
 
 def _place(endpoint: str) -> str:
-    """The endpoint as rows name it: with and without a closing `/v1` it is the same place."""
+    """Return the endpoint as rows name it, without a closing `/v1`."""
     return endpoint.rstrip("/").removesuffix("/v1")
 
 
@@ -128,7 +128,7 @@ def _files(file: str | Path | None) -> list[Path]:
 
 @lru_cache(maxsize=16)
 def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
-    """The rows of a file by model and endpoint."""
+    """Read the rows of a file by model and endpoint."""
     content = read_yaml(path, "file of prices")
     if not isinstance(content, dict):
         raise UsageError(f"the file of prices {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")

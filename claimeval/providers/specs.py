@@ -123,7 +123,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """The name without provider and address, without address, and whole."""
+    """Return the name without provider and address, without address, and whole."""
     without_address = name.partition("@")[0]
     return without_address.partition(":")[2] or without_address, without_address, name
 
@@ -168,7 +168,7 @@ def parse_panel(specs: Sequence[str | Judge]) -> PanelSpec:
 
 
 def _member(entry: object, path: Path, role: str) -> str | Judge:
-    """One entry of a panel file: a spec, a judge file beside the panel file, or the settings of a judge."""
+    """Parse one entry of a panel file: a spec, a judge file beside the panel file, or the settings of a judge."""
     if isinstance(entry, str):
         return str(path.parent / entry) if entry.endswith(_YAML) else entry
     if isinstance(entry, dict):

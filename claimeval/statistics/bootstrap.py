@@ -323,7 +323,7 @@ def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """The clusters drawn, `size` in each of `resamples` draws, in chunks `(draws, size)`."""
+    """Yield the clusters drawn, `size` in each of `resamples` draws, in chunks `(draws, size)`."""
     import numpy as np
 
     rng = np.random.default_rng(seed)

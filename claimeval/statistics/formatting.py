@@ -61,7 +61,7 @@ def span(ends: Sequence[float], text: Callable[[float], str]) -> str:
 
 
 def count(number: float) -> str:
-    """A count: exact up to 9999, then as `41k`, `1.2M`, `3.0G`."""
+    """Format a count: exact up to 9999, then as `41k`, `1.2M`, `3.0G`."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if number >= size:
             scaled = number / (1e3 if unit == "k" else size)
@@ -77,7 +77,7 @@ def dollars(amount: float) -> str:
 
 
 def byte_size(number: float) -> str:
-    """A number of bytes, as in `1.3 MB`."""
+    """Format a number of bytes, as in `1.3 MB`."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -86,5 +86,5 @@ def byte_size(number: float) -> str:
 
 
 def day(seconds: float) -> str:
-    """The day, in UTC, of so many seconds since 1970, as `2026-11-22`."""
+    """Format the day, in UTC, of so many seconds since 1970, as `2026-11-22`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

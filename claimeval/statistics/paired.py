@@ -117,7 +117,7 @@ class SignFlipTest:
     """The result of a sign-flip permutation test."""
 
     p: float | None
-    """Two-sided; 1 where no pair differs, `None` without pairs."""
+    """Two-sided; 1 if no pair differs, `None` without pairs."""
     kind: Literal["exact", "sampled", "none"]
     """`exact`: every sign pattern was counted; `sampled`: (extreme + 1) / (flips + 1)."""
 

@@ -66,7 +66,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def _beta_cdf(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function by its continued fraction, Abramowitz & Stegun 26.5.8."""
+    """Return the regularized incomplete beta function by its continued fraction, Abramowitz & Stegun 26.5.8."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_cdf(1 - x, b, a)
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)

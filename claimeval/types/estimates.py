@@ -7,7 +7,7 @@ from typing import Protocol
 from claimeval.types.records import Record
 
 
-class _Interval(Protocol):
+class _WithInterval(Protocol):
     """What the statistics library returns: a value, its interval, and what both rest on."""
 
     @property
@@ -45,7 +45,7 @@ class Estimate(Record):
     """Why there is no value, or no interval."""
 
     @classmethod
-    def of(cls, estimate: _Interval) -> Estimate:
+    def of(cls, estimate: _WithInterval) -> Estimate:
         """Return the record of an estimate that the statistics library made."""
         return Estimate(**{name: getattr(estimate, name) for name in Estimate.model_fields})
 

@@ -34,7 +34,7 @@ def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]
 
 
 def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], int]:
-    """The negation of each key, empty if it is ever said without one; and the number of negations."""
+    """Return the negation of each key, empty if it also occurs without one; and the number of negations."""
     denials: dict[str, str] = {}
     count = reach = 0
     denial = ""
@@ -70,7 +70,7 @@ def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
 
 
 def _spelt(tokens: Sequence[Word]) -> list[str]:
-    """The keys, and the stem of a function word for it has none."""
+    """Return the keys, and for function words, which have none, their stems."""
     return [token.key or words.stem(token.text.lower()) for token in tokens]
 
 

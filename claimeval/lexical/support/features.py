@@ -120,7 +120,7 @@ class SentenceIndex:
         return frozenset(map(words.beginning, self.sentences_with))
 
     def sentences_rounding_to(self, key: str) -> list[int]:
-        """The sentences with a number that rounds to `key`.
+        """Return the sentences with a number that rounds to `key`.
 
         Numbers round to keys that look rounded themselves, with a decimal point or three final zeros; from three digits
         on, powers of a thousand do not matter, as tables give "in millions" once for all.
@@ -211,7 +211,7 @@ def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMat
 
 
 def _longest_run(mask: int) -> int:
-    """The length of the longest run of set bits."""
+    """Return the length of the longest run of set bits."""
     length = 0
     while mask:
         mask &= mask >> 1

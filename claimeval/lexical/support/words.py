@@ -202,7 +202,7 @@ def tokens(text: str) -> list[Word]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _key(token: str) -> str:
-    """The key of one token, before numbers are joined; empty for a function word."""
+    """Return the key of one token, before numbers are joined; empty for a function word."""
     lists = _lists()
     if token in lists.aliases:
         return lists.aliases[token]

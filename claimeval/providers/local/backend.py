@@ -66,7 +66,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
 
 
 def _engine(judge: Judge) -> tuple[str, str]:
-    """The engine and its model, which is empty where it has none."""
+    """Return the engine and its model, which is empty if it has none."""
     name = judge.model.partition(":")[2]
     engine, _, model = name.partition("=")
     if name != "lexical" and not (engine == "nli" and model):
@@ -193,7 +193,7 @@ def scale_word(scale: Scale, label: str | None) -> str:
 
 
 def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
-    """Of each claim the answer by that one of several alternatives which is most likely to support it."""
+    """Return for each claim the answer by that alternative which is most likely to support it."""
     if len(alternatives) == 1:
         return list(alternatives[0])
     ranked = (

@@ -87,7 +87,7 @@ class EvidenceChunks:
         return Chunk(self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen})))
 
     def _texts(self, documents: Sequence[Document]) -> list[_TokenizedDocument]:
-        """The documents as other judges see them, with their titles."""
+        """Return the documents as other judges see them, with their titles."""
         return [self._read(f"{d.title}\n{d.text}" if d.title else d.text) for d in documents]
 
     def _read_once(self, text: str) -> _TokenizedDocument:
@@ -101,7 +101,7 @@ def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_Documen
 
 
 def _runs(text: _TokenizedDocument, room: int) -> Iterator[Span]:
-    """Runs of whole sentences within the room; a longer sentence is cut where a token begins."""
+    """Yield runs of whole sentences within the room; a longer sentence is cut at the start of a token."""
     start: int | None = None
     end = 0
     for sentence in text.sentences:
@@ -174,7 +174,7 @@ class SourceWindows:
             first += max((end - first) // 2, 1)
 
     def _longest(self, data: str, starts: list[int], first: int) -> tuple[Ids, int]:
-        """The source from the token `first` on, as far as the window goes, and the token that it ends before."""
+        """Return the longest source from the token `first` on, and the token that it ends before."""
         end = min(first + self._room, len(starts) - 1)
         source = self._source(data[starts[first] : starts[end]])
         while len(source) > self._window and end > first + 1:

@@ -50,7 +50,7 @@ class Entailment(NamedTuple):
     supported: float
     """The probability that the claim follows from the text."""
     contradicted: float = 0.0
-    """The probability that it cannot be true beside the text; 0 where the model does not tell."""
+    """The probability that it cannot be true beside the text; 0 if the model does not tell."""
 
 
 class Premise(NamedTuple):
@@ -67,11 +67,11 @@ class EntailmentModel(Protocol):
     window: int
 
     def overhead(self, claim: str) -> int:
-        """Tokens of an input beside those of the text."""
+        """Count the tokens of an input that are not of the text."""
         ...
 
     def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
-        """One entailment for each premise."""
+        """Return one entailment for each premise."""
         ...
 
 
@@ -210,7 +210,7 @@ class EntailmentResult(NamedTuple):
     """The label of a claim and what it is based on."""
 
     label: Literal["supported", "contradicted", "not_found"] | None
-    """None where the claim does not fit the model."""
+    """None if the claim does not fit the model."""
     probability: float | None
     """Of support."""
     documents: tuple[int, ...]
@@ -285,7 +285,7 @@ class EntailmentJudge:
         return [_finding(*column) for column in zip(rooms, single, joined, strict=True)]
 
     async def _ask(self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]) -> list[list[ChunkFinding]]:
-        """What each piece of evidence says of its claim."""
+        """Return the finding of each piece of evidence about its claim."""
         premises = [
             Premise(chunk.text, claim) for claim, pieces in zip(claims, chunks, strict=True) for chunk in pieces
         ]
@@ -301,7 +301,7 @@ class EntailmentJudge:
     def _joined(
         self, claim: str, room: int, single: Sequence[ChunkFinding], documents: Sequence[Document]
     ) -> Sequence[Chunk]:
-        """The best sentences together, where there are several pieces and none of them supports the claim."""
+        """Return the best sentences together, if there are several pieces and none of them supports the claim."""
         if len(single) < 2 or max(piece.result.supported for piece in single) > THRESHOLD:
             return ()
         chunk = self._evidence.joined(claim, documents, room)

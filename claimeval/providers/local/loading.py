@@ -236,9 +236,9 @@ def kind_of(config: Any) -> Kind:
 
 
 def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
-    """The model on its device, in float32 whatever the setting says: `reduce` comes after.
+    """Load the model onto its device, in float32 whatever the setting is: `reduce` comes after.
 
-    UsageError where it is not of that kind, lacks weights (which would otherwise be drawn at random), or has no fast
+    UsageError if it is not of that kind, lacks weights (which would otherwise be drawn at random), or has no fast
     tokenizer.
     """
     transformers = require("transformers")
@@ -275,12 +275,12 @@ def _check_tokenizer(files: ModelFiles) -> None:
 
 
 def reduce(loaded: Loaded) -> None:
-    """Brings the model to the precision of its setting, in place."""
+    """Convert the model to the precision of its setting, in place."""
     loaded.model.to(loaded.setting.torch_dtype)
 
 
 def _window(config: Any, tokenizer: Any) -> int:
-    """What the tokenizer and the positions of the model allow; RoBERTa's positions begin after that of the pad."""
+    """Return the limit of tokenizer and positions of the model; RoBERTa's positions begin after that of the pad."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if positions and "roberta" in config.model_type:
         positions -= config.pad_token_id + 1
@@ -290,7 +290,7 @@ def _window(config: Any, tokenizer: Any) -> int:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the progress bars and remarks of transformers; what matters in them is checked here."""
+    """Silence the progress bars and remarks of transformers; the ones that matter are checked here."""
     logging = require("transformers.utils.logging")
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

@@ -36,13 +36,13 @@ class Classifier:
             yield from zip(batch, self._batch([inputs[index] for index in batch]), strict=True)
 
     def _ignores_padding(self, probe: Encoded) -> bool:
-        """Whether padding changes nothing, as it should; XLNet and Nyströmformer read what stands at the end."""
+        """Return whether padding changes nothing, as it should; XLNet and Nyströmformer read what is at the end."""
         width = len(probe.ids)
         (alone,), (padded,) = self._batch([probe]), self._batch([probe], 2 * width)
         return max(abs(a - b) for a, b in zip(alone, padded, strict=True)) < _TOLERANCE
 
     def _batch(self, chosen: Sequence[Encoded], width: int = 0) -> list[list[float]]:
-        """The logits of each input, all of them padded to the longest, and to the width at least."""
+        """Return the logits of each input, all of them padded to the longest, and to the width at least."""
         import torch
 
         width = max(width, *(len(encoded.ids) for encoded in chosen))
@@ -172,7 +172,7 @@ class Seq2Seq:
     def _token_log_probabilities(
         self, states: torch.Tensor, mask: torch.Tensor, segments: Sequence[Sequence[Ids]]
     ) -> list[float]:
-        """The log-probabilities of all tokens, row by row. A segment is a target, which sees itself and its source."""
+        """Return the log-probabilities of all tokens, row by row. A target sees itself and its source."""
         labels = self._padded([[token for target in row for token in target] for row in segments])
         shifted = [[token for target in row for token in (self._start, *target[:-1])] for row in segments]
         owner = self._padded([[n for n, target in enumerate(row, 1) for _ in target] for row in segments], 0)
@@ -191,7 +191,7 @@ class Seq2Seq:
         in_use: torch.Tensor,
         among: torch.Tensor | None,
     ) -> torch.Tensor:
-        """The logits at the wanted positions, in float32; without `among`, a position sees all that stand before it."""
+        """Return the logits at the positions in use, in float32; without `among`, a position sees all before it."""
         from transformers.modeling_outputs import BaseModelOutput
 
         self._in_use = in_use
@@ -206,7 +206,7 @@ class Seq2Seq:
         return logits
 
     def _only_in_use(self, layer: nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
-        """Before the output layer: drops positions whose logits nobody wants."""
+        """Drop positions whose logits are not in use before the output layer."""
         return (inputs[0][self._in_use],)
 
     def _padded(self, rows: Sequence[Sequence[int]], pad: int | None = None, step: int = 1) -> torch.Tensor:
@@ -221,13 +221,13 @@ class Seq2Seq:
 
 
 def _longest_target(config: Any) -> int | None:
-    """Tokens that the decoder has positions for; None where it knows them by their distance."""
+    """Return the tokens that the decoder has positions for; None if it knows them by their distance."""
     names = ("max_decoder_position_embeddings", "max_position_embeddings")
     return next((int(limit) for name in names if (limit := getattr(config, name, None))), None)
 
 
 def _start_token(loaded: Loaded) -> int:
-    """What the decoder reads before the first token of a target."""
+    """Return the token that the decoder reads before the first token of a target."""
     for config in (loaded.config, loaded.model.generation_config):
         if (token := getattr(config, "decoder_start_token_id", None)) is not None:
             return int(token)
@@ -235,7 +235,7 @@ def _start_token(loaded: Loaded) -> int:
 
 
 def _block_mask(owner: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """What is added to attention: 0 where a position may look, which is its own segment up to itself."""
+    """Return what is added to attention: 0 if a position may look, which is its segment up to itself."""
     import torch
 
     width = owner.shape[1]

@@ -40,7 +40,7 @@ class Reward(ModelResult):
     """The model's logit for one answer."""
 
     logit: float | None
-    """None where the question alone fills the model's window."""
+    """None if the question alone fills the model's window."""
     cut: int = 0
     """Tokens at the end of the answer that the model did not read."""
 
@@ -57,7 +57,7 @@ class Reward(ModelResult):
         return self.logit is None or math.isfinite(self.logit)
 
 
-class AnswerReward(Record):
+class SampleReward(Record):
     """The reward of one sample's answer."""
 
     id: str
@@ -97,7 +97,7 @@ class RewardModel:
             yield which[number], Reward(logit=logit, cut=cuts[number])
 
     def _fit(self, exchange: QuestionAnswerPair) -> tuple[Encoded, int] | None:
-        """The exchange with as much of the answer as the window holds, and how much it does not."""
+        """Return the pair with as much of the answer as the window holds, and how many tokens it does not."""
         question, answer = self._tokens.data(exchange.question), self._tokens.data(exchange.answer)
         (encoded,) = self._tokens.pairs([question], [answer])
         if len(encoded.ids) <= self._window:
@@ -128,7 +128,7 @@ class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
 
 def measure(
     samples: Iterable[Sample], scorer: RewardScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
-) -> Iterator[AnswerReward]:
+) -> Iterator[SampleReward]:
     """Yield the reward of each sample's answer, in order. A blank question or answer has none.
 
     Args:
@@ -143,11 +143,11 @@ def measure(
         rewards = score_items(pairs, scorer, store, on_scored)
         for sample in block:
             if missing := _missing(sample):
-                yield AnswerReward(id=sample.id, score=None, because=missing)
+                yield SampleReward(id=sample.id, score=None, because=missing)
                 continue
             reward = rewards[QuestionAnswerPair(sample.question, sample.answer or "")]
             missing = "question too long" if reward.logit is None else None
-            yield AnswerReward(id=sample.id, score=reward.score, cut=reward.cut, because=missing)
+            yield SampleReward(id=sample.id, score=reward.score, cut=reward.cut, because=missing)
 
 
 def _missing(sample: Sample) -> Missing | None:

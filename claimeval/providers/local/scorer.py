@@ -50,7 +50,7 @@ class Scorer(ABC, Generic[Item, Result]):
     result: type[Result]
     """What it gives for one item."""
     prompt = ""
-    """Digest of the prompt, empty where there is none."""
+    """Digest of the prompt, empty if there is none."""
 
     def __init__(self, options: LocalOptions = LocalOptions()) -> None:
         self.setting = choose(options.device, options.dtype)
@@ -154,7 +154,7 @@ def score_items(
 
 
 def _pack(model: str, revision: str, prompt: str, result: Record) -> bytes:
-    """The result as the store keeps replies: a line of origin, then the body of a chat completion."""
+    """Return the result in the form of stored replies: a line of origin, then the body of a chat completion."""
     origin = {"model": model, "endpoint": revision, "prompt": prompt, "at": time.time(), "latency": None}
     return json.dumps(origin, separators=(",", ":")).encode() + b"\n" + write_chat(result.model_dump_json(), revision)
 
