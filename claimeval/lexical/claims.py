@@ -271,7 +271,7 @@ def split_claims(text: str) -> list[SentenceClaim]:
 
 
 def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
-    """Yield the parts of a sentence that assert something, as words and quote; `bare` is `text` with spaces for citations."""
+    """Yield the parts of a sentence that assert something, as words and quote; citations are masked in `bare`."""
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
