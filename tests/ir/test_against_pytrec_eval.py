@@ -44,7 +44,7 @@ QRELS = st.dictionaries(QUERIES, st.dictionaries(IDS, st.integers(0, 3), min_siz
 RUN = st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES, min_size=1, max_size=25), min_size=1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(QRELS, RUN, st.integers(1, 2))
 def test_values_are_those_of_pytrec_eval(
     qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], level: int

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claimeval import ir
@@ -231,6 +231,7 @@ def test_decimals_are_what_float_makes_of_them(values: list[float]) -> None:
     assert numbers(*map(repr, values)) == values
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.from_regex(r"-?[0-9]{0,18}\.?[0-9]{1,18}", fullmatch=True), min_size=1, max_size=20))
 def test_long_decimals_are_rounded_like_float_does(texts: list[str]) -> None:
     assert numbers(*texts) == [float(text) for text in texts]
