@@ -8,7 +8,7 @@ demo: $(VENV)/installed  ## score the bundled samples with the local scorer; nee
 	$(BIN)/claimeval demo
 
 test: $(VENV)/installed-for-tests browser  ## run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 browser:  ## a browser for the tests of the report, where Debian's packages can be installed; they skip without
 	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \

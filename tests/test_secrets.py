@@ -25,6 +25,7 @@ from claimeval.types.errors import ClaimevalError
 from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion
 from tests.canary import CANARY, files_with_a_key, holds_a_key
+from tests.command_line import call
 from tests.providers.asking import PROVIDERS, judge_at, question
 from tests.sample_runs import SAMPLE, run
 
@@ -141,7 +142,7 @@ def test_a_key_that_cannot_be_one_is_not_shown(wrong: str, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path) -> None:
+def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     for name in ("home", "tmp", "work"):
         (tmp_path / name).mkdir()
@@ -151,15 +152,17 @@ def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path) -> N
         )
     )
     places = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(tmp_path / "tmp")}
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CLAIMEVAL_")}
-    environment |= places | {"PYTHONPATH": str(ROOT)}
+    for name in list(os.environ):
+        if name.startswith("CLAIMEVAL_"):
+            monkeypatch.delenv(name)
+    for name, value in {**places, "PYTHONPATH": str(ROOT)}.items():
+        monkeypatch.setenv(name, value)
     said: list[str] = []
 
     def command(*arguments: str) -> int:
         done = subprocess.run(
             [sys.executable, "-X", "dev", "-W", "error", "-m", "claimeval", *arguments],
             cwd=tmp_path / "work",
-            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -172,10 +175,12 @@ def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path) -> N
         for provider, url in (("openai", server.url_for("openai")), ("mistral", server.url_for("mistral"))):
             judge = f"{provider}:judge@{url}"
             assert command("score", "samples.jsonl", "--judge", judge, "--out", f"run-{provider}") == 0, said[-1]
-    assert command("report", "run-mistral") == 0, said[-1]
     with serve(Options(judge="benchmarks.loopback.claim_judge:make", faults=Faults(rates={"key_echo": 1.0}))) as server:
         assert command("score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--out", "stopped") == 3
-    assert command("cache", "export", "replies.jsonl") == 0, said[-1]
+    for more in (("report", "run-mistral"), ("cache", "export", "replies.jsonl")):
+        done = call(*more, folder=tmp_path / "work")
+        assert done.returncode == 0, done.stderr
+        said += [done.stdout, done.stderr]
     assert (tmp_path / "work" / "replies.jsonl").stat().st_size > 10_000
     assert files_with_a_key(tmp_path) == []
     assert not [text for text in said if holds_a_key(text)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import platform
 from importlib.metadata import version
@@ -113,7 +114,10 @@ class Manifest(Record):
 def versions() -> dict[str, str]:
     """The versions of everything that can change a number."""
     packages = ("claimeval", "openai", "mistralai", "pydantic", "jinja2", "diskcache")
-    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
+    return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
+
+
+_version = functools.cache(version)
 
 
 def _digest(file: Path) -> str:
