@@ -41,6 +41,7 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Verdict,
+    claims_question,
     says_something,
 )
 from claimeval.types.requests import Completion, Failure, Judge, Request
@@ -185,6 +186,11 @@ class ClaimsQuestion:
     own_claims: bool = False
     """Whether a judge is asked only about the claims that it took itself."""
     per_call = assess.CLAIMS_PER_CALL
+
+    @property
+    def name(self) -> str:
+        """Which question it is."""
+        return claims_question(self.of, self.evidence.part)
 
     @property
     def address(self) -> CallAddress:

@@ -28,6 +28,11 @@ class Question(Protocol[S_contra]):
     """What every judge is asked about subjects of one kind, held against one body of evidence."""
 
     @property
+    def name(self) -> str:
+        """Which question it is: `support`, `on_topic`, `grade`, `rated_relevance`, ..."""
+        ...
+
+    @property
     def prompt(self) -> Prompt:
         """What judges are asked with."""
         ...
@@ -154,7 +159,12 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     pairs = dict.fromkeys([*((whole, subject.id) for subject in subjects), *rows])
     voted = {
         (evidence, subject): panel.vote(
-            subject, evidence, rows.get((evidence, subject), ()), settings, same_family=context.same_family
+            subject,
+            evidence,
+            rows.get((evidence, subject), ()),
+            settings,
+            same_family=context.same_family,
+            question=question.name,
         )
         for evidence, subject in pairs
     }

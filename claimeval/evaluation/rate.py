@@ -93,6 +93,11 @@ class RatingQuestion:
     singles = ()
 
     @property
+    def name(self) -> str:
+        """Which question it is."""
+        return self.put.question.metric
+
+    @property
     def prompt(self) -> Prompt:
         """What judges are asked with."""
         return self.put.prompt
@@ -201,7 +206,7 @@ class RateJob:
         for put, found in zip(fed, judged, strict=True):
             named = [(put.question.metric, found.assessments[0])]
             named += [(flag, _vote_on(flag, found.assessments[0], put.panel, own)) for flag in put.question.flags]
-            ratings += [vote.model_copy(update={"question": name}) for name, vote in named]
+            ratings += [vote for _, vote in named]
             scores |= {score.metric: score for score in _scores(put, item, dict(named))}
         for put in self.questions:
             if because := missing(put.question, item):
@@ -228,7 +233,7 @@ def _vote_on(flag: str, rating: Assessment, settings: Panel, own: frozenset[str]
         for verdict in rating.verdicts
     ]
     settings = settings.model_copy(update={"vote": "majority", "scale": FLAG})
-    return panel.vote(rating.subject, rating.evidence, verdicts, settings, same_family=own)
+    return panel.vote(rating.subject, rating.evidence, verdicts, settings, same_family=own, question=flag)
 
 
 def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> Iterator[Score]:

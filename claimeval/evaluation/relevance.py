@@ -61,6 +61,7 @@ class RelevanceQuestion:
     prompt: Prompt
     scale: Scale
     per_call: int
+    name = "grade"
     evidence = Evidence(part=ASKED)
     address = CallAddress("rate", "documents")
     singles = ()

@@ -18,6 +18,14 @@ in `Sample.evidence`. Nothing is read out of a name; `Evidence` says which docum
 ASKED: Part = "asked"
 """What claims are weighed by, rather than searched for."""
 
+
+def claims_question(of: Part, against: Part) -> str:
+    """Return the name of the question about claims of a part, held against another or weighed by the question."""
+    if against != ASKED:
+        return "support"
+    return "on_topic" if of == "answer" else "vital"
+
+
 References = Literal["any", "together"]
 """Whether one of several gold answers is enough."""
 

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import OnSameFamily, Vote
-from claimeval.types.records import Part, Record
-from claimeval.types.scales import ON_TOPIC, THREE_WAY, VITAL, Scale
+from claimeval.types.records import ASKED, Part, Record, claims_question
+from claimeval.types.scales import SCALES, THREE_WAY, Scale
 
 ABSTAIN, CONSERVATIVE = "abstain", "conservative"
 TIE_RULES = (ABSTAIN, CONSERVATIVE)
@@ -79,7 +79,7 @@ class Panel(Record):
         """Return these settings for claims of a part weighed by the question, which have words, and errors, of their
         own."""
         vote = "majority" if self.vote == "dawid_skene" else self.vote
-        return self.model_copy(update={"scale": ON_TOPIC if of == "answer" else VITAL, "vote": vote})
+        return self.model_copy(update={"scale": SCALES[claims_question(of, ASKED)], "vote": vote})
 
 
 def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:

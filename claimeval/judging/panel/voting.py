@@ -8,8 +8,8 @@ Who votes on what: the judges of a run with its rules and what is known of their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from claimeval.judging.panel.ballots import Ballot, Winners, cast_ballots, choice, representative
 from claimeval.judging.panel.error_rates import ErrorRates
@@ -17,7 +17,17 @@ from claimeval.judging.panel.rules import VOTES, VoteContext
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.statistics import vote_entropy
 from claimeval.types.families import Families
-from claimeval.types.records import ABSTAINED, ASKED, Assessment, Evidence, Part, Reason, Sample, Verdict
+from claimeval.types.records import (
+    ABSTAINED,
+    ASKED,
+    Assessment,
+    Evidence,
+    Part,
+    Reason,
+    Sample,
+    Verdict,
+    claims_question,
+)
 from claimeval.types.requests import Judge
 
 _ALONE = Panel()
@@ -31,6 +41,7 @@ def vote(
     *,
     same_family: frozenset[str] = frozenset(),
     rates: ErrorRates | None = None,
+    question: str = "support",
 ) -> Assessment:
     """The label that the verdicts of all judges on one claim come to.
 
@@ -44,8 +55,9 @@ def vote(
     `same_family` names the judges that are left out under `no-vote`; `rates` are what `learn` found, for
     `dawid_skene`.
     """
+    about = {"subject": subject, "question": question, "evidence": evidence}
     if len(verdicts) == 1 and not same_family and verdicts[0].label in (None, *panel.scale.words):
-        return _as_it_stands(subject, evidence, verdicts[0], panel)
+        return _as_it_stands(about, verdicts[0], panel)
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
@@ -54,12 +66,12 @@ def vote(
         ]
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labelled, panel):
-        return _assessment(subject, evidence, verdicts, _Outcome(None, None, reason), ballots, panel)
+        return _assessment(about, verdicts, _Outcome(None, None, reason), ballots, panel)
     said = {ballot.choice for ballot in labelled if ballot.choice is not None}
     winners = VOTES[panel.vote](labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
     label = winner or _label(winners, panel)
-    return _assessment(subject, evidence, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
+    return _assessment(about, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
 
 
 class _Outcome(NamedTuple):
@@ -71,11 +83,10 @@ class _Outcome(NamedTuple):
     because: Reason | None
 
 
-def _as_it_stands(subject: str, evidence: Evidence, verdict: Verdict, panel: Panel) -> Assessment:
+def _as_it_stands(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> Assessment:
     """What every rule makes of one verdict, in the common case of a single judge."""
     return Assessment(
-        subject=subject,
-        evidence=evidence,
+        **about,
         verdicts=(verdict,),
         label=verdict.label,
         positive=verdict.positive,
@@ -120,8 +131,7 @@ def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> st
 
 
 def _assessment(
-    subject: str,
-    evidence: Evidence,
+    about: Mapping[str, Any],
     verdicts: Sequence[Verdict],
     outcome: _Outcome,
     ballots: Sequence[Ballot],
@@ -132,8 +142,7 @@ def _assessment(
     several = len(votes) > 1
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     return Assessment(
-        subject=subject,
-        evidence=evidence,
+        **about,
         verdicts=tuple(verdicts),
         **panel.scale.labeled(outcome.label),
         tied=outcome.label is not None and outcome.choice is None,
@@ -195,5 +204,11 @@ class Voters(NamedTuple):
         majority."""
         panel, own = self.settings(of, evidence.part, rates), self.same_family(sample, of, evidence.part)
         return vote(
-            subject, evidence, verdicts, panel, same_family=own, rates=None if evidence.part == ASKED else rates
+            subject,
+            evidence,
+            verdicts,
+            panel,
+            same_family=own,
+            rates=None if evidence.part == ASKED else rates,
+            question=claims_question(of, evidence.part),
         )
