@@ -80,6 +80,7 @@ class DocumentQuestion:
     prompt: Prompt
     scale: Scale
     per_call: int
+    name: str
     address = CallAddress("rate", "documents")
     singles = ()
 
@@ -128,7 +129,7 @@ class GradeJob:
     def manifest(self) -> Manifest:
         """Everything about the job that decides numbers."""
         question = QuestionRecord(
-            name="grade" if self.against == "question" else "match",
+            name=self.question,
             prompt=self.prompt.id,
             scale=self.scale,
             subjects="documents",
@@ -166,15 +167,20 @@ class GradeJob:
         graded = tuple(votes.get(document.id) or _without_text(document) for document in documents)
         return SampleResult(
             sample=item,
-            assessments=tuple(vote.model_copy(update={"question": "grade"}) for vote in graded),
+            assessments=graded,
             scores=_scores(item, graded, self.scale),
             calls=judged.calls,
         )
 
+    @property
+    def question(self) -> str:
+        """Which question is put about documents."""
+        return "grade" if self.against == "question" else "match"
+
     async def _judge(
         self, question: str, evidence: Evidence, documents: Sequence[Document], executor: Executor
     ) -> JudgedSubjects:
-        put = DocumentQuestion(question, evidence, self.prompt, self.scale, self.per_call)
+        put = DocumentQuestion(question, evidence, self.prompt, self.scale, self.per_call, self.question)
         return await judge(put, documents, JudgingContext(self.judges, self.panel, executor))
 
     async def _match(self, sample: Sample, executor: Executor) -> SampleResult:
@@ -212,7 +218,7 @@ class GradeJob:
             scores = defined(sample.id, values, self.units).scores
         return SampleResult(
             sample=sample,
-            assessments=tuple(vote.model_copy(update={"question": "match"}) for vote in matches),
+            assessments=tuple(matches),
             scores=scores,
             calls=tuple(call for found in judged for call in found.calls),
             details={} if ranked is None else {"matched": list(ranked)},

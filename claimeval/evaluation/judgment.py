@@ -170,8 +170,8 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     }
     return JudgedSubjects(
         tuple([voted[whole, subject.id] for subject in subjects]),
-        tuple([assessment for (evidence, _), assessment in voted.items() if evidence.document is not None]),
-        tuple([assessment for (evidence, _), assessment in voted.items() if evidence.order is not None]),
+        tuple([one for (evidence, _), one in voted.items() if evidence != whole and evidence.document is not None]),
+        tuple([one for (evidence, _), one in voted.items() if evidence != whole and evidence.order is not None]),
         found.calls,
     )
 
