@@ -64,7 +64,9 @@ def recount_into(writer: RunWriter, prepared: PreparedRejudge, panel: PanelOptio
 def _finished(writer: RunWriter, outcome: JobOutcome, panel: PanelOptions) -> JobOutcome:
     if writer.manifest.panel.needs_whole_run:
         labels = read_labels(Path(panel.labels)) if panel.labels else None
-        outcome = outcome._replace(summary=settle(writer, labels, complete=outcome.status.complete))
+        kept = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
+        summary = settle(writer, labels, complete=outcome.status.complete).model_copy(update=kept)
+        outcome = outcome._replace(summary=summary)
     writer.finish(outcome.summary)
     if writer.manifest.job in WITH_QRELS:
         _write_qrels(writer.folder, complete=outcome.status.complete)
