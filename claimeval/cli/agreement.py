@@ -153,11 +153,11 @@ def _print_pairs(output: Output, report: Agreement, names: dict[str, str]) -> No
 
 
 def _of(number: Estimate | None) -> str:
-    from claimeval.statistics.formatting import decimal, interval
+    from claimeval.statistics.formatting import estimate
 
     if number is None or number.value is None:
         return "-"
-    return decimal(number.value) + (f" ({interval(number.interval)})" if number.interval else "")
+    return estimate(number.value, number.interval)
 
 
 def _short(number: Estimate | None) -> str:

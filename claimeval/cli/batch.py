@@ -64,9 +64,11 @@ class CollectOptions:
 
 def collect(given: CollectOptions) -> int:
     """Read results, print what they held, and return the exit code."""
+    from claimeval.statistics.formatting import dollars
+
     found = _with_admin(given.cache, lambda admin: admin.collect(()))
     received, output = found.received, given.output
-    cost = f", ${received.paid:.4f}" if received.paid and received.priced else ""
+    cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
     output.line(f"replies stored: {received.replies:,}{cost}")
     if received.repeated:
         output.line(f"replies that were there already: {received.repeated:,}")

@@ -114,7 +114,7 @@ def _cells(arm: ArmResult, metric: str) -> list[str]:
 
 
 def _costs(arm: ArmResult, baseline: str) -> list[str]:
-    from claimeval.statistics.formatting import percent
+    from claimeval.statistics.formatting import dollars, percent
 
     return [
         arm.name,
@@ -124,5 +124,5 @@ def _costs(arm: ArmResult, baseline: str) -> list[str]:
         "" if arm.name == baseline else str(arm.flips),
         str(arm.cost.calls),
         str(arm.new_calls),
-        "?" if arm.cost.dollars is None else f"{arm.cost.dollars:.2f}",
+        dollars(arm.cost.dollars),
     ]

@@ -25,6 +25,7 @@ from claimeval.providers import reads_prompts
 from claimeval.providers.specs import short_names
 from claimeval.runs.experiments.design import read as read_design
 from claimeval.runs.experiments.running import prepare
+from claimeval.statistics.formatting import count, dollars, span
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Sample
@@ -89,9 +90,9 @@ def forecast_experiment_and_tell(file: Path, options: RunOptions, *, as_json: bo
     for name in ("calls", "USD", "at most"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, ahead in found.items():
-        table.add_row(escape(name), _range(ahead.calls), _money(ahead.cost), _dollars(ahead.worst))
+        table.add_row(escape(name), span(ahead.calls, count), span(ahead.cost, dollars), dollars(ahead.worst))
     worst = sum(ahead.worst for ahead in found.values())
-    table.add_row("total", _range(calls), _money(cost), _dollars(worst), style="bold")
+    table.add_row("total", span(calls, count), span(cost, dollars), dollars(worst), style="bold")
     print_whole(console, table)
     if unpriced:
         console.print(f"\nNot in these sums, since their price is not known: {escape(', '.join(unpriced))}")
@@ -133,20 +134,20 @@ def _table(found: Forecast, names: dict[str, str]) -> Table:
         table.add_row(
             line.step,
             escape(names[line.judge]),
-            _count(line.stored),
+            count(line.stored),
             _calls(line.calls, exact=line.exact),
-            _range(line.prompt_tokens),
-            _range(line.output_tokens),
-            _money(line.cost) if line.cost else "unknown",
+            span(line.prompt_tokens, count),
+            span(line.output_tokens, count),
+            span(line.cost, dollars) if line.cost else "unknown",
         )
     table.add_row(
         "[bold]total[/]",
         "",
-        _count(sum(line.stored for line in found.lines)),
+        count(sum(line.stored for line in found.lines)),
         _calls(found.calls, exact=all(line.exact for line in found.lines)),
-        _range(_sum([line.prompt_tokens for line in found.lines])),
-        _range(_sum([line.output_tokens for line in found.lines])),
-        _money(found.cost) if found.cost[1] or not found.unpriced else "unknown",
+        span(_sum([line.prompt_tokens for line in found.lines]), count),
+        span(_sum([line.output_tokens for line in found.lines]), count),
+        span(found.cost, dollars) if found.cost[1] or not found.unpriced else "unknown",
     )
     return table
 
@@ -156,7 +157,7 @@ def _most(found: Forecast) -> str:
         return "The price is not known, so neither is the most that the run can cost."
     known = " for the judges whose price is known" if found.unpriced else ""
     return (
-        f"At the very most [bold]${_dollars(found.worst)}[/]{known}, if each byte sent were a token and each reply ran "
+        f"At the very most [bold]${dollars(found.worst)}[/]{known}, if each byte sent were a token and each reply ran "
         "to its limit: a --max-cost of that much covers all that is counted here."
     )
 
@@ -187,28 +188,4 @@ def _sum(ranges: list[tuple[int, int]]) -> tuple[int, int]:
 
 def _calls(ends: tuple[int, int], *, exact: bool) -> str:
     """The calls; a single number that is an estimate has a mark before it."""
-    return f"~{_count(ends[0])}" if ends[0] == ends[1] and not exact else _range(ends)
-
-
-def _range(ends: tuple[int, int]) -> str:
-    low, high = map(_count, ends)
-    return low if low == high else f"{low}–{high}"
-
-
-def _count(number: int) -> str:
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if number >= size:
-            scaled = number / (1e3 if unit == "k" else size)
-            return f"{scaled:.0f}{unit}" if scaled >= 10 else f"{scaled:.1f}{unit}"
-    return str(number)
-
-
-def _money(ends: tuple[float, float]) -> str:
-    low, high = map(_dollars, ends)
-    return low if low == high else f"{low}–{high}"
-
-
-def _dollars(amount: float) -> str:
-    if not amount:
-        return "0"
-    return f"{amount:.4f}" if amount < 0.01 else f"{amount:,.2f}"
+    return f"~{count(ends[0])}" if ends[0] == ends[1] and not exact else span(ends, count)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from claimeval.evaluation.forecast.quotes import Prospect, quote
 from claimeval.evaluation.forecast.workload import StepForecast
+from claimeval.statistics.formatting import dollars
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.options import RunOptions
 
@@ -30,8 +31,8 @@ def print_forecast(found: Sequence[StepForecast], *, as_json: bool) -> None:
         print(json.dumps([one.model_dump() for one in found], indent=1))
         return
     for one in found:
-        cost = "price unknown" if one.cost is None else f"${one.cost[0]:.4f} to ${one.cost[1]:.4f}"
-        worst = "" if one.worst is None else f", at worst ${one.worst:.4f}"
+        cost = "price unknown" if one.cost is None else f"${dollars(one.cost[0])} to ${dollars(one.cost[1])}"
+        worst = "" if one.worst is None else f", at worst ${dollars(one.worst)}"
         print(f"{one.step}: {one.judge}")
         print(f"  {_range(one.calls)} calls, {one.stored:,} more are stored; {cost}{worst}")
         print(f"  {_range(one.prompt_tokens)} prompt tokens, {_range(one.output_tokens)} output tokens, assumed")

@@ -20,7 +20,7 @@ from claimeval.runs.directory import read_results
 from claimeval.runs.overview import WorstClaim, WorstClaims
 from claimeval.runs.scores import ScoresSummary
 from claimeval.runs.scores import read as read_sides
-from claimeval.statistics.formatting import decimal, interval, percent, signed, signed_interval
+from claimeval.statistics.formatting import decimal, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
 from claimeval.types.records import Part, Reason
 
@@ -246,7 +246,7 @@ def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
 
 
 def _preference(found: SelfPreference) -> str:
-    return f"{found.metric} {signed(found.value)}" + (f" ({signed_interval(found.interval)})" if found.interval else "")
+    return f"{found.metric} {signed_estimate(found.value, found.interval)}"
 
 
 def _preferences(panel: PanelSummary) -> Iterator[str]:

@@ -69,11 +69,11 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
-def dollars(amount: float) -> str:
-    """US dollars, with four decimals below a cent."""
+def dollars(amount: float | None) -> str:
+    """Return US dollars without the sign: two decimals, four below a cent, `unknown` if no price is stated."""
     if not amount:
-        return "0"
-    return f"{amount:.4f}" if amount < 0.01 else f"{amount:,.2f}"
+        return "unknown" if amount is None else "0"
+    return decimal(amount, 4) if amount < 0.01 else f"{Decimal(decimal(amount, 2)):,}"
 
 
 def byte_size(number: float) -> str:
@@ -88,3 +88,13 @@ def byte_size(number: float) -> str:
 def day(seconds: float) -> str:
     """Format the day, in UTC, of so many seconds since 1970, as `2026-11-22`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def estimate(value: float | None, ends: Sequence[float | None] | None) -> str:
+    """Return a value with its interval, as in `0.753 (0.55 to 0.88)`; the value alone if it has no interval."""
+    return decimal(value) + ("" if ends is None or None in ends else f" ({interval(ends)})")
+
+
+def signed_estimate(value: float | None, ends: Sequence[float | None] | None) -> str:
+    """Return a difference with its interval, as in `+0.044 (-0.02 to +0.10)`."""
+    return signed(value) + ("" if ends is None or None in ends else f" ({signed_interval(ends)})")

@@ -6,7 +6,17 @@ import math
 
 import pytest
 
-from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
+from claimeval.statistics.formatting import (
+    decimal,
+    dollars,
+    estimate,
+    interval,
+    p_value,
+    percent,
+    signed,
+    signed_estimate,
+    signed_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +65,17 @@ def test_a_small_p_is_not_printed_as_zero(p: float | None, text: str) -> None:
 
 def test_a_share_is_a_percentage_with_one_decimal() -> None:
     assert [percent(share) for share in (0.125, 1.0, 1 / 3, None)] == ["12.5 %", "100.0 %", "33.3 %", "-"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(None, "unknown"), (0.0, "0"), (0.00421, "0.0042"), (0.01, "0.01"), (3.265, "3.27"), (1234.5, "1,234.50")],
+)
+def test_dollars_have_two_decimals_and_four_below_a_cent(amount: float | None, text: str) -> None:
+    assert dollars(amount) == text
+
+
+def test_an_estimate_is_a_value_with_its_interval_if_it_has_one() -> None:
+    assert estimate(0.7534, (0.549, 0.885)) == "0.753 (0.55 to 0.89)"
+    assert estimate(0.7534, None) == estimate(0.7534, (None, None)) == "0.753"
+    assert signed_estimate(0.0441, (-0.02, 0.1)) == "+0.044 (-0.02 to +0.10)"

@@ -63,6 +63,12 @@ function range(ends, digits = 2, write = number) {
   return ends && ends.every((end) => end !== null) ? ends.map((end) => write(end, digits)).join(" to ") : "–";
 }
 
+// As `dollars` of claimeval/statistics/formatting.py, with the sign.
+function dollars(cost) {
+  if (cost === null) return "unknown";
+  return cost === 0 ? "free" : `$${number(cost, cost < 0.01 ? 4 : 2)}`;
+}
+
 function tokensInWords({ prompt_tokens: prompt, completion_tokens: completion }) {
   return `${(prompt ?? 0).toLocaleString("en")} + ${(completion ?? 0).toLocaleString("en")}`;
 }

@@ -95,7 +95,7 @@ function costSection() {
       arm.name === experiment.table.baseline ? "" : arm.flips.toLocaleString("en"),
       arm.cost.calls.toLocaleString("en"),
       tokensInWords(arm.cost),
-      arm.cost.dollars === null ? "unknown" : `$${arm.cost.dollars.toFixed(2)}`,
+      dollars(arm.cost.dollars),
       arm.median_latency === null ? "–" : `${number(arm.median_latency, 2)} s`,
     ];
     return el(

@@ -160,10 +160,6 @@ function callsInWords(cost) {
   return `${plural(calls, "question")} put to judges${again}${skipped}. `;
 }
 
-function dollars(cost) {
-  if (cost === null) return "unknown";
-  return cost === 0 ? "free" : `$${cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(2)}`;
-}
 
 function rankSection(ranks) {
   return el(

@@ -12,7 +12,7 @@ from claimeval.metrics.flips import FlipCounts
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
-from claimeval.statistics.formatting import decimal, interval, p_value, percent, signed, signed_interval
+from claimeval.statistics.formatting import decimal, dollars, interval, p_value, percent, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.estimates import Cost, Estimate
 
@@ -141,7 +141,7 @@ def _cost_row(arm: ArmResult, baseline: bool) -> str:
         str(arm.cost.calls),
         str(arm.new_calls),
         f"{arm.cost.prompt_tokens or 0} / {arm.cost.completion_tokens or 0}",
-        "price not known" if arm.cost.dollars is None else f"{arm.cost.dollars:.4f}",
+        dollars(arm.cost.dollars),
         decimal(arm.median_latency, 2),
     ]
     return "| " + " | ".join(cells) + " |"

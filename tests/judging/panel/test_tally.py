@@ -132,7 +132,7 @@ def printed(settings: Panel, *rows: str) -> str:
 
 
 def test_the_table_says_whose_agreement_it_is_under_escalation() -> None:
-    said = printed(Panel(escalate=2), "++", "00", "0+0")
+    said = " ".join(printed(Panel(escalate=2), "++", "00", "0+0").split())
     assert "these are of a and b, who saw all claims; the others saw only the disputed ones" in said
     assert "b / c *" in said
     assert "a / b *" not in said
