@@ -1,11 +1,12 @@
 """claimeval: how far the answers of a question-answering system can be trusted, claim by claim.
 
 >>> import claimeval as ce
->>> report = ce.score("answers.jsonl", judges=["openai:gpt-5-mini"])  # doctest: +SKIP
->>> report.summary["faithfulness"].mean  # doctest: +SKIP
+>>> run = ce.score("answers.jsonl", judges="openai:gpt-5-mini")  # doctest: +SKIP
+>>> run["faithfulness"].mean  # doctest: +SKIP
 0.91
 
-Importing does nothing but this; every name is loaded when it is first used.
+Importing does nothing but this; every name is loaded when it is first used. Records that these names return are in
+`claimeval.types`; `claimeval.ir`, `claimeval.lexical` and `claimeval.statistics` are libraries that can be used alone.
 """
 
 from __future__ import annotations
@@ -15,36 +16,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claimeval.api.claims import arejudge, ascore, rejudge, score
-    from claimeval.api.comparison import compare
-    from claimeval.api.data import read_samples
-    from claimeval.api.ratings import (
-        agrade,
-        arate,
-        grade,
-        rate,
-    )
+    from claimeval.api.comparison import Comparison, compare, experiment
+    from claimeval.api.data import doctor, draw, import_replies, read_samples
+    from claimeval.api.forecast import plan
+    from claimeval.api.measures import measure
+    from claimeval.api.people import agreement, annotate, correct
+    from claimeval.api.ratings import agrade, arate, grade, rate
     from claimeval.api.run import Run
-    from claimeval.api.test_sets import WrittenSet, awrite_queries, draw_sample, write_queries
-    from claimeval.evaluation.baseline import RatingComparison
-    from claimeval.evaluation.manifest import Manifest
-    from claimeval.evaluation.summary.run import Summary
-    from claimeval.metrics.rows import METRICS, Metric
-    from claimeval.metrics.scoring import MetricSummary, SampleScores
-    from claimeval.runs.scores import ScoresSummary
-    from claimeval.runs.track import track
-    from claimeval.types.errors import ClaimevalError, DataError, PromptError, StoppedEarly, StoreError, UsageError
-    from claimeval.types.options import PanelOptions, RunOptions
-    from claimeval.types.records import (
-        Assessment,
-        Call,
-        Claim,
-        Document,
-        Extraction,
-        Sample,
-        SampleResult,
-        Score,
-        Verdict,
-    )
+    from claimeval.api.test_sets import write_queries
+    from claimeval.metrics.rows import Metric
+    from claimeval.types.errors import ClaimevalError, DataError, StoppedEarly, StoreError, UsageError
+    from claimeval.types.estimates import Estimate
+    from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
+    from claimeval.types.records import Document, Sample
     from claimeval.types.requests import Judge
 
 _HOMES = {
@@ -54,100 +38,89 @@ _HOMES = {
         "rejudge",
         "score",
     ),
-    "api.comparison": ("compare",),
-    "api.data": ("read_samples",),
+    "api.comparison": (
+        "Comparison",
+        "compare",
+        "experiment",
+    ),
+    "api.data": (
+        "doctor",
+        "draw",
+        "import_replies",
+        "read_samples",
+    ),
+    "api.forecast": ("plan",),
+    "api.measures": ("measure",),
+    "api.people": (
+        "agreement",
+        "annotate",
+        "correct",
+    ),
     "api.ratings": (
         "agrade",
         "arate",
         "grade",
         "rate",
     ),
-    "api.test_sets": (
-        "WrittenSet",
-        "awrite_queries",
-        "draw_sample",
-        "write_queries",
-    ),
-    "evaluation.baseline": ("RatingComparison",),
-    "evaluation.manifest": ("Manifest",),
-    "evaluation.summary.run": ("Summary",),
-    "metrics.rows": (
-        "METRICS",
-        "Metric",
-    ),
-    "metrics.scoring": ("MetricSummary", "SampleScores"),
     "api.run": ("Run",),
-    "runs.scores": ("ScoresSummary",),
-    "runs.track": ("track",),
+    "api.test_sets": ("write_queries",),
+    "metrics.rows": ("Metric",),
     "types.errors": (
         "ClaimevalError",
         "DataError",
-        "PromptError",
         "StoppedEarly",
         "StoreError",
         "UsageError",
     ),
+    "types.estimates": ("Estimate",),
     "types.options": (
+        "LocalOptions",
         "PanelOptions",
         "RunOptions",
     ),
     "types.records": (
-        "Assessment",
-        "Call",
-        "Claim",
         "Document",
-        "Extraction",
         "Sample",
-        "SampleResult",
-        "Score",
-        "Verdict",
     ),
     "types.requests": ("Judge",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "METRICS",
-    "Assessment",
-    "Call",
-    "Claim",
     "ClaimevalError",
+    "Comparison",
     "DataError",
     "Document",
-    "Extraction",
+    "Estimate",
     "Judge",
-    "Manifest",
+    "LocalOptions",
     "Metric",
-    "MetricSummary",
     "PanelOptions",
-    "PromptError",
-    "RatingComparison",
     "Run",
     "RunOptions",
     "Sample",
-    "SampleResult",
-    "SampleScores",
-    "Score",
-    "ScoresSummary",
     "StoppedEarly",
     "StoreError",
-    "Summary",
     "UsageError",
-    "Verdict",
-    "WrittenSet",
     "agrade",
+    "agreement",
+    "annotate",
     "arate",
     "arejudge",
     "ascore",
-    "awrite_queries",
     "compare",
-    "draw_sample",
+    "correct",
+    "doctor",
+    "draw",
+    "experiment",
     "grade",
+    "import_replies",
+    "measure",
+    "plan",
     "rate",
     "read_samples",
     "rejudge",
     "score",
-    "track",
     "write_queries",
 ]
 

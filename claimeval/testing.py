@@ -3,7 +3,7 @@
 >>> import claimeval as ce
 >>> from claimeval.testing import ScriptedJudge
 >>> judge = ScriptedJudge({"The tower is 58 metres high.": "supported"})
->>> report = ce.score("answers.jsonl", judges=[judge], metrics=["faithfulness"])  # doctest: +SKIP
+>>> run = ce.score("answers.jsonl", judges=[judge], metrics=["faithfulness"])  # doctest: +SKIP
 """
 
 from __future__ import annotations

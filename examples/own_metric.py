@@ -11,6 +11,6 @@ SAMPLE = {
 }
 
 on_policy = ce.Metric(name="on_policy", claims_of="answer", against="policy", says="answer keeps to the rules")
-report = ce.score([SAMPLE], judges=["local:lexical"], metrics=["faithfulness", on_policy])
-for score in report.results[0].scores:
+run = ce.score([SAMPLE], judges=["local:lexical"], metrics=["faithfulness", on_policy])
+for score in run.results[0].scores:
     print(f"{score.metric}: {score.hits} of {score.judged} judged claims supported, {score.total} claims")

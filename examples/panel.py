@@ -9,7 +9,7 @@ import claimeval as ce
 from claimeval.data.corpora import bundled
 
 judges = sys.argv[1:] or ["local:lexical"]
-report = ce.score(bundled("demo.jsonl"), judges=judges, metrics=["faithfulness"])
-print(f"{' + '.join(judges)}: faithfulness {report.summary['faithfulness'].mean:.3f}")
-divided = [a for result in report.results for a in result.assessments if a.unassessed == "tie"]
+run = ce.score(bundled("demo.jsonl"), judges=judges, metrics=["faithfulness"])
+print(f"{' + '.join(judges)}: faithfulness {run['faithfulness'].mean:.3f}")
+divided = [a for result in run.results for a in result.assessments if a.unassessed == "tie"]
 print(f"{len(divided)} claims on which the judges are divided")

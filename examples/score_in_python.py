@@ -19,11 +19,11 @@ SAMPLES = [
     },
 ]
 
-report = ce.score(SAMPLES, judges=["local:lexical"], metrics=["faithfulness", "correctness"])
+run = ce.score(SAMPLES, judges="local:lexical", metrics=["faithfulness", "correctness"])
 
-faithfulness = report.summary["faithfulness"]
+faithfulness = run["faithfulness"]
 print(f"faithfulness {faithfulness.mean}, n {faithfulness.n}, without a score {faithfulness.missing}")
-for result in report.results:
+for result in run:
     claims = {claim.id: claim for claim in result.claims}
     for assessment in result.assessments:
         if assessment.evidence.part == "contexts":

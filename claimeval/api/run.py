@@ -31,6 +31,7 @@ from claimeval.runs.directory import (
 from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, interval, percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
+from claimeval.types.estimates import Cost
 from claimeval.types.records import Claim, Sample, SampleResult
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ class Run:
     def panel(self) -> PanelSummary | None:
         """How the judges agree with each other; None for one judge that was asked once."""
         return self.summary.panel
+
+    @property
+    def cost(self) -> Cost | None:
+        """What the calls cost that the results rest on; None for a run without judges."""
+        return self.summary.cost.total if self.summary.cost else None
 
     @property
     def samples(self) -> Sequence[Sample]:

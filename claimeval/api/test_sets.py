@@ -1,19 +1,15 @@
-"""The front doors of `claimeval queries` and `claimeval sample`: test sets written by a judge, or drawn from a log."""
+"""Test sets that a judge writes: `write_queries`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from claimeval.api.run import raise_if_stopped
 from claimeval.api.twins import blocking_twin
 from claimeval.data.corpora import read_corpus
 from claimeval.data.reading import read_samples
-from claimeval.data.rows import read_rows
-from claimeval.data.sampling import DUPLICATE_THRESHOLD, MIN_PER_STRATUM, as_line
-from claimeval.data.sampling import draw as draw_rows
 from claimeval.evaluation.queries_run import DATA, MadeSet, draw, run, writing_plan
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -43,11 +39,27 @@ async def awrite_queries(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> WrittenSet:
-    """Has a judge write questions about `n` documents drawn from a corpus, and sorts out the useless ones.
+    """Have a judge write questions that documents of a corpus answer, and reject useless ones.
 
-    `out` is the folder that gets the test set, its qrels and all that was rejected; one with other settings in it is
-    only replaced with `overwrite`. `checker` looks a second time; the
-    writer unless said.
+    Args:
+        corpus: A file or folder of documents, or documents.
+        judge: The judge that writes.
+        out: The folder that gets the test set, its qrels, and all that was rejected.
+        checker: The judge that checks the questions. Default: the writer.
+        n: How many documents to draw.
+        per_document: How many questions to write about each.
+        seed: Another seed draws other documents.
+        write_prompt: Name or path of the prompt that writes.
+        check_prompt: Name or path of the prompt that checks.
+        overwrite: Replace a test set with other settings in `out`.
+        options: How the judges are asked, and what may be spent.
+
+    Returns:
+        The questions that were kept, as samples with answer, passage and source, and what was rejected.
+
+    Raises:
+        UsageError: Before any call, for what you can fix.
+        StoppedEarly: As for `score`.
     """
     plan = writing_plan(judge, checker, write_prompt=write_prompt, check_prompt=check_prompt, per_document=per_document)
     if isinstance(corpus, (str, Path)):
@@ -71,33 +83,3 @@ async def awrite_queries(
 
 
 write_queries = blocking_twin(awrite_queries)
-
-
-def draw_sample(
-    log: str | Path,
-    n: int = 200,
-    *,
-    by: str | None = None,
-    at_least: int = MIN_PER_STRATUM,
-    seed: int = 0,
-    text: str | None = None,
-    keep_copies: bool = False,
-    near: float = DUPLICATE_THRESHOLD,
-) -> list[dict[str, Any]]:
-    """Draws a test set from a log of real questions, in one pass; its rows with `drawn` added, as `claimeval sample`.
-
-    `by` is a field whose values get their share each but `at_least` so many rows, `text` the field with the question
-    where it has none of the usual names. Equal questions are one, and of copies as near as `near` of 100 one stays;
-    `keep_copies` draws rows and not questions.
-    """
-    path = Path(log)
-    drawing = draw_rows(
-        read_rows(path),
-        n,
-        seed=seed,
-        stratify=by,
-        question_field=text,
-        duplicate_threshold=None if keep_copies else near,
-        min_per_stratum=at_least,
-    )
-    return [json.loads(as_line(drawn, path.name, seed)) for drawn in drawing.rows]

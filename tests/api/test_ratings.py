@@ -193,12 +193,3 @@ def test_queries_are_written_into_a_folder(start_server: StartServer, tmp_path: 
     assert made.summary.kept == 1
     assert made.samples[0].question == "Where do rabbits live?"
     assert made.samples[0].reference_context_ids == ("d",)
-
-
-def test_a_sample_is_drawn_from_a_log(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_text("".join(json.dumps({"question": f"What is number {n}?"}) + "\n" for n in range(30)))
-    drawn = ce.draw_sample(log, 5, seed=1)
-    assert len(drawn) == 5
-    assert drawn == ce.draw_sample(str(log), 5, seed=1)
-    assert {"question", "drawn"} <= set(drawn[0])

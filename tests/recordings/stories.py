@@ -312,6 +312,7 @@ def stored(bench: Bench) -> None:
 
 def python(bench: Bench) -> None:
     import claimeval as ce
+    from claimeval.runs.track import track
 
     a, b = bench.openai("alpha"), bench.mistral("beta")
     report = ce.score(
@@ -326,7 +327,7 @@ def python(bench: Bench) -> None:
     bench.note("compare(...)", ce.compare(report, again).against(1).model_dump(mode="json"))
     report.save("runs/a")
     again.save("runs/b")
-    tracked = ce.track(["runs/a", "runs/b"])
+    tracked = track(["runs/a", "runs/b"])
     bench.note("track(...)", [track.model_dump(mode="json") for track in tracked.tracks])
     bench.note("Report.load(...).summary", ce.Run.load("runs/b").summary.model_dump(mode="json"))
     ratings = ce.rate("few.jsonl", judges=[a], ask=["relevance", "correctness"])

@@ -29,7 +29,6 @@ ASKING_DOORS = (
     "grade",
     "agrade",
     "write_queries",
-    "awrite_queries",
 )
 
 

@@ -1,0 +1,118 @@
+"""The public names: which there are, their parameters, their docstrings, and the snippets of the documentation."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+
+import claimeval as ce
+from benchmarks.loopback import claim_judge
+from claimeval import types
+from tests.api.test_claims import SAMPLES, spec
+from tests.conftest import StartServer
+
+READ, WRITE, ASK = ("fields", "limit"), ("out", "overwrite"), ("panel", "options")
+QUESTIONS = (
+    *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
+    "extract_per_judge",
+)
+DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "score": ("data", *QUESTIONS, "references", *READ, *WRITE, *ASK),
+    "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK),
+    "rate": ("data", "judges", "ask", "prompts", *READ, *WRITE, *ASK),
+    "experiment": ("design", "out", "select", "options"),
+    "plan": ("door", "args", "kwargs"),
+    "compare": ("runs", "baseline", "metrics", "cluster"),
+    "agreement": ("run", "labels", "evidence", "cluster"),
+    "correct": ("run", "labels", "metric", "method", "seed", "cluster"),
+    "annotate": (
+        *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run", "fields"),
+        "out",
+    ),
+    "measure": ("data", "metrics", "match", "collapse_ids", "normalization", "local", *READ, *WRITE, "options"),
+    "read_samples": ("data", *READ),
+    "doctor": ("data", "metrics", "fields"),
+    "draw": ("log", "n", *DRAW, "fields", "out"),
+    "import_replies": ("file", "mapping", "out", "overwrite", "panel", "cluster"),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_doors_take_the_parameters_of_the_contract_by_name(name: str) -> None:
+    parameters = inspect.signature(getattr(ce, name)).parameters
+    assert set(parameters) == set(PARAMETERS[name])
+    kinds = {parameter.kind for parameter in list(parameters.values())[2:]}
+    assert kinds <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+
+
+@pytest.mark.parametrize("name", [name for name in ce.__all__ if f"a{name}" in ce.__all__])
+def test_a_twin_has_the_same_parameters(name: str) -> None:
+    door, twin = getattr(ce, name), getattr(ce, f"a{name}")
+    assert inspect.signature(door) == inspect.signature(twin)
+    assert (inspect.iscoroutinefunction(twin), door.__name__) == (True, name)
+
+
+@pytest.mark.parametrize("name", ce.__all__)
+def test_public_names_have_docstrings(name: str) -> None:
+    value = getattr(ce, name)
+    assert (inspect.getdoc(value) or "").strip(), name
+    if inspect.isfunction(value):
+        text, parameters = inspect.getdoc(value) or "", list(inspect.signature(value).parameters)
+        if len(parameters) > 3:
+            assert all(f"\n{heading}:\n" in text for heading in ("Args", "Returns", "Raises")), name
+            assert [p for p in parameters if f"\n    {p}: " not in text] == [], f"parameters of {name} without a word"
+    if inspect.isclass(value):
+        methods = [(key, one) for key, one in vars(value).items() if inspect.isfunction(one) and key[0] != "_"]
+        assert [key for key, one in methods if not inspect.getdoc(one)] == [], name
+
+
+def test_received_records_are_had_from_types() -> None:
+    assert list(types.__all__) == sorted(types.__all__)
+    assert set(types.__all__) == set(types._HOME_OF)
+    for name in types.__all__:
+        assert inspect.getdoc(getattr(types, name)), name
+    with pytest.raises(AttributeError, match="no attribute 'Report'"):
+        types.__getattr__("Report")
+
+
+def in_use(judge: str, other: str, folder: Path, frame: pandas.DataFrame, answers: Path) -> None:
+    """The snippets of the documentation, which mypy reads as users write them."""
+    run = ce.score(answers, judges=judge)
+    assert run["faithfulness"].mean is not None
+    assert run["faithfulness"].low is not None
+    run = ce.score(frame, judges=[judge, other], panel=ce.PanelOptions(tie="conservative"), out=folder / "runs" / "a")
+    strict = ce.rejudge(run, assess_prompt="binary", out=folder / "runs" / "b")
+    arms = ce.experiment(
+        {"data": str(answers), "judges": judge, "grid": {"assess_prompt": ["three_way", "binary"]}}, out=folder / "exp"
+    )
+    assert arms.chosen is None
+    comparison = ce.compare(folder / "runs" / "a", str(folder / "runs" / "b"))
+    assert comparison.metrics["faithfulness"].difference.value is not None
+    comparison.report(folder / "why.html")
+    assert len(run.by("metadata.topic").to_pandas())
+    ratings = ce.rate(strict, judges=judge, ask="relevance")
+    assert ratings["rated_relevance"].n
+    assert ce.measure(answers, "recall@5,ndcg@10,rouge_l,token_f1")["rouge_l"].unit == "share"
+    ce.measure(frame, {"words": lambda sample: len((sample.answer or "").split())})
+    ce.score(frame, judges=judge, metrics=["faithfulness", "on_policy=answer:policy"])
+    ce.score(frame, judges=judge, options=ce.RunOptions(max_calls=1000, cache=folder / "replies"))
+    assert ce.plan(ce.score, answers, judges=judge).calls[0] == 0
+    assert run.to_pandas("claims").query("label == 'not_found'") is not None
+    assert ce.annotate(run, n=2).labeled == 0
+    for sample in ce.read_samples(frame):
+        assert sample.question
+    assert ce.doctor(answers).ok
+
+
+def test_the_snippets_of_the_documentation_run(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(judge=claim_judge.answer)
+    rows = [{**sample, "metadata": {"topic": "a"}} for sample in SAMPLES[:2]]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    snippets: Callable[..., None] = in_use
+    snippets(spec(server), spec(server, "judge-2"), tmp_path, pandas.DataFrame(rows), tmp_path / "answers.jsonl")
