@@ -112,7 +112,7 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
         if (measure.row.name, measure.cutoff is None) not in settled:
             selected.setdefault(measure.name, measure)
     if not selected and not left_out:
-        raise UsageError("no measure was asked for; give names such as 'ndcg@10,map'")
+        raise UsageError("no measure was requested; give names such as 'ndcg@10,map'")
     return MeasureList(tuple(selected.values()), left_out, "runid" in (*explicit, *grouped))
 
 

@@ -139,7 +139,7 @@ _ORDER = (
     "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall dcg ndcg ndcg_cut "
     "map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj"
 )
-"""The order in which trec_eval 10.0 prints measures, whatever the order they are asked for in."""
+"""The order in which trec_eval 10.0 prints measures, in whatever order they are requested."""
 _PLACES = {name: place for place, name in enumerate(_ORDER.split())}
 
 

@@ -173,4 +173,4 @@ class MeasureSettings:
     options: Mapping[str, float] = field(default_factory=dict)
     """``p`` of rank-biased precision, ``beta`` of set_F, gains by grade of nDCG."""
     binary: bool = False
-    """A relevance level was asked for, so a measure that is graded by default counts relevant documents as 1."""
+    """A relevance level was requested, so a measure that is graded by default counts relevant documents as 1."""

@@ -238,7 +238,7 @@ class SentenceClaim(NamedTuple):
     """One claim of a text, with its position."""
 
     text: str
-    """The claim as a sentence of its own: without citations and emphasis, a shared subject repeated, table cells named
+    """The claim as a separate sentence: without citations and emphasis, a shared subject repeated, table cells named
     by their columns."""
     sentence_id: int
     """The index of its sentence in `sentences` of the same text."""

@@ -204,7 +204,7 @@ class LexicalMetric(NamedTuple):
 
     measure: Callable[[PreparedSample], float]
     needs: tuple[Need, ...]
-    """What a sample must have beside an answer; without it the value is undefined."""
+    """What a sample must have next to an answer; without it the value is undefined."""
     meaning: str
     """One line for a reader."""
     unit: Literal["share", "words"] = "share"

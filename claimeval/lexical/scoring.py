@@ -29,7 +29,7 @@ class LexicalSample(NamedTuple):
     contexts: Sequence[str] | None = None
     """Empty if nothing was retrieved, which has no word of any answer; None if that is not known."""
     references: Sequence[str] = ()
-    """Reference answers; an empty one says that nothing should have been answered."""
+    """Reference answers; an empty one means that nothing should have been answered."""
     id: str = ""
 
 

@@ -45,14 +45,14 @@ class Provider:
     """The facts about one provider."""
 
     name: str
-    """What stands before the colon of a model."""
+    """The part of a model before the colon."""
     open: Callable[[Judge], AbstractAsyncContextManager[Backend]]
     """Opens the backend of a resolved judge, to be entered inside the run that uses it."""
     resolve: Callable[[Judge], Judge]
     """Fills in the endpoint and the defaults that can change an answer, and checks all that can be checked without a
     call; UsageError for what cannot work."""
     example: str
-    """Models as a user writes them, for messages; empty if nobody writes them."""
+    """Models as a user writes them, for messages; empty if users do not write them."""
     costs: bool
     """Whether calls cost money or leave this machine."""
     reads_prompts: bool = True
@@ -69,7 +69,7 @@ class Provider:
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
     note: Callable[[Judge], str] | None = None
-    """What must stand beside every number of a judge; None for language models."""
+    """The remark to print with every number of a judge; None for language models."""
     describe_device: Callable[[Judge], str | None] | None = None
     """Where a judge computes on this machine, and in which precision; UsageError if it cannot compute there."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 NAME = "claimeval"
-"""The key of a batch's metadata under which our own name for it stands."""
+"""The key of a batch's metadata that holds claimeval's name for it."""
 CHAT: Final = "/v1/chat/completions"
 WINDOW_HOURS: Final = 24
 """Within which a batch is answered or expires."""
@@ -27,7 +27,7 @@ CHUNK = 1 << 18
 """Bytes of a file that are in memory at once."""
 
 Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
-"""`ended`: what there is lies in the files. `expired`: the same, and the rest did not run. `refused`: nothing ran."""
+"""`ended`: the results are in the files. `expired`: the same, and the other requests did not run. `refused`: none ran."""
 
 
 class FileLimits(NamedTuple):
@@ -44,7 +44,7 @@ class BatchStatus(NamedTuple):
     name: str | None
     """The name we gave it; None for batches of others."""
     phase: Phase
-    """A status that nobody knows counts as `under_way`."""
+    """An unknown status counts as `under_way`."""
     status: str
     """The provider's word."""
     files: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class BatchStatus(NamedTuple):
     answered: int = 0
     failed: int = 0
     problem: str = ""
-    """What the provider says against the whole batch."""
+    """The provider's error about the whole batch."""
     queue_full: bool = False
     """It was refused only because too much is queued already."""
 

@@ -55,7 +55,7 @@ _RETRYABLE_STATUS = {408, 409, 425, 429}
 _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
 """Said by something between us and the model, which may have answered, and charged, all the same."""
 _UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument")
-"""How Mistral (422) and OpenAI (400) say that they do not know a field of the body; neither gives it a code."""
+"""How Mistral (422) and OpenAI (400) refuse an unknown field of the body; neither gives the error a code."""
 _RATE_LIMITS = (
     ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute"),
     ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute"),

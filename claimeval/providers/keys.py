@@ -15,16 +15,16 @@ from pydantic import SecretStr
 from claimeval.types.errors import UsageError
 
 ENDPOINT_KEY = "CLAIMEVAL_ENDPOINT_KEY"
-"""The variable for servers of one's own, so that a provider's key never goes to another server."""
+"""The variable for other servers, so that a provider's key never goes to another server."""
 
 SHORTEST = 6
-"""Characters; something shorter is no key and may stand in any text."""
+"""Characters; something shorter is no key and may occur in any text."""
 
 _WIRE_LOGS = (
     *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
     "httpx2",
 )
-"""The loggers that repeat, at level DEBUG, what servers say."""
+"""The loggers that repeat, at level DEBUG, the responses of servers."""
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")

@@ -60,7 +60,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     assert judge.endpoint, "the judge is resolved"
     key = PROVIDER.api_key(judge)
     async with client(judge.endpoint, key) as http:
-        # Without a blocking client of ours the SDK makes one of its own, which loads certificates and is not closed.
+        # Without this blocking client the SDK makes one, which loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
             sdk = Mistral(
                 api_key=key.get_secret_value(),
@@ -112,7 +112,7 @@ class MistralBackend:
             except httpx2.RequestError as error:
                 recorder.abort(error)
             except (MistralError, NoResponseError):
-                pass  # the recorder holds what the server said
+                pass  # the recorder holds the server's response
         return recorder.completion()
 
 
@@ -124,9 +124,9 @@ PHASES: Mapping[str, Phase] = {
     "FAILED": "refused",
     "CANCELLED": "cancelled",
 }
-"""What is over; `QUEUED`, `RUNNING`, `CANCELLATION_REQUESTED` and what nobody knows are under way."""
+"""Statuses of ended jobs; `QUEUED`, `RUNNING`, `CANCELLATION_REQUESTED` and unknown ones are under way."""
 QUEUE_FULL = ("token limit", "too many pending", "queue is full")
-"""Mistral's problems have no code; these words in them say that the same file may be taken later."""
+"""Mistral's problems have no code; with these words the same file may be accepted later."""
 PAGE = 100
 
 

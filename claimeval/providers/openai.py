@@ -121,7 +121,7 @@ class OpenAIBackend:
             except openai.APIConnectionError as error:
                 recorder.abort(error.__cause__ or error)
             except openai.APIStatusError:
-                pass  # the recorder holds what the server said
+                pass  # the recorder holds the server's response
         return recorder.completion()
 
 
@@ -132,7 +132,7 @@ PHASES: Mapping[str, Phase] = {
     "failed": "refused",
     "cancelled": "cancelled",
 }
-"""What is over; `validating`, `in_progress`, `finalizing`, `cancelling` and what nobody knows are under way."""
+"""Statuses of ended batches; `validating`, `in_progress`, `finalizing`, `cancelling` and unknown ones are under way."""
 QUEUE_FULL = "token_limit_exceeded"
 PAGE = 100
 

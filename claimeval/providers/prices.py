@@ -29,7 +29,7 @@ class Price(NamedTuple):
     input: float
     output: float
     cached_input: float | None
-    """For prompt tokens that the provider had in its own cache; None when it states none, then `input` holds."""
+    """For prompt tokens in the provider's cache; None if it states no such price, and then `input` holds."""
     as_of: date | None
     """The day for which the price is stated; None if no date is given."""
 

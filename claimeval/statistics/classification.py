@@ -47,13 +47,13 @@ class BinaryReport:
     auroc: IntervalEstimate | None
     """Chance that a human yes has the higher probability; `None` without probabilities."""
     true_positives: int
-    """Both say yes."""
+    """Yes by both."""
     false_positives: int
-    """The judge says yes, the human no."""
+    """Yes by the judge, no by the human."""
     false_negatives: int
-    """The judge says no, the human yes."""
+    """No by the judge, yes by the human."""
     true_negatives: int
-    """Both say no."""
+    """No by both."""
     unassessed: int
     """Items with a human label and none of the judge: in no number above."""
 

@@ -42,7 +42,7 @@ class DawidSkene:
     prevalence: tuple[float, ...]
     """`prevalence[l]`: share of items that truly have label l."""
     confusion: tuple[tuple[tuple[float, ...], ...], ...]
-    """`confusion[j][l][k]`: probability that judge j says k of an item that truly has label l."""
+    """`confusion[j][l][k]`: probability that judge j gives label k to an item that truly has label l."""
     iterations: int
     """Steps of the algorithm."""
     converged: bool

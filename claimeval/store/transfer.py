@@ -41,7 +41,7 @@ class TransferCounts(NamedTuple):
     present: int
     """Replies that the store has already, byte for byte."""
     conflicts: int
-    """Keys for which the store has another reply; it keeps its own."""
+    """Keys for which the store has another reply, which it keeps."""
     conflicting: tuple[str, ...]
     """The first of these keys."""
 

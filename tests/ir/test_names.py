@@ -96,7 +96,7 @@ def test_explicit_cutoffs_replace_those_of_a_group() -> None:
         ("P.a,b", "parameters are numbers or option=number"),
         ("P@5@6", "must be a whole number"),
         ("@5", "cannot be read"),
-        ("", "no measure was asked for"),
+        ("", "no measure was requested"),
         ("infAP", "not computed here: infAP (measures of trec_eval that claimeval does not have; it has num_q"),
         ("map,utility.2,-1,0,0", "not computed here: utility.2,-1,0,0"),
     ],

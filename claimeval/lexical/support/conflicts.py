@@ -1,7 +1,7 @@
-"""Cues that a sentence which shares the words of a claim says something else: a negation, an opposite, another name.
+"""Cues that a sentence with the words of a claim differs in meaning: a negation, an opposite, another name.
 
 Each looks at a claim and the one sentence that has most of it, and gives the words that differ, the claim's before the
-sentence's, or nothing. They are meant for nearly equal texts; the caller sees to it that most words are shared.
+sentence's, or nothing. They are meant for nearly equal texts; the caller ensures that most words are shared.
 """
 
 from __future__ import annotations

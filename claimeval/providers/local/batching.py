@@ -90,7 +90,7 @@ class MicroBatcher(Generic[Item, Answer]):
                 self._answers.pop(item).set_result(answer)
 
     def _ended(self, worker: asyncio.Task[None]) -> None:
-        """After the last item, or an error, which all that still wait are told."""
+        """Finish after the last item, or pass an error to all that still wait."""
         self._worker = None
         self._waiting.clear()
         answers, self._answers = self._answers, {}

@@ -149,7 +149,7 @@ class SourceWindows:
         self._slides = long_texts == "window"
         self._room = window - len(self._source(""))
         if self._room < 1:
-            raise UsageError(f"a window of {window} tokens has no room beside the prompt; give at least {window + 8}")
+            raise UsageError(f"a window of {window} tokens has no room next to the prompt; give at least {window + 8}")
 
     def read(self, text: str) -> ReadText:
         """Return the sources of a text: one, or windows that overlap by half if it is too long."""

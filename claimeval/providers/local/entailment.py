@@ -45,12 +45,12 @@ CONTRADICTED = frozenset({"contradiction", "contradicted", "contradicts", "refut
 
 
 class Entailment(NamedTuple):
-    """What a text says of a claim."""
+    """The probabilities of a claim given a text."""
 
     supported: float
     """The probability that the claim follows from the text."""
     contradicted: float = 0.0
-    """The probability that it cannot be true beside the text; 0 if the model does not tell."""
+    """The probability that it cannot be true together with the text; 0 if the model does not tell."""
 
 
 class Premise(NamedTuple):
@@ -76,7 +76,7 @@ class EntailmentModel(Protocol):
 
 
 class NliClassifier:
-    """A sequence classifier whose labels say which class is which; a single output is the probability of support."""
+    """A sequence classifier whose labels name its classes; a single output is the probability of support."""
 
     def __init__(self, loaded: Loaded, window: int | None, batch: int, labels: Mapping[str, str]) -> None:
         self.tokens = loaded.tokens
@@ -177,7 +177,7 @@ THRESHOLD = 0.5
 CLAIM_SHARE = 4
 """One part in so many of the window is kept for the claim, so that evidence is cut alike for all but long claims."""
 LEAST_ROOM = 32
-"""Tokens of evidence that must fit beside a claim."""
+"""Tokens of evidence that must fit next to a claim."""
 TOGETHER = {"cpu": 32, "mps": 64, "cuda": 512}
 """Pieces of evidence that are computed before others have their turn."""
 SETTINGS = ("batch", "contradiction_label", "device", "dtype", "entailment_label", "prompt", "revision", "window")

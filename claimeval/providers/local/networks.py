@@ -64,7 +64,7 @@ class Classifier:
 
 
 _RELATIVE = ("t5", "mt5")
-"""Model types whose decoder knows positions by their distance alone, so that several targets can stand in one row."""
+"""Model types whose decoder knows positions by their distance alone, so that several targets fit into one row."""
 _UNFIT = ("nllb-moe", "prophetnet", "switch_transformers", "xlm-prophetnet")
 """Experts that tokens of a batch compete for; decoders that predict several tokens at a time."""
 _ROW = 256

@@ -114,7 +114,7 @@ KEY_VERSION = 1
 """Part of every key; raised when the meaning of a stored result changes."""
 
 Scored = Callable[[int], None]
-"""Is told how many items were just scored, or found in the store."""
+"""Called with the number of items just scored, or read from the store."""
 
 
 def key_of(*parts: object) -> str:

@@ -18,7 +18,7 @@ class Encoded(NamedTuple):
 
     ids: Ids
     types: Ids | None
-    """Which of two texts each token is of, for models that are told so."""
+    """Which of two texts each token is of, for models that use it."""
 
 
 class Tokenizing:
