@@ -27,7 +27,7 @@ CHUNK = 1 << 18
 """Bytes of a file that are in memory at once."""
 
 Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
-"""`ended`: the results are in the files. `expired`: the same, and the other requests did not run. `refused`: none ran."""
+"""`ended`: the results are in the files. `expired`: the same, but other requests did not run. `refused`: none ran."""
 
 
 class FileLimits(NamedTuple):
