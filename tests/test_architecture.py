@@ -33,7 +33,7 @@ FLOORS = {
 """Every room and the floor it stands on. A room imports from lower floors only, never from its own."""
 LIBRARIES = ("ir", "lexical", "statistics")
 """Usable alone: of `types` they know the errors, and they know no pydantic."""
-TERMINAL = {"typer", "click", "rich"}
+TERMINAL = {"click", "rich"}
 """Known to `cli` alone."""
 HEAVY = {
     "openai",

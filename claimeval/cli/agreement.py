@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import Argument, command
+from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
+from claimeval.cli.shared import Out
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     from claimeval.runs.labels.agreement import Agreement, RaterReport
@@ -23,6 +25,22 @@ TABLES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GradeAgreement:
+    """How grades of documents are compared."""
+
+    scale: str = "umbrela"
+    """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
+    assessors: Path | None = None
+    """Names for a list of `grades` in a table, in its order: a JSON list, or an object with one."""
+    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
+    """A TREC run that both put in order; repeatable."""
+    measures: Annotated[str, Names("-m", "--measures")] = "ndcg@10,P@10"
+    """Rank measures by which runs are put in order."""
+    out: Out = None
+    """Folder for the grades of each assessor as qrels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementOptions:
     """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
 
@@ -34,31 +52,74 @@ class AgreementOptions:
     `annotator`.
 
     Example: claimeval agreement runs/a --labels labels.csv --evidence contexts
+
+    Example: claimeval agreement judge-a.txt judge-b.txt --labels human.txt
     """
 
-    run: Annotated[Path, Argument("RUN")]
-    """A run directory."""
+    runs: Annotated[tuple[Path, ...], Argument("RUN")]
+    """A run directory; or files of grades, as qrels or tables, each by an assessor or several."""
     labels: Path | None = None
-    """Human labels, .jsonl or .csv; by default those that the run was imported with, if any."""
+    """Human labels, .jsonl or .csv, or grades; by default those that the run was imported with, if any."""
     evidence: str | None = None
     """Evidence that the labels are about, if claims were assessed against several: contexts, reference, ..."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the run]"""
     output: Output = Output()
+    grades: Annotated[GradeAgreement, Heading("Documents")] = GradeAgreement()
 
 
 def do(given: AgreementOptions) -> int:
     """Measure the agreement, print it, and return the exit code."""
-    from claimeval.api import people
-    from claimeval.runs.directory import cluster_field, load_manifest
-
-    report = people.agreement(given.run, given.labels, evidence=given.evidence, cluster=given.cluster)
-    field, names = cluster_field(given.run, given.cluster), load_manifest(given.run).short_names
-    _print(given.output, given.run, report, names, field)
-    return given.output.result("agreement", report.model_dump(), path=given.run)
+    if not given.runs:
+        raise UsageError("agreement needs a run directory, or files of grades with --labels")
+    if given.runs[0].is_dir():
+        return _of_run(given)
+    return _of_grades(given)
 
 
 agreement = command("agreement", AgreementOptions, do)
+
+
+def _of_run(given: AgreementOptions) -> int:
+    from claimeval.api import people
+    from claimeval.runs.directory import cluster_field, load_manifest
+
+    if len(given.runs) > 1 or given.grades != GradeAgreement():
+        raise UsageError("several files, --scale, --assessors, --trec-run, --measures and --out are for grades")
+    (run,) = given.runs
+    report = people.agreement(run, given.labels, evidence=given.evidence, cluster=given.cluster)
+    _print(given.output, run, report, load_manifest(run).short_names, cluster_field(run, given.cluster))
+    return given.output.result("agreement", report.model_dump(), path=run)
+
+
+def _of_grades(given: AgreementOptions) -> int:
+    from claimeval import ir
+    from claimeval.cli.validity_table import print_refused, print_validity
+    from claimeval.data.grades import read_names, read_qrels, relevance_scale, write_assessors
+    from claimeval.evaluation.validity import against_people, read_graders
+    from claimeval.ir.output import labels
+
+    if given.labels is None:
+        raise UsageError("grades are compared with grades by people: name these with --labels")
+    if given.evidence or given.cluster:
+        raise UsageError("--evidence and --cluster are for runs of claims")
+    asked, output = given.grades, given.output
+    scale, human = relevance_scale(asked.scale), read_qrels(given.labels)
+    runs = {name: ir.read_run(path) for name, path in zip(labels(asked.trec_runs), asked.trec_runs, strict=True)}
+    names = read_names(asked.assessors) if asked.assessors else ()
+    assessors, refused = read_graders(given.runs, names, scale)
+    found = {name: against_people(grades, human, scale, runs, asked.measures) for name, grades in assessors.items()}
+    written = write_assessors(assessors, asked.out) if asked.out else []
+    print_validity(output, found, confusions=len(found) == 1)
+    print_refused(output, refused, scale)
+    if written:
+        output.line(f"Grades: {len(written)} files in {asked.out}")
+        output.line(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}")
+    record = {
+        name: {**one.model_dump(mode="json"), "refused": [grade._asdict() for grade in refused[name]]}
+        for name, one in found.items()
+    }
+    return output.result("agreement", {"assessors": record})
 
 
 def _print(output: Output, run: Path, report: Agreement, names: dict[str, str], field: str | None) -> None:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pydantic import JsonValue
-from rich.console import Console
-
-from claimeval.cli.printer import Output
-from claimeval.cli.run_table import print_sides
 from claimeval.data.reading import parse_fields, read_samples
 from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.runs.directory import RESULTS, load_manifest, read_results
-from claimeval.runs.scores import ScoresSummary
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Sample
@@ -84,16 +77,3 @@ def _same_samples(samples: Iterator[Sample], run: Path) -> Iterator[Sample]:
             wanted = "no more samples" if theirs is None else repr(theirs.sample.id)
             raise DataError(f"the data has {found} where the run {run} has {wanted}; they must be the same samples")
         yield ours
-
-
-def tell(summary: ScoresSummary, folder: Path, remarks: Mapping[str, JsonValue], *, as_json: bool) -> None:
-    """Prints what the scores add up to; `remarks` are further facts, for scripts as they are."""
-    if as_json:
-        print(json.dumps({"run": str(folder), **summary.model_dump(), **remarks}, indent=1))
-        return
-    console = Console(highlight=False)
-    print_sides(Output(), [summary])
-    for name, value in remarks.items():
-        if value:
-            console.print(f" {name.replace('_', ' ')}: {value}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"Run: {folder}", markup=False, soft_wrap=True)

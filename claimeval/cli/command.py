@@ -87,10 +87,15 @@ class CommandParameter:
 class RecordCommand(click.Command):
     """A command whose help fits 80 columns and has its texts under headings."""
 
-    def __init__(self, name: str, entries: list[CommandParameter], **settings: Any) -> None:
+    def __init__(self, name: str, record: type, entries: list[CommandParameter], **settings: Any) -> None:
         settings["context_settings"] = {"help_option_names": ["-h", "--help"]}
         super().__init__(name, params=[entry.parameter for entry in entries], **settings)
-        self.entries = entries
+        self.record, self.entries = record, entries
+
+    def read(self, arguments: list[str], *, parent: click.Context | None = None) -> Any:
+        """Return the record of the arguments, without doing anything."""
+        with self.make_context(self.name, arguments, parent=parent) as context:
+            return _made(self.record, context.params)
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the page, at most `WIDTH` columns wide."""
@@ -123,7 +128,7 @@ def help_formatter() -> click.HelpFormatter:
     return click.HelpFormatter(width=max(50, min(get_terminal_size().columns, WIDTH)))
 
 
-def command(name: str, record: type[Record], do: Callable[[Record], int]) -> click.Command:
+def command(name: str, record: type[Record], do: Callable[[Record], int]) -> RecordCommand:
     """Return the command that makes the record of its options and passes it to `do`, which returns the exit code."""
 
     def call(**values: Any) -> None:
@@ -136,7 +141,7 @@ def command(name: str, record: type[Record], do: Callable[[Record], int]) -> cli
             raise
         click.get_current_context().exit(code)
 
-    return RecordCommand(name, list(_entries(record, "Options")), callback=call, help=record.__doc__)
+    return RecordCommand(name, record, list(_entries(record, "Options")), callback=call, help=record.__doc__)
 
 
 class Group(click.Group):

@@ -24,7 +24,7 @@ COMMANDS = {
     "Judge": {
         "plan": "Say what a run would ask and cost, without asking.",
         "score": "Judge answers claim by claim.",
-        "rate": "Judge whole answers.",
+        "rate": "Judge answers as a whole, refusals included.",
         "rejudge": "Judge or vote again on a run; pay only for what is new.",
         "experiment": "Compare prompts and judges over the same samples.",
     },
@@ -39,19 +39,16 @@ COMMANDS = {
         "correct": "Correct a score with human labels.",
     },
     "Retrieval": {
-        "relevance": "Grade how relevant documents are; write qrels.",
+        "grade": "Grade how relevant documents are; write qrels.",
         "rank": "Evaluate rankings against qrels, as trec_eval does.",
         "fuse": "Fuse rankings by reciprocal rank.",
     },
     "Without a judge": {
-        "retrieval": "Compare retrieved contexts with reference contexts.",
-        "lexical": "Compare the words of answers with contexts and references.",
-        "perplexity": "Score contexts by the likelihood of the question.",
-        "reward": "Score answers by a reward model.",
+        "measure": "Compute lexical, retrieval and local-model metrics.",
     },
     "Data": {
         "draw": "Draw a test set from logs or traces.",
-        "queries": "Write questions that documents answer.",
+        "write-queries": "Write questions that documents answer.",
         "import-replies": "Turn recorded replies or results into a run.",
     },
     "Upkeep": {
@@ -77,11 +74,6 @@ HINTS = {
 """Names that other tools and earlier versions have, and the commands that are meant."""
 
 
-LEGACY = {
-    "plan", "lexical", "perplexity", "reward", "relevance", "retrieval", "queries",
-}  # fmt: skip
-
-
 class Root(click.Group):
     """Loads a command when it is called, and lists all under headings."""
 
@@ -91,10 +83,6 @@ class Root(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the command's module, which has it under its name."""
-        if name in LEGACY:
-            from claimeval.cli.legacy import old_command
-
-            return old_command(name)
         if name not in self.list_commands(ctx) and name not in UNLISTED:
             return None
         module = UNLISTED.get(name, name).replace("-", "_")

@@ -1,93 +1,300 @@
-"""`claimeval plan`: what a run will ask and cost."""
+"""`claimeval plan`: what a command would ask and cost, without asking."""
 
 from __future__ import annotations
 
+import asyncio
+import importlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from claimeval.cli import batch_options as b
-from claimeval.cli import options as o
-from claimeval.cli import panel_options as p
-from claimeval.cli.option_groups import takes
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.cli.command import RecordCommand, help_formatter
+from claimeval.cli.printer import Output
+
+if TYPE_CHECKING:
+    from claimeval.cli.experiment import ExperimentOptions
+    from claimeval.cli.score import ScoreOptions
+    from claimeval.evaluation.claims import ClaimsJob
+    from claimeval.evaluation.forecast.quotes import Prospect, StepForecast
+    from claimeval.evaluation.forecast.walk import Forecast
+    from claimeval.store.store import Store
+    from claimeval.types.options import RunOptions
+
+PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
+"""The commands that can be planned; all but score and experiment have a function `forecast`."""
+NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
+HELP = """Say what a run would ask and cost, without asking.
+
+Takes what COMMAND takes: put `plan` before the command that you are about to run. Without a COMMAND it is `score`, or
+`experiment` for a YAML file. Counts the calls of each step and judge minus those in the reply cache, and estimates
+tokens and dollars as a range; a price that nobody stated is unknown. With --batch it uses the price of batches.
+
+Example: claimeval plan score answers.jsonl -j openai:gpt-5-mini -m faithfulness,correctness
+
+Example: claimeval plan experiment.yaml"""
 
 
-@takes(panel=p.panel)
-def plan(
-    data: o.Data,
-    judge: o.JudgesOrNone = None,
-    metrics: o.Metrics = None,
-    extractor: o.Extractor = None,
-    extract_prompt: o.ExtractPrompt = "atomic",
-    assess_prompt: o.AssessPrompt = None,
-    references: o.References = None,
-    *,
-    panel: PanelOptions,
-    per_document: p.PerDocument = None,
-    shuffle_contexts: p.ShuffleContexts = None,
-    own_claims: p.OwnClaims = False,
-    cache: o.Cache = None,
-    prices: o.Prices = None,
-    limit: o.Limit = None,
-    field: o.Field = None,
-    batch: b.Batch = False,
-    online: b.Online = None,
-    json: o.Json = False,
-    # What follows is accepted so that `plan` can stand in place of `score` in any command; it changes no question.
-    out: Annotated[Path | None, typer.Option("--out", "-o", hidden=True)] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", hidden=True)] = False,
-    concurrency: Annotated[int | None, typer.Option(hidden=True)] = None,
-    rpm: Annotated[int | None, typer.Option("--rpm", hidden=True)] = None,
-    tpm: Annotated[int | None, typer.Option("--tpm", hidden=True)] = None,
-    timeout: Annotated[float | None, typer.Option(hidden=True)] = None,
-    max_calls: Annotated[int | None, typer.Option(hidden=True)] = None,
-    max_cost: Annotated[float | None, typer.Option(hidden=True)] = None,
-    batch_retries: Annotated[str | None, typer.Option(hidden=True)] = None,
-    detach: Annotated[bool, typer.Option("--detach", hidden=True)] = False,
-    fail_under: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
-    fail_over: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
-    max_missing: Annotated[float | None, typer.Option(hidden=True)] = None,
-    offline: Annotated[bool, typer.Option("--offline", hidden=True)] = False,
-    cluster: Annotated[str | None, typer.Option("--cluster", hidden=True)] = None,
-) -> None:
-    """Say what `score` with the same options would ask and cost, without asking anything.
+class Plan(click.Command):
+    """Takes the arguments of another command."""
 
-    Counts the calls of each step and judge minus what the store holds, and estimates tokens and money as a range. Calls
-    are exact where the claims are stored; a price that nobody stated is said to be unknown. Put `plan` in place of
-    `score` in the command that you are about to run. With --batch it goes by the price of batches.
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the page."""
+        formatter = help_formatter()
+        formatter.write_usage(ctx.command_path, "[COMMAND] [OPTIONS] ...")
+        self.format_help_text(ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_text(", ".join(PLANNED) + "; `claimeval COMMAND --help` lists the options.")
+        return formatter.getvalue().rstrip("\n")
 
-    The YAML file of an experiment in place of DATA plans all its arms; what two arms share is counted once.
 
-    Example: `claimeval plan answers.jsonl --judge openai:gpt-5-mini --metrics faithfulness,correctness`
-    """
-    from claimeval.cli.forecast_table import forecast_and_tell, forecast_experiment_and_tell
-    from claimeval.evaluation.claims import ClaimsOptions
-    from claimeval.types.errors import UsageError
+def call(arguments: Sequence[str]) -> None:
+    """Plan the command that the arguments name, and exit with the code."""
+    context = click.get_current_context()
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(context.get_help())
+        context.exit(0 if arguments else 2)
+    name, rest = (arguments[0], arguments[1:]) if arguments[0] in PLANNED else (_default(arguments), arguments)
+    module: Any = importlib.import_module(f"claimeval.cli.{name.replace('-', '_')}")
+    command: RecordCommand = getattr(module, name.replace("-", "_"))
+    given = command.read(list(rest), parent=context)
+    own: dict[str, Callable[[Any], int]] = {"score": forecast_score, "experiment": forecast_experiment}
+    context.exit((own.get(name) or module.forecast)(given))
 
-    options = RunOptions(cache=cache, prices=prices, batch=batch, online=tuple(online or ()))
-    if data.suffix in (".yaml", ".yml"):
-        forecast_experiment_and_tell(data, options, as_json=json)
-        return
-    if not judge:
-        raise UsageError("plan needs a --judge, or the YAML file of an experiment in place of the data")
-    forecast_and_tell(
-        data,
-        ClaimsOptions(
-            judges=tuple(judge),
-            metrics=tuple(metrics.split(",")) if metrics is not None else None,
-            extractor=extractor,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-            extract_per_judge=own_claims or None,
-            panel=panel,
-        ),
-        references=references,
-        options=options,
-        limit=limit,
-        fields=tuple(field or ()),
-        as_json=json,
+
+def _default(arguments: Sequence[str]) -> str:
+    return "experiment" if any(Path(word).suffix in (".yaml", ".yml") for word in arguments[:1]) else "score"
+
+
+plan = Plan(
+    "plan",
+    params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+    callback=call,
+    help=HELP,
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True},
+)
+
+
+def cache_if_any(options: RunOptions) -> AbstractContextManager[Store | None]:
+    """Open the reply cache if there is one; it is not made."""
+    from claimeval.store.store import MARKER, Store, cache_folder
+
+    folder = cache_folder(options.cache)
+    return Store(folder) if (folder / MARKER).exists() else nullcontext()
+
+
+def print_quotes(prospects: Iterable[Prospect], options: RunOptions, output: Output) -> int:
+    """Print what is to be asked and paid, and return the exit code."""
+    from claimeval.evaluation.forecast.quotes import quote
+
+    with cache_if_any(options) as store:
+        return print_forecast(quote(prospects, store, options.prices), output)
+
+
+def print_forecast(found: Sequence[StepForecast], output: Output) -> int:
+    """Print a row for each step and judge, and return the exit code."""
+    from claimeval.statistics.formatting import count, dollars, span
+
+    rows = [
+        (
+            one.step,
+            one.judge,
+            count(one.stored),
+            span(one.calls, count),
+            span(one.prompt_tokens, count),
+            span(one.output_tokens, count),
+            span(one.cost, dollars) if one.cost else "unknown",
+            "unknown" if one.worst is None else dollars(one.worst),
+        )
+        for one in found
+    ]
+    columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD", "at most")
+    output.table(columns, rows, words=(0, 1))
+    output.line("not counted: questions put again after a useless reply, retries, discounts for batches")
+    return output.result("plan", {"steps": [one.model_dump() for one in found]})
+
+
+def forecast_score(given: ScoreOptions) -> int:
+    """Print what `score` would ask, and return the exit code."""
+    from claimeval.api.data import samples_of
+    from claimeval.data.reading import parse_fields, parse_references
+    from claimeval.data.survey import survey
+    from claimeval.evaluation.claims import ClaimsOptions, choose_metrics, make_job
+    from claimeval.evaluation.forecast.walk import forecast
+    from claimeval.metrics.derived import select_metrics
+    from claimeval.metrics.rows import SUPPORT
+
+    asked, reading = given.questions, given.reading
+    samples = samples_of(
+        given.data,
+        fields=parse_fields(list(reading.fields)),
+        limit=reading.limit,
+        references=parse_references(asked.references),
     )
+    metrics = tuple(given.metrics.split(",")) if given.metrics is not None else None
+    selection = select_metrics(metrics) if metrics else None
+    job = make_job(
+        ClaimsOptions(
+            judges=given.judges,
+            metrics=metrics,
+            extractor=asked.extractor,
+            extract_prompt=asked.extract_prompt,
+            assess_prompt=asked.assess_prompt,
+            per_document=asked.per_document or None,
+            shuffle_contexts=asked.shuffle_contexts,
+            extract_per_judge=asked.extract_per_judge or None,
+            panel=given.panel,
+        ),
+        choose_metrics(selection, survey(samples, selection.rows if selection else SUPPORT)),
+    )
+    batched = _batched(given.options, job)
+    with cache_if_any(given.options) as store:
+        found = asyncio.run(forecast(samples, job, store, given.options.prices, batched=batched))
+    _print(given.output, given.data, job, found, batched)
+    return given.output.result("plan", _record(found))
+
+
+def forecast_experiment(given: ExperimentOptions) -> int:
+    """Print what the arms of an experiment would ask, one after the other, and return the exit code."""
+    from claimeval.evaluation.claims import choose_metrics
+    from claimeval.evaluation.forecast.walk import forecast
+    from claimeval.execution.batch.executor import options_for
+    from claimeval.runs.experiments.design import read
+    from claimeval.runs.experiments.running import prepare
+    from claimeval.statistics.formatting import count, dollars, span
+
+    prepared, output = prepare(read(given.file), choose_metrics), given.output
+    asked: set[int] = set()
+    found: dict[str, Forecast] = {}
+    with cache_if_any(given.options) as store:
+        for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
+            batched = _batched(options_for((*job.judges, job.extractor), given.options), job)
+            samples = prepared.samples()
+            found[arm.name] = asyncio.run(forecast(samples, job, store, given.options.prices, asked, batched))
+    calls = _sum([ahead.calls for ahead in found.values()])
+    cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())
+    unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
+    output.line()
+    output.line(f": {prepared.found.samples:,} samples, {len(found)} arms", bold=given.file.name)
+    output.line()
+    rows = [
+        (name, span(ahead.calls, count), span(ahead.cost, dollars), dollars(ahead.worst))
+        for name, ahead in found.items()
+    ]
+    worst = sum(ahead.worst for ahead in found.values())
+    rows.append(("total", span(calls, count), span(cost, dollars), dollars(worst)))
+    output.table(("arm", "calls", "USD", "at most"), rows, style=lambda row: "bold" if row is rows[-1] else "")
+    output.line()
+    if unpriced:
+        output.line(f"Not in these sums, since their price is not known: {', '.join(unpriced)}")
+    output.line(f"What two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
+    arms = {name: _record(ahead) for name, ahead in found.items()}
+    return output.result("plan", {"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms})
+
+
+def _batched(options: RunOptions, job: ClaimsJob) -> Collection[str]:
+    """Return the judges that are asked in batches."""
+    from claimeval.execution.batch.executor import batch_judges
+
+    return batch_judges((*job.judges, job.extractor), options) if options.batch else ()
+
+
+def _record(found: Forecast) -> dict[str, object]:
+    return {
+        "samples": found.samples,
+        "calls": found.calls,
+        "cost": found.cost,
+        "worst": found.worst,
+        "unpriced": found.unpriced,
+        "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in found.lines],
+        "how": found.how,
+        "not_counted": NOT_COUNTED,
+    }
+
+
+def _print(output: Output, data: Path, job: ClaimsJob, found: Forecast, batched: Collection[str]) -> None:
+    from claimeval.providers.specs import short_names
+    from claimeval.statistics.formatting import count, dollars, span
+
+    names = short_names(judge.name for judge in (job.extractor, *job.judges))
+    output.line()
+    metrics = ", ".join([*(metric.name for metric in job.metrics), *job.derived])
+    output.line(f": {found.samples:,} samples; {metrics}", bold=data.name)
+    output.line()
+    rows = [
+        (
+            line.step,
+            names[line.judge],
+            count(line.stored),
+            _calls(line.calls, exact=line.exact),
+            span(line.prompt_tokens, count),
+            span(line.output_tokens, count),
+            span(line.cost, dollars) if line.cost else "unknown",
+        )
+        for line in found.lines
+    ]
+    total = (
+        "total",
+        "",
+        count(sum(line.stored for line in found.lines)),
+        _calls(found.calls, exact=all(line.exact for line in found.lines)),
+        span(_sum([line.prompt_tokens for line in found.lines]), count),
+        span(_sum([line.output_tokens for line in found.lines]), count),
+        span(found.cost, dollars) if found.cost[1] or not found.unpriced else "unknown",
+    )
+    columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD")
+    output.table(columns, [*rows, total], words=(0, 1), style=lambda row: "bold" if row is total else "")
+    output.line()
+    if found.calls[1]:
+        output.line(_most(found), wrap=True)
+    for remark in _remarks(job, found, batched, names):
+        output.line(f"- {remark}")
+
+
+def _most(found: Forecast) -> str:
+    from claimeval.statistics.formatting import dollars
+
+    if found.unpriced and not found.worst:
+        return "The price is not known, so neither is the most that the run can cost."
+    known = " for the judges whose price is known" if found.unpriced else ""
+    return (
+        f"At the very most ${dollars(found.worst)}{known}, if each byte sent were a token and each reply ran to its "
+        "limit: a --max-cost of that much covers all that is counted here."
+    )
+
+
+def _remarks(job: ClaimsJob, found: Forecast, batched: Collection[str], names: dict[str, str]) -> Iterator[str]:
+    from claimeval.evaluation.claims import without_partial_support
+    from claimeval.providers import reads_prompts
+
+    yield from without_partial_support(job)
+    yield from found.how
+    for line in found.lines:
+        if line.how:
+            yield f"{line.step} by {names[line.judge]}: {'; '.join(line.how)}"
+    judges = {judge.name: judge for judge in (job.extractor, *job.judges)}
+    for line in {line.judge: line for line in found.lines if any(line.calls)}.values():
+        judge = judges[line.judge]
+        if line.price is None:
+            row = f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
+            yield f"price of {line.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
+        elif reads_prompts(judge):
+            date = f", stated on {line.price.as_of}" if line.price.as_of else ""
+            rate = " in batches" if judge.name in batched else ""
+            amounts = f"${line.price.input:g} in, ${line.price.output:g} out"
+            yield f"price of {line.judge}{rate}: {amounts} a million tokens{date}"
+    yield f"not counted: {NOT_COUNTED}"
+
+
+def _sum(ranges: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def _calls(ends: tuple[int, int], *, exact: bool) -> str:
+    """Format calls; a single number that is an estimate has a mark before it."""
+    from claimeval.statistics.formatting import count, span
+
+    return f"~{count(ends[0])}" if ends[0] == ends[1] and not exact else span(ends, count)

@@ -50,8 +50,6 @@ class RateCommand:
     """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
     overwrite: bool = False
     """Replace a run of other settings in --out."""
-    plan: bool = False
-    """Only say what would be asked and paid."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
@@ -70,8 +68,6 @@ def do(given: RateCommand) -> int:
     from claimeval.evaluation.raters import members
     from claimeval.runs.directory import RESULTS, read_results
 
-    if given.plan:
-        return _forecast(given)
     finished = watch(
         lambda options: rate(
             given.data,
@@ -109,11 +105,12 @@ def do(given: RateCommand) -> int:
     return print_finished("rate", finished, given.output, more)
 
 
-def _forecast(given: RateCommand) -> int:
+def forecast(given: RateCommand) -> int:
+    """Print what `do` would ask, and return the exit code."""
     import asyncio
 
     from claimeval.api.data import samples_of
-    from claimeval.cli.quoting import print_forecast, store_for
+    from claimeval.cli.plan import cache_if_any, print_forecast
     from claimeval.data.reading import parse_fields
     from claimeval.evaluation.forecast.quotes import forecast_job
     from claimeval.evaluation.rate import RateOptions, make_job
@@ -126,9 +123,9 @@ def _forecast(given: RateCommand) -> int:
         panel=given.panel,
     )
     job = make_job(wanted, samples)
-    with store_for(given.options) as store:
-        print_forecast(asyncio.run(forecast_job(job, samples, store, given.options.prices)), as_json=given.output.json)
-    return 0
+    with cache_if_any(given.options) as store:
+        found = asyncio.run(forecast_job(job, samples, store, given.options.prices))
+    return print_forecast(found, given.output)
 
 
 def _prompts(pairs: Sequence[str]) -> dict[str, str]:

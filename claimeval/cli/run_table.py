@@ -89,7 +89,9 @@ def _print_scores(output: Output, summary: Summary, names: dict[str, str]) -> No
     for name, metric in summary.metrics.items():
         rows.append((name if metric.unit == "share" else f"{name} ({metric.unit})", *_cells(metric)))
         rows += ((f"  {judge}", *_cells(member)) for judge, member in members(metric, names))
-    columns = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
+    columns: tuple[str, ...] = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
+    if all(metric.micro is None for metric in summary.metrics.values()):
+        columns, rows = columns[:5], [row[:5] for row in rows]
     output.table(columns, rows, style=lambda row: "dim" if row[0].startswith("  ") else "")
 
 

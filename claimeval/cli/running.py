@@ -12,12 +12,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval.api.jobs import Prepared, before_run
-from claimeval.api.run import Run, check_gates
+from claimeval.api.run import Run, check_gates, raise_if_stopped
 from claimeval.cli.printer import Output, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.run_table import print_run
 from claimeval.cli.shared import Gates
+from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
+from claimeval.statistics.formatting import percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -109,6 +111,24 @@ def print_finished(
         say(f"the last failure: {progress.last_failure}")
     record = {"report": str(report) if report.exists() else None, **run.summary.model_dump(), **more}
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
+
+
+def ending(status: RunStatus) -> tuple[int, str | None]:
+    """Print why a job ended before its last item; return the exit code and the reason, 0 and None if it did not."""
+    try:
+        raise_if_stopped(status)
+    except (StoppedEarly, Interrupted) as stop:
+        say(str(stop))
+        return 130 if isinstance(stop, Interrupted) else 3, str(stop)
+    return 0, None
+
+
+def gate_of_missing(share: float, what: str, max_missing: float) -> int:
+    """Return 1 if a larger share was lost to failures than may be, and print so."""
+    if share <= max_missing:
+        return 0
+    say(f"gate failed: {percent(share)} of the {what} were lost to failures, over --max-missing")
+    return 1
 
 
 @contextmanager

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval import ir
+from claimeval.data.grades import read_assessors
+from claimeval.ir.output import labels
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
 from claimeval.types.errors import DataError
 from claimeval.types.estimates import Estimate
@@ -132,6 +135,62 @@ def validity(
         confusion=table.counts,
         orders=_orders(assessor, human, runs or {}, measures, relevant_from, theirs),
     )
+
+
+def against_people(
+    grades: ir.Qrels,
+    human: ir.Qrels,
+    scale: Scale,
+    runs: Mapping[str, ir.TrecRun],
+    measures: str,
+    clusters: Mapping[str, int] = MappingProxyType({}),
+) -> Validity:
+    """Compare grades on a scale with grades by people, whose scale is told from their highest grade.
+
+    Args:
+        grades: The grades of one assessor.
+        human: The grades by people.
+        scale: The scale of `grades`.
+        runs: Systems that both put in order.
+        measures: By what they put them in order.
+        clusters: Query to what it belongs to, for intervals.
+    """
+    highest = max((grade for row in human.values() for grade in row.values()), default=0)
+    return validity(
+        grades,
+        human,
+        relevant_from=int(scale.positive_from),
+        most=scale.steps[-1],
+        human_relevant_from=None if highest == scale.steps[-1] else 2 if highest > 2 else 1,
+        runs=runs,
+        measures=measures,
+        clusters=clusters,
+    )
+
+
+def read_graders(
+    files: Sequence[Path], names: Sequence[str], scale: Scale
+) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, list[Refused]]]:
+    """Return the grades of all assessors in files, and those off the scale; equal names get that of their file too.
+
+    Raises:
+        DataError: An assessor has no grade on the scale.
+    """
+    found: dict[str, ir.Qrels] = {}
+    for label, path in zip(labels(files), files, strict=True):
+        for name, grades in read_assessors(path, names).items():
+            assessor = label if name in (path.name, path.stem) else name
+            found[f"{label} {name}" if assessor in found else assessor] = grades
+    assessors: dict[str, dict[str, dict[str, int]]] = {}
+    refused: dict[str, list[Refused]] = {}
+    for name, given in found.items():
+        assessors[name], refused[name] = on_scale(given, scale)
+        if not assessors[name]:
+            raise DataError(
+                f"no grade of {name} is on the scale {scale.name!r} ({scale.steps[0]} to {scale.steps[-1]}); give "
+                "another --scale"
+            )
+    return assessors, refused
 
 
 def check_grades(qrels: ir.Qrels) -> None:

@@ -101,7 +101,7 @@ def score_differences(a: Path, b: Path, cluster: str | None = None) -> ScoreDiff
     scores.clustering(b, cluster if scores.stand_alone(b) else None)
     kinds = [kind for kind, names in scores.shared(a, b).items() if names]
     if not kinds:
-        has = [", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in scores.read(run)) for run in (a, b)]
+        has = [", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in scores.sources(run).values()) for run in (a, b)]
         raise UsageError(
             f"{a} and {b} have no metric in common: one has {has[0] or 'none'}; the other {has[1] or 'none'}"
         )

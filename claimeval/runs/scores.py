@@ -92,7 +92,21 @@ def read(folder: Path) -> Iterator[ScoresSummary]:
 
 def stand_alone(folder: Path) -> bool:
     """Whether a folder holds such scores without a run of claims, as a command wrote them that scored a data file."""
-    return not (folder / RESULTS).exists() and any((folder / FOLDER).glob("*.json"))
+    if (folder / RESULTS).exists():
+        return not load_manifest(folder).metrics
+    return any((folder / FOLDER).glob("*.json"))
+
+
+def sources(folder: Path) -> dict[str, ScoresSummary]:
+    """The scores of a folder by kind: those of a run without claims under its job, and those beside a run."""
+    found = {side.kind: side for side in read(folder)}
+    if (folder / RESULTS).exists() and not (manifest := load_manifest(folder)).metrics:
+        settings = {name: str(value) for name, value in manifest.settings.items()}
+        metrics = load_summary(folder).metrics
+        found[manifest.job] = ScoresSummary(
+            kind=manifest.job, settings=settings, metrics=metrics, cluster=manifest.cluster
+        )
+    return found
 
 
 def clustering(folder: Path, given: str | None) -> str | None:
@@ -101,6 +115,8 @@ def clustering(folder: Path, given: str | None) -> str | None:
     UsageError where scores without samples were made by another field than the given one.
     """
     if not stand_alone(folder):
+        return cluster_field(folder, given)
+    if (folder / RESULTS).exists():
         return cluster_field(folder, given)
     own = {side.cluster for side in read(folder)}
     if given is not None and own != {given}:
@@ -113,14 +129,14 @@ def clustering(folder: Path, given: str | None) -> str | None:
 
 def shared(a: Path, b: Path) -> dict[str, list[str]]:
     """The metrics that two folders have, by kind: the same name from another kind of scores is another metric."""
-    theirs = {side.kind: side.metrics for side in read(b)}
-    return {side.kind: [name for name in side.metrics if name in theirs.get(side.kind, ())] for side in read(a)}
+    theirs = {kind: side.metrics for kind, side in sources(b).items()}
+    return {kind: [name for name in side.metrics if name in theirs.get(kind, ())] for kind, side in sources(a).items()}
 
 
 def changed_settings(a: Path, b: Path) -> Iterator[str]:
     """What differs between two runs in how the side scores that both have were made."""
-    before = {side.kind: side.settings for side in read(a)}
-    for side in read(b):
+    before = {kind: side.settings for kind, side in sources(a).items()}
+    for side in sources(b).values():
         told = before.get(side.kind, side.settings)
         for name in dict.fromkeys([*told, *side.settings]):
             if told.get(name) != side.settings.get(name):
@@ -129,7 +145,10 @@ def changed_settings(a: Path, b: Path) -> Iterator[str]:
 
 def rows(folder: Path, kind: str) -> Iterator[SampleScores]:
     """The rows of one kind, in the order of the samples."""
-    if inside := attached(folder).get(kind):
+    inside = attached(folder).get(kind)
+    if inside is None and (folder / RESULTS).exists() and not (folder / FOLDER / f"{kind}.jsonl").exists():
+        inside = folder
+    if inside:
         field = load_manifest(inside).cluster
         for result in read_results(inside):
             cluster = cluster_of(result.sample, field)

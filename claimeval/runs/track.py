@@ -12,7 +12,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import scores
 from claimeval.runs.compare import changed_settings
-from claimeval.runs.directory import load_manifest, load_summary, read_results
+from claimeval.runs.directory import RESULTS, load_manifest, load_summary, read_results
 from claimeval.statistics import holm, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -168,17 +168,18 @@ def _read(folder: Path, name: str, cluster: str | None) -> _Run:
     points: dict[_Key, Point] = {}
     values: dict[_Key, dict[str, float | None]] = {}
     clusters: dict[str, int] = {}
-    manifest = None if scores.stand_alone(folder) else load_manifest(folder)
+    manifest = load_manifest(folder) if (folder / RESULTS).exists() or not scores.stand_alone(folder) else None
     if manifest:
         found = load_summary(folder).metrics
-        points = {_Key(CLAIMS, metric): _point(name, summary) for metric, summary in found.items()}
+        source = CLAIMS if manifest.metrics else manifest.job
+        points = {_Key(source, metric): _point(name, summary) for metric, summary in found.items()}
         values = {key: {} for key in points}
         for result in read_results(folder):
             if result.sample.id in clusters:
                 raise DataError(f"{folder}: duplicate sample id {result.sample.id!r}")
             clusters[result.sample.id] = cluster_of(result.sample, cluster)
             for score in result.scores:
-                values[_Key(CLAIMS, score.metric)][result.sample.id] = score.value
+                values[_Key(source, score.metric)][result.sample.id] = score.value
     for side in scores.read(folder):
         points |= {_Key(side.kind, metric): _point(name, summary) for metric, summary in side.metrics.items()}
         values |= {_Key(side.kind, metric): {} for metric in side.metrics}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 
 import pytest
 
 from benchmarks.loopback import ThreadHandle, claim_judge
-from claimeval.cli.plan import plan
-from claimeval.cli.score import score
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
@@ -28,8 +25,11 @@ def server(start_server: StartServer) -> ThreadHandle:
     return start_server(judge=claim_judge.answer)
 
 
-def test_every_option_of_score_is_understood_so_that_plan_can_stand_in_its_place() -> None:
-    assert set(inspect.signature(score).parameters) <= set(inspect.signature(plan).parameters)
+def test_plan_takes_the_options_of_the_command_that_it_plans(claimeval: Run, data: Path) -> None:
+    command = (data, "-j", "local:lexical", "--max-cost", "1", "--overwrite", "--rpm", "3", "--json")
+    assert claimeval("plan", *command).stdout == claimeval("plan", "score", *command).stdout
+    assert "No such option '--ask'" in claimeval("plan", *command, "--ask", "relevance").stderr
+    assert json.loads(claimeval("plan", "rate", *command, "--ask", "relevance").stdout)["command"] == "plan"
 
 
 def test_the_run_makes_the_calls_that_the_plan_says(claimeval: Run, data: Path, server: ThreadHandle) -> None:
@@ -81,7 +81,7 @@ def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run,
     assert lines[1] == "samples.jsonl: 3 samples; faithfulness, correctness, coverage, context_recall"
     table = lines[3 : lines.index("", 3)]
     assert max(map(len, table)) <= 80
-    assert table[0].split() == ["step", "judge", "stored", "calls", "tokens", "in", "tokens", "out", "USD"]
+    assert table[0].split() == ["step", "judge", "cached", "calls", "tokens", "in", "tokens", "out", "USD"]
     assert [row.split()[0] for row in table[1:] if not row.startswith(" ")] == ["extract", "assess", "assess", "total"]
     assert "At the very most $" in done.stdout
     assert "- price of openai:gpt-5-mini: $0.25 in, $2 out a million tokens, stated on 2026-09-05" in lines

@@ -49,9 +49,9 @@ def test_a_test_set_is_made_planned_and_made_again_without_a_call(
     server = start_server(judge=answer)
     corpus = tmp_path / "docs.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in CORPUS))
-    command = ("queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
-    planned = claimeval(*command, "--plan", "--json", OPENAI_API_KEY="k")
-    assert [(row["step"], row["calls"]) for row in json.loads(planned.stdout)] == [
+    command = ("write-queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
+    planned = claimeval("plan", *command, "--json", OPENAI_API_KEY="k")
+    assert [(row["step"], row["calls"]) for row in json.loads(planned.stdout)["steps"]] == [
         ("queries", [3, 3]),
         ("screen", [0, 3]),
     ]
@@ -87,9 +87,9 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     server = start_server(Options(latency=Latency(seconds=0.1)), judge=query_judge.answer)
     concurrency = 4
     options = ["-j", f"openai:m@{server.url}", "-n", "60", "--concurrency", str(concurrency)]
-    command = ["queries", str(pages), *options, "-o", "killed"]
-    planned = claimeval(*command, "--plan", "--json", OPENAI_API_KEY="k")
-    steps = {row["step"]: row["calls"] for row in json.loads(planned.stdout)}
+    command = ["write-queries", str(pages), *options, "-o", "killed"]
+    planned = claimeval("plan", *command, "--json", OPENAI_API_KEY="k")
+    steps = {row["step"]: row["calls"] for row in json.loads(planned.stdout)["steps"]}
     assert steps == {"queries": [60, 60], "screen": [0, 60]}
     assert not server.exchanges()
 
@@ -119,7 +119,9 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     repeated = sum(bodies.values()) - len(bodies)
     assert repeated <= concurrency  # in flight when it was killed
     assert max(bodies.values()) <= 2
-    undisturbed = claimeval("queries", pages, *options, "-o", "quiet", "--cache", tmp_path / "new", OPENAI_API_KEY="k")
+    undisturbed = claimeval(
+        "write-queries", pages, *options, "-o", "quiet", "--cache", tmp_path / "new", OPENAI_API_KEY="k"
+    )
     assert undisturbed.returncode == 0, undisturbed.stderr
     here = tmp_path / "here"
     for name in ("queries.jsonl", "qrels.txt"):
@@ -151,7 +153,7 @@ def test_a_test_set_of_other_settings_is_not_written_over_and_more_documents_add
     server = start_server(judge=answer)
     corpus = tmp_path / "docs.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in CORPUS))
-    command = ("queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
+    command = ("write-queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
     assert claimeval(*command, "-n", "2", OPENAI_API_KEY="k").returncode == 0
     before = {row["question"] for row in map(json.loads, read(tmp_path).splitlines())}
     for options, words in (

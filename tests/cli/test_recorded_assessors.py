@@ -29,10 +29,10 @@ def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(claimeval: 
     rows = [json.loads(line) for line in judgments.read_text().splitlines()]
     assessors = json.loads(names.read_text())["judges"]
     out = tmp_path / "qrels"
-    options = ("--qrels", judgments, "--grades", judgments, "--assessors", names, "--out", out, "--json")
-    done = claimeval("relevance", *options)
+    options = (judgments, "--labels", judgments, "--assessors", names, "--out", out, "--json")
+    done = claimeval("agreement", *options)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = json.loads(done.stdout)["assessors"]
     assert list(found) == assessors
     assert len(found) == 33
     for number, name in enumerate(assessors):
@@ -44,5 +44,5 @@ def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(claimeval: 
         assert sum(map(len, written.values())) == len(pairs)
     best = max(assessors, key=lambda name: found[name]["kappa"]["value"])
     assert (best, round(found[best]["kappa"]["value"], 3)) == ("h2oloo-zeroshot1", 0.288)
-    again = claimeval("relevance", "--qrels", judgments, "--grades", out / f"{best}.qrels", "--json")
-    assert list(json.loads(again.stdout).values()) == [found[best]]
+    again = claimeval("agreement", out / f"{best}.qrels", "--labels", judgments, "--json")
+    assert list(json.loads(again.stdout)["assessors"].values()) == [found[best]]

@@ -46,7 +46,7 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=answer)
-    command = ("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "0.5")
+    command = ("grade", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "0.5")
     done = claimeval(*command, "--json", OPENAI_API_KEY="k")
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
@@ -106,7 +106,7 @@ def test_grades_of_which_none_is_left_make_no_qrels(claimeval: Run, tmp_path: Pa
     server = start_server(judge=answer)
     rows = [{"id": "q", "question": "What?", "contexts": ["BROKEN one", "BROKEN two"]}]
     data = lines(tmp_path / "broken.jsonl", rows)
-    done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
+    done = claimeval("grade", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
     assert done.returncode == 0
     assert "no pair was graded, so there is no qrels.txt" in done.stderr
     assert "Grades:" not in done.stdout
@@ -120,18 +120,18 @@ def test_recorded_grades_off_the_scale_are_refused_counted_and_in_no_qrels(claim
     rows = [("q1", "a", 3, 3), ("q1", "b", 0, 0), ("q2", "c", 2, 10), ("q2", "d", 1, 1), ("q3", "e", 0, -1)]
     table = [{"query_id": q, "doc_id": d, "human": people, "grades": {"m": said}} for q, d, people, said in rows]
     judged = lines(tmp_path / "judged.jsonl", table)
-    command = ("relevance", "--qrels", judged, "--grades", judged, "--out", "out")
+    command = ("agreement", judged, "--labels", judged, "--out", "out")
     done = claimeval(*command)
     assert done.returncode == 0, done.stderr
     assert "m: 2 refused, off the scale 0 to 3 (q2 c: 10, q3 e: -1)" in done.stdout
     assert "Rank by them: claimeval rank out/m.qrels YOUR.run -l 2" in done.stdout
     assert (tmp_path / "here" / "out" / "m.qrels").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 d 1\n"
-    found = json.loads(claimeval(*command, "--json").stdout)["m"]
+    found = json.loads(claimeval(*command, "--json").stdout)["assessors"]["m"]
     # the three grades that are left agree exactly, and the two refused are holes
     assert (found["pairs"], found["holes"], found["exact"]["value"], found["kappa_quadratic"]["value"]) == (3, 2, 1, 1)
     assert found["refused"][0] == {"query": "q2", "document": "c", "grade": 10}
     none = lines(tmp_path / "none.jsonl", [{"query_id": "q1", "doc_id": "a", "grade": 7}])
-    refused = claimeval("relevance", "--qrels", judged, "--grades", none)
+    refused = claimeval("agreement", none, "--labels", judged)
     assert refused.returncode == 2
     assert "give another --scale" in refused.stderr
 
@@ -142,7 +142,7 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     server = start_server(judge=answer)
     answered = lines(data, [{**row, "answer": "It is."} for row in SAMPLES])
     assert claimeval("score", answered, "-j", "local:lexical", "-m", "faithfulness", "-o", "run").returncode == 0
-    command = ("relevance", "run", "-j", f"openai:m@{server.url}", "--max-missing", "0.5")
+    command = ("grade", "run", "-j", f"openai:m@{server.url}", "--max-missing", "0.5")
     done = claimeval(*command)
     assert done.returncode == 0, done.stderr
     assert "context_precision_ap" in done.stdout
@@ -157,14 +157,14 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
 
 def test_a_lost_share_over_the_gate_exits_with_one(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=answer)
-    done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", OPENAI_API_KEY="k")
+    done = claimeval("grade", data, "-j", f"openai:m@{server.url}", "-o", "out", OPENAI_API_KEY="k")
     assert done.returncode == 1
     assert "25.0 % of the pairs were lost" in done.stderr
 
 
 def test_a_cap_stops_resumably_and_leaves_no_qrels(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=answer)
-    command = ("relevance", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
+    command = ("grade", data, "-j", f"openai:m@{server.url}", "-o", "out", "--max-missing", "1")
     stopped = claimeval(*command, "--max-calls", "2", OPENAI_API_KEY="k")
     assert stopped.returncode == 3
     assert "Budget reached" in stopped.stderr
@@ -183,8 +183,8 @@ def test_a_pool_of_runs_over_a_corpus_is_graded_and_held_against_people(
     (tmp_path / "two.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 gone 2 1.5 t\nq1 Q0 a 3 1.0 t\n")
     (tmp_path / "human.txt").write_text("q1 0 a 3\nq1 0 b 1\n")
     done = claimeval(
-        *("relevance", tmp_path / "queries.tsv", "--corpus", corpus, "--qrels", tmp_path / "human.txt"),
-        *("--run", tmp_path / "one.run", "--run", tmp_path / "two.run", "-m", "mrr"),
+        *("grade", tmp_path / "queries.tsv", "--corpus", corpus, "--qrels", tmp_path / "human.txt"),
+        *("--trec-run", tmp_path / "one.run", "--trec-run", tmp_path / "two.run", "-m", "mrr"),
         *("-j", f"openai:m@{server.url}", "-o", "out", "--json"),
         OPENAI_API_KEY="k",
     )
@@ -204,11 +204,11 @@ def test_grades_that_are_there_are_compared_without_a_call(claimeval: Run, tmp_p
     (tmp_path / "same.txt").write_text("q 0 a 3\nq 0 b 0\nq 0 c 1\n")
     (tmp_path / "other.txt").write_text("q 0 a 0\nq 0 b 3\n")
     done = claimeval(
-        *("relevance", "--qrels", tmp_path / "human.txt", "--json"),
-        *("--grades", tmp_path / "same.txt", "--grades", tmp_path / "other.txt"),
+        *("agreement", tmp_path / "same.txt", tmp_path / "other.txt"),
+        *("--labels", tmp_path / "human.txt", "--json"),
     )
     assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout)
+    shown = json.loads(done.stdout)["assessors"]
     assert shown["same.txt"]["kappa"]["value"] == 1.0
     assert (shown["other.txt"]["holes"], shown["other.txt"]["kappa_binary"]["value"]) == (1, -1.0)
 
@@ -220,7 +220,7 @@ def test_grades_of_people_that_fit_nothing_are_said_before_any_call(
     human = data.parent / "human.txt"
     for text, words in (("q9 0 z 1\n", "people graded none of these pairs"), ("q1 0 a 2000\n", "2000 is no grade")):
         human.write_text(text)
-        done = claimeval("relevance", data, "-j", f"openai:m@{server.url}", "--qrels", human, OPENAI_API_KEY="k")
+        done = claimeval("grade", data, "-j", f"openai:m@{server.url}", "--qrels", human, OPENAI_API_KEY="k")
         assert done.returncode == 2
         assert words in done.stderr
     assert not server.exchanges()
@@ -229,7 +229,7 @@ def test_grades_of_people_that_fit_nothing_are_said_before_any_call(
 def test_other_settings_do_not_go_over_an_earlier_grading(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
-    command = ("relevance", data, "-j", f"openai:m@{start_server(judge=answer).url}", "-o", "out", "--max-missing", "1")
+    command = ("grade", data, "-j", f"openai:m@{start_server(judge=answer).url}", "-o", "out", "--max-missing", "1")
     assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
     done = claimeval(*command, "--prompt", "plain", OPENAI_API_KEY="k")
     assert done.returncode == 2

@@ -42,8 +42,8 @@ def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
     rows = [{"id": "s", "question": "Q", "contexts": contexts, "reference_contexts": [passage]}]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert json.loads(claimeval("retrieval", data, "--match", "text", "--json").stdout)["metrics"]["mrr"]["mean"] == 0.0
-    command = ("retrieval", data, "--match", "judge", "-j", f"openai:m@{server.url}", "--json")
-    (planned,) = json.loads(claimeval(*command, "--plan").stdout)
+    command = ("grade", data, "--against", "reference_contexts", "-j", f"openai:m@{server.url}", "--json")
+    (planned,) = json.loads(claimeval("plan", *command).stdout)["steps"]
     assert planned["calls"] == [2, 2]
     done = claimeval(*command)
     assert done.returncode == 0, done.stderr
@@ -57,10 +57,9 @@ def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-j", "openai:m"), "asks nobody"),
-        (("--match", "judge"), "no judge named"),
-        (("--match", "judge", "-j", "openai:m", "--fold", "#.*"), "leave --fold"),
-        (("--match", "judge", "-j", "openai:m@http://127.0.0.1:9/v1"), "no sample has reference_contexts"),
+        ((), "no judge named"),
+        (("-j", "openai:m", "--corpus", "docs.jsonl"), "go with --against question"),
+        (("-j", "openai:m@http://127.0.0.1:9/v1"), "no sample has reference_contexts"),
     ],
 )
 def test_what_does_not_go_together_is_said(
@@ -68,7 +67,7 @@ def test_what_does_not_go_together_is_said(
 ) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text(json.dumps(ROWS[0]) + "\n")
-    done = claimeval("retrieval", data, *options)
+    done = claimeval("grade", data, "--against", "reference_contexts", *options)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -84,7 +83,7 @@ def test_an_unknown_measure_is_the_callers_mistake(claimeval: Run, tmp_path: Pat
 def test_an_id_that_stands_twice_is_refused_with_its_samples(claimeval: Run, tmp_path: Path) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, ROWS[0])))
-    for command in (("retrieval",), ("rate", "-j", "openai:m", "--plan")):
-        done = claimeval(command[0], data, *command[1:])
+    for command in (("retrieval", data), ("plan", "rate", data, "-j", "openai:m")):
+        done = claimeval(*command)
         assert done.returncode == 2
         assert "Duplicate sample id 'one' (samples 1 and 3)" in done.stderr

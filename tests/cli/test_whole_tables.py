@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
+from claimeval.cli.whole_tables import print_whole
 from rich.console import Console
 from rich.table import Table
-
-from claimeval.cli.whole_tables import print_whole
 
 
 def shown(width: int, name: str = "faithfulness") -> list[str]:

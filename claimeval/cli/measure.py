@@ -1,0 +1,90 @@
+"""`claimeval measure`, and `lexical`, `retrieval`, `perplexity` and `reward`: the same with a group of metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import click
+
+from claimeval.cli.command import Heading, command
+from claimeval.cli.printer import Output
+from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions
+from claimeval.types.options import LocalOptions, RunOptions
+
+Local = Annotated[LocalOptions, Heading("Local models")]
+Options = Annotated[RunOptions, Heading("Cost and speed", "offline", "cache"), Heading("Results and gates", "cluster")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureOptions:
+    """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
+
+    Groups: lexical (words of the answer against contexts and reference answers), retrieval (ranks of the reference
+    contexts, as in trec_eval), perplexity (query likelihood of the contexts under a small model), reward (a reward
+    model's score of the answer). The last two need pip install 'claimeval[local]'. The metrics of a run become
+    RUN/measure, and are shown with its scores.
+
+    `lexical`, `retrieval`, `perplexity` and `reward` are the same command with that group by default; the metrics of a
+    run become RUN/lexical and so on.
+
+    Example: claimeval measure runs/a -m rouge_l,token_f1,recall@5
+    """
+
+    data: Data
+    """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
+    metrics: Metrics = None
+    """Names and groups, comma-separated; `claimeval metrics` lists them. Default: the group, else lexical."""
+    match: Literal["ids", "text"] = "ids"
+    """How a context is known to be a reference: by its id, or by its text."""
+    collapse_ids: str | None = None
+    """Regular expression cut out of context ids; of equal ids the best stays. '#.*' makes report of report#p12."""
+    normalization: Literal["squad", "multilingual"] = "squad"
+    """squad (English: no case, punctuation, articles) or multilingual."""
+    out: Out = None
+    """Run directory; default RUN/COMMAND or runs/DATA-SETTINGS."""
+    overwrite: bool = False
+    """Replace a run of other settings in --out."""
+    reading: ReadingOptions = ReadingOptions()
+    output: Output = Output()
+    local: Local = LocalOptions()
+    gates: Gated = Gates()
+    options: Options = RunOptions()
+
+
+def do(given: MeasureOptions, group: str = "measure") -> int:
+    """Measure the data, print the run, and return the exit code."""
+    from claimeval.api.measures import measure
+    from claimeval.cli.running import print_finished, watch
+    from claimeval.data.reading import parse_fields
+    from claimeval.runs.directory import RESULTS
+
+    beside = given.data / group if (given.data / RESULTS).exists() else None
+    finished = watch(
+        lambda options: measure(
+            given.data,
+            given.metrics or ("lexical" if group == "measure" else group),
+            match=given.match,
+            collapse_ids=given.collapse_ids,
+            normalization=given.normalization,
+            local=given.local,
+            fields=parse_fields(list(given.reading.fields)),
+            limit=given.reading.limit,
+            out=given.out or beside or "runs/",
+            overwrite=given.overwrite,
+            options=options,
+        ),
+        given.options,
+        given.gates,
+        given.output,
+    )
+    return print_finished("measure", finished, given.output)
+
+
+def _with_group(group: str) -> click.Command:
+    """Return `measure` under the name of a group of metrics, which it computes by default."""
+    return command(group, MeasureOptions, lambda given: do(given, group))
+
+
+measure = command("measure", MeasureOptions, do)
+lexical, retrieval, perplexity, reward = map(_with_group, ("lexical", "retrieval", "perplexity", "reward"))

@@ -1,0 +1,230 @@
+"""Commands from records: what each type of field becomes, and the page of help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import click
+import pytest
+
+from claimeval.cli.command import Argument, Heading, Names, command, field_texts, group
+from claimeval.cli.main import COMMANDS, HINTS, UNLISTED, app
+from claimeval.cli.printer import Output
+from claimeval.cli.score import score
+from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.options import PanelOptions, RunOptions, require_at_least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nested:
+    """A record in the record."""
+
+    depth: int = 3
+    """How deep.
+
+    Not in the help.
+    """
+    hidden: int = 7
+    """Python only."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "depth")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Do something.
+
+    Example: it do DATA
+    """
+
+    data: Annotated[Path, Argument("DATA")]
+    """The data."""
+    more: Annotated[tuple[str, ...], Argument("MORE")] = ()
+    """More data."""
+    judges: Annotated[tuple[str, ...], Names("-j", "--judge")]
+    """Repeatable."""
+    name: str | None = None
+    """A text."""
+    folder: str | Path | None = None
+    """A path."""
+    share: float = 0.5
+    """A number."""
+    size: int | Literal["auto"] = "auto"
+    """A whole number, or auto."""
+    mode: Literal["fast", "slow"] = "fast"
+    """fast or slow."""
+    loud: bool = False
+    """A flag."""
+    either: bool | None = None
+    """A flag with a counterpart."""
+    nested: Annotated[Nested, Heading("Panel", "depth")] = Nested()
+
+
+def parsed(*arguments: str) -> Options:
+    """The record that the command makes of the arguments."""
+    found = command("do", Options, lambda given: 0).read(["DATA", "-j", "x", *arguments])
+    assert isinstance(found, Options)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "value"),
+    [
+        ((), "data", Path("DATA")),
+        ((), "more", ()),
+        (("a", "b"), "more", ("a", "b")),
+        ((), "judges", ("x",)),
+        (("--judge", "y"), "judges", ("x", "y")),
+        ((), "name", None),
+        (("--name", "Ada"), "name", "Ada"),
+        (("--folder", "a/b"), "folder", Path("a/b")),
+        ((), "share", 0.5),
+        (("--share", "2"), "share", 2.0),
+        ((), "size", "auto"),
+        (("--size", "8"), "size", 8),
+        (("--mode", "slow"), "mode", "slow"),
+        ((), "loud", False),
+        (("--loud",), "loud", True),
+        ((), "either", None),
+        (("--either",), "either", True),
+        (("--no-either",), "either", False),
+        ((), "nested", Nested()),
+        (("--depth", "9"), "nested", Nested(depth=9)),
+    ],
+)
+def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field: str, value: object) -> None:
+    found = getattr(parsed(*arguments), field)
+    assert found == value
+    assert type(found) is type(value) or isinstance(value, Path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (("--depth", "0"), UsageError, "depth: 0; it needs 1 or more"),
+        (("--mode", "slwo"), UsageError, "unknown mode 'slwo'. Did you mean 'slow'?"),
+        (("--share", "much"), click.UsageError, "'much' is not a valid float"),
+        (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
+        (("--hidden", "1"), click.UsageError, "No such option '--hidden'"),
+        (("--naem", "x"), click.UsageError, "'--name'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_the_words_of_the_record(
+    arguments: tuple[str, ...], error: type[Exception], words: str
+) -> None:
+    one = command("do", Options, lambda given: 0)
+    with pytest.raises(error) as refused, one.make_context("do", ["DATA", "-j", "x", *arguments]) as context:
+        one.invoke(context)
+    text = refused.value.format_message() if isinstance(refused.value, click.UsageError) else str(refused.value)
+    assert words in text
+
+
+def test_the_page_has_first_paragraphs_under_headings() -> None:
+    one = command("do", Options, lambda given: 0)
+    page = one.get_help(click.Context(one, info_name="it do"))
+    lines = page.splitlines()
+    assert lines[0] == "Usage: it do [OPTIONS] DATA [MORE]..."
+    assert "Positional arguments:\n  DATA       The data.\n  [MORE]...  More data." in page
+    assert lines.index("Options:") < lines.index("Panel:")
+    assert "-j, --judge TEXT        Repeatable.  [required]" in page
+    assert "--share X               A number.  [default: 0.5]" in page
+    assert "--either / --no-either  A flag with a counterpart." in page
+    assert "  --depth N  How deep.  [default: 3]" in page
+    assert "Not in the help" not in page
+    assert "--hidden" not in page
+
+
+def test_a_record_that_inherits_has_the_texts_of_its_base() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class More(Nested):
+        """More of it."""
+
+        width: int = 1
+        """How wide."""
+
+    assert field_texts(More) == {"depth": "How deep.", "hidden": "Python only.", "width": "How wide."}
+
+
+def test_why_it_stopped_is_in_the_object_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Printed:
+        """Stop."""
+
+        output: Output = Output()
+
+    def do(given: Printed) -> int:
+        raise StoppedEarly("the cap is reached")
+
+    one = command("do", Printed, do)
+    with pytest.raises(StoppedEarly), one.make_context("do", ["--json"]) as context:
+        one.invoke(context)
+    printed = capsys.readouterr().out
+    assert '"exit_code": 3' in printed
+    assert '"stopped": "the cap is reached"' in printed
+
+
+def every_command(of: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, click.Command]]:
+    if not isinstance(of, click.Group):
+        return [(" ".join(path), of)]
+    context = click.Context(of)
+    names = [*of.list_commands(context), *(UNLISTED if not path else ())]
+    found: list[tuple[str, click.Command]] = []
+    for name in names:
+        one = of.get_command(context, name)
+        assert one, name
+        found += every_command(one, (*path, name))
+    return found
+
+
+def test_every_option_of_every_command_has_a_text_and_its_whole_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for path, one in every_command(app):
+        page = one.get_help(click.Context(one, info_name=f"claimeval {path}"))
+        assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  ") or "  " not in line), path
+        for option in one.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{path} {option.opts}"
+                assert all(name in page for name in option.opts), f"{path} {option.opts}"
+
+
+def test_the_page_of_score_is_short_and_says_every_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = score.get_help(click.Context(score, info_name="claimeval score"))
+    assert len(page.splitlines()) <= 84
+    assert max(map(len, page.splitlines())) <= 80
+    headings = [line for line in page.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [
+        "Positional arguments:", "Options:", "Questions:", "Panel:", "Cost and speed:", "Batches and machines:",
+        "Results and gates:",
+    ]  # fmt: skip
+
+
+def test_the_root_lists_every_command_with_the_name_of_its_module() -> None:
+    context = click.Context(app)
+    for name in (*(name for commands in COMMANDS.values() for name in commands), *UNLISTED):
+        one = app.get_command(context, name)
+        assert one
+        assert one.name == name
+    assert not set(HINTS) & set(app.list_commands(context)), "a hint is for a name that is no command"
+    assert set(HINTS.values()) <= set(app.list_commands(context))
+
+
+@pytest.mark.parametrize(("given", "meant"), [*HINTS.items(), ("scor", "score"), ("rejugde", "rejudge")])
+def test_other_names_hint_at_the_command_that_is_meant(given: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"Did you mean '{meant}'"), app.make_context("claimeval", [given]) as context:
+        app.invoke(context)
+
+
+def test_a_group_lists_its_commands() -> None:
+    found = group("cache", "Look after it.", command("do", Options, lambda given: 0))
+    assert "  do  Do something." in found.get_help(click.Context(found, info_name="cache"))
+
+
+def test_defaults_are_those_of_the_records() -> None:
+    values: dict[str, Any] = {parameter.name or "": parameter.default for parameter in score.params}
+    for record in (RunOptions(), PanelOptions()):
+        for name in values.keys() & set(record.__slots__):
+            assert values[name] == getattr(record, name)
