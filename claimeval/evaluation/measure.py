@@ -5,6 +5,7 @@ Each source of metrics reads a stream of samples, since local models and rank me
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -106,7 +107,7 @@ class WordMetrics:
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         units = self.units
-        texts = map(_texts, samples)
+        texts = _with_warning(map(_texts, samples), self.normalization)
         for row in lexical.score(texts, self.names, normalization=self.normalization):
             yield Measured(
                 tuple(
@@ -120,6 +121,18 @@ class WordMetrics:
                 ),
                 {},
             )
+
+
+def _with_warning(texts: Iterable[lexical.LexicalSample], normalization: str) -> Iterator[lexical.LexicalSample]:
+    """Yield the texts; warn once of a script without spaces, which English normalization takes for one word."""
+    warned = normalization != "squad"
+    for one in texts:
+        if not warned and one.answer and lexical.is_unspaced_script(one.answer):
+            warned = True
+            warnings.warn(
+                f"sample {one.id!r} has no spaces between words; use --normalization multilingual", stacklevel=2
+            )
+        yield one
 
 
 @dataclass(frozen=True)

@@ -70,9 +70,9 @@ def test_lexical_scores_of_both_runs_are_compared_too(claimeval: Run, runs: Path
 
 
 def test_side_scores_that_were_made_otherwise_say_so(claimeval: Run, runs: Path) -> None:
-    for run, normalisation in (("a", "squad"), ("b", "multilingual")):
-        assert claimeval("lexical", run, "-m", "k_precision", "--normalisation", normalisation).returncode == 0
-    said = "lexical, normalisation: squad → multilingual"
+    for run, normalization in (("a", "squad"), ("b", "multilingual")):
+        assert claimeval("lexical", run, "-m", "k_precision", "--normalization", normalization).returncode == 0
+    said = "lexical, normalization: squad → multilingual"
     assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["side_settings"] == [said]
     assert said in claimeval("compare", "a", "b").stdout
-    assert said in json.loads(claimeval("track", "a", "b", "-m", "k_precision", "--json").stdout)["settings"][0]
+    assert said in json.loads(claimeval("compare", "a", "b", "-m", "k_precision", "--json").stdout)["settings"][0]

@@ -77,7 +77,7 @@ def test_an_unknown_measure_is_the_callers_mistake(claimeval: Run, tmp_path: Pat
     data.write_text(json.dumps(ROWS[0]) + "\n")
     done = claimeval("retrieval", data, "-m", "mmr")
     assert done.returncode == 2
-    assert "mrr" in done.stderr
+    assert "unknown metric without a judge 'mmr'" in done.stderr
 
 
 def test_an_id_that_stands_twice_is_refused_with_its_samples(claimeval: Run, tmp_path: Path) -> None:

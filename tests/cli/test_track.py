@@ -84,8 +84,7 @@ def retrieved(claimeval: Run, tmp_path: Path) -> Path:
     for name, samples in (("t1", RETRIEVED), ("t2", better)):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
-        assert claimeval("retrieval", path, "-m", "mrr,P@1", "--out", name).returncode == 0
-        assert claimeval("lexical", path, "-m", "answer_length", "--out", name).returncode == 0
+        assert claimeval("measure", path, "-m", "mrr,P@1,answer_length", "--out", name).returncode == 0
     return tmp_path / "here"
 
 
@@ -95,7 +94,7 @@ def test_retrieval_is_tracked_without_a_run_of_claims(claimeval: Run, retrieved:
     found = json.loads(done.stdout)["metrics"]["mrr"]
     # (1/2 + 1) / 2 and (1 + 1) / 2
     assert [point["mean"] for point in found["points"]] == [0.75, 1.0]
-    assert found["source"] == "retrieval"
+    assert found["source"] == "measure"
     assert found["changes"][0]["moved"] == [{"sample": "p", "before": 0.5, "after": 1.0}]
 
 
@@ -121,7 +120,7 @@ def test_a_run_and_a_folder_of_retrieval_share_the_scores_of_retrieval(
     path.write_text("".join(json.dumps(sample) + "\n" for sample in answered))
     score = ("score", path, "-j", "local:lexical", "-m", "faithfulness", "--max-missing", "1", "--out", "run")
     assert claimeval(*score).returncode == 0
-    assert claimeval("retrieval", "run", "-m", "mrr").returncode == 0
+    assert claimeval("measure", "run", "-m", "mrr").returncode == 0
     assert claimeval("compare", "run", "t2", "-m", "mrr", "--json").returncode == 0
     (metric,) = json.loads(claimeval("compare", "run", "t2", "--json").stdout)["side_scores"]
     assert (metric["metric"], metric["a"], metric["b"]) == ("mrr", 0.75, 1.0)
@@ -138,10 +137,6 @@ def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval:
     assert "3 samples in both, 2 questions" in claimeval("compare", "a", "b").stdout
     (change,) = json.loads(claimeval("compare", "a", "b", "-m", "mrr", "--json").stdout)["metrics"]["mrr"]["changes"]
     assert (change["difference"]["n"], change["difference"]["clusters"]) == (3, 2)
-    for metrics in ((), ("-m", "mrr")):
-        other = claimeval("compare", "a", "b", "--cluster", "answer", *metrics)
-        assert other.returncode == 2
-        assert "give --cluster to the command that makes the scores" in other.stderr
 
 
 def write_scores(folder: Path, kind: str, **scores: float) -> None:
