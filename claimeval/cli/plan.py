@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from claimeval.cli.experiment import ExperimentOptions
     from claimeval.cli.score import ScoreOptions
     from claimeval.evaluation.claims import ClaimsJob
-    from claimeval.evaluation.forecast.quotes import Prospect, StepForecast
+    from claimeval.evaluation.forecast.quotes import Prospect
     from claimeval.evaluation.forecast.walk import Forecast
+    from claimeval.evaluation.forecast.workload import StepForecast
     from claimeval.store.store import Store
     from claimeval.types.options import RunOptions
 
