@@ -10,6 +10,7 @@ from claimeval.data.rows import dataframe
 from claimeval.statistics import mean_interval
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import unknown_name
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record, Sample, SampleResult
 
 if TYPE_CHECKING:
@@ -26,13 +27,8 @@ class Slice(Record):
     """The value of the field, as text; None for samples without it."""
     metric: str
     samples: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    """Ends of the 95% interval of the mean."""
-    n: int
-    """Samples with a value of the metric."""
-    clusters: int
+    estimate: Estimate
+    """The mean of the metric over these samples, with its 95% interval."""
     contribution: float | None
     """What these samples add to one minus the mean of the run; None if no sample of the run has a value."""
 
@@ -51,8 +47,12 @@ class Slices(Record):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a row a metric and value; undefined numbers are NaN."""
-        columns = [self.field if name == "value" else name for name in Slice.model_fields]
-        rows = ([*row.model_dump().values()] for row in self.rows)
+        columns = (self.field, "metric", "samples", "mean", "low", "high", "n", "clusters", "contribution")
+        rows = []
+        for row in self.rows:
+            mean = row.estimate
+            ends = (mean.value, mean.low, mean.high, mean.n, mean.clusters)
+            rows.append((row.value, row.metric, row.samples, *ends, row.contribution))
         return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
 
 
@@ -76,20 +76,9 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
         for value, group in sorted(groups.items(), key=lambda item: -len(item[1])):
             scored = [(in_cluster, v) for in_cluster, values in group if (v := values[number]) is not None]
             numbers = [v for _, v in scored]
-            estimate = mean_interval(numbers, clusters=[in_cluster for in_cluster, _ in scored])
-            rows.append(
-                Slice(
-                    value=value,
-                    metric=metric,
-                    samples=len(group),
-                    mean=estimate.value,
-                    low=estimate.low,
-                    high=estimate.high,
-                    n=len(numbers),
-                    clusters=estimate.clusters,
-                    contribution=math.fsum(1 - v for v in numbers) / total if total else None,
-                )
-            )
+            estimate = Estimate.of(mean_interval(numbers, clusters=[in_cluster for in_cluster, _ in scored]))
+            loss = math.fsum(1 - v for v in numbers) / total if total else None
+            rows.append(Slice(value=value, metric=metric, samples=len(group), estimate=estimate, contribution=loss))
     return Slices(field=field, rows=tuple(rows))
 
 

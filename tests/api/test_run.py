@@ -101,7 +101,7 @@ def test_an_assertion_has_interval_counts_and_the_worst_claims(run: Run) -> None
 
 def test_slices_add_up_to_the_loss(run: Run) -> None:
     slices = run.by("metadata.topic", metrics="faithfulness")
-    assert [(row.value, row.samples, row.n, row.mean, row.contribution) for row in slices] == [
+    assert [(row.value, row.samples, row.estimate.n, row.estimate.value, row.contribution) for row in slices] == [
         ("b", 2, 1, 0.5, 0.25),
         ("a", 1, 1, 1.0, 0.0),
     ]
