@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 from claimeval import ir
 from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
@@ -146,13 +145,9 @@ async def agrade(
         cluster=options.cluster,
     )
     job = grade_job(wanted)
-    if corpus is None:
-        if data is None:
-            raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
-        samples = samples_of(data, fields=fields, limit=limit)
-    else:
-        pool = Pool(corpus, tuple(map(Path, trec_runs)), depth, None if qrels is None else Path(qrels))
-        samples = pool.samples(Path(corpus) if data is None else _path(data), limit)
+    samples = graded_samples(
+        data, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels, fields=fields, limit=limit
+    )
     check_cluster(options.cluster, samples)
     if against == "question":
         survey(of_samples(samples, 1))
@@ -167,25 +162,30 @@ async def agrade(
 grade = blocking_twin(agrade)
 
 
-class Pool(NamedTuple):
-    """Documents of a corpus that are graded for queries."""
-
-    corpus: str | Path
-    trec_runs: tuple[Path, ...]
-    depth: int
-    qrels: Path | None
-
-    def samples(self, queries: Path, limit: int | None) -> Iterable[Sample]:
-        """Return a sample a query, whose contexts are its documents in the pool."""
-        if not self.trec_runs and self.qrels is None:
-            raise UsageError("with a corpus, say what is graded: the first documents of TREC runs, or qrels")
-        runs = [ir.read_run(path) for path in self.trec_runs]
-        human = read_qrels(self.qrels) if self.qrels else None
-        ids = dict(itertools.islice(pool(runs, self.depth, human).items(), limit))
-        texts = read_queries(queries)
-        wanted = {name for names in ids.values() for name in names}
-        documents = {document.id: document for document in read_corpus(Path(self.corpus)) if document.id in wanted}
-        return list(samples_of_pool(ids, texts, documents))
+def graded_samples(
+    data: Data | None,
+    *,
+    corpus: str | Path | None,
+    trec_runs: Sequence[str | Path],
+    depth: int,
+    qrels: str | Path | None,
+    fields: Mapping[str, str],
+    limit: int | None,
+) -> Iterable[Sample]:
+    """Return the samples whose contexts `grade` grades for these arguments: those of the data, or one a query."""
+    if corpus is None:
+        if data is None:
+            raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
+        return samples_of(data, fields=fields, limit=limit)
+    if not trec_runs and qrels is None:
+        raise UsageError("with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels")
+    runs = [ir.read_run(Path(path)) for path in trec_runs]
+    human = read_qrels(Path(qrels)) if qrels is not None else None
+    ids = dict(itertools.islice(pool(runs, depth, human).items(), limit))
+    queries = read_queries(Path(corpus) if data is None else _path(data))
+    wanted = {name for names in ids.values() for name in names}
+    documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in wanted}
+    return list(samples_of_pool(ids, queries, documents))
 
 
 def _path(data: Data) -> Path:

@@ -68,8 +68,8 @@ def do(given: RankOptions) -> int:
     """Evaluate every run, print the values, and return the exit code."""
     from claimeval import ir
     from claimeval.cli.printer import Output, say
-    from claimeval.evaluation.relevance_run import relevant_from
     from claimeval.ir import comparison, names, output, pictures
+    from claimeval.runs.jobs import relevant_from
     from claimeval.types.errors import UsageError
 
     if given.paired and (len(given.trec_runs) < 2 or given.trec):

@@ -1,107 +1,13 @@
-"""The way of one question's documents: each judge grades them, gaps are asked about once more, the panel votes.
-
-Which documents are graded for which question: those that samples retrieved, or a pool of runs and judgments.
-"""
+"""Which documents are graded for which question: those that samples retrieved, or a pool of runs and judgments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import JudgingContext, judge
-from claimeval.execution import Executor
 from claimeval.ir import Qrels, TrecRun
-from claimeval.judging import grade as rate
-from claimeval.judging.panel import Panel
-from claimeval.judging.prompts import Prompt
-from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError
-from claimeval.types.records import ASKED, Assessment, Call, Document, Evidence, Reason, Record, Sample, Verdict
-from claimeval.types.requests import Completion, Judge, Request
-from claimeval.types.scales import Scale
-
-PER_CALL = 1
-"""Documents in one request unless said otherwise."""
-
-
-class GradingPlan(NamedTuple):
-    """What is asked of every pair of question and document."""
-
-    judges: tuple[Judge, ...]
-    prompt: Prompt
-    scale: Scale
-    panel: Panel
-    per_call: int = PER_CALL
-
-
-class Graded(Record):
-    """What was found out about one question and one document; a line of `grades.jsonl`."""
-
-    query: str
-    document: str
-    grade: int | None = None
-    """The panel's grade; None is a hole, never a 0."""
-    ungraded_because: Reason | None = None
-    """Set exactly when there is no grade."""
-    agreement: float | None = None
-    """Share of the judges with a grade who gave this one; None for a single judge."""
-    verdicts: tuple[Verdict, ...] = ()
-    """Of each judge, with its reason in its own words; `subject` is the document."""
-    calls: tuple[Call, ...] = ()
-    """A call about several documents stands with the first of them."""
-
-
-@dataclass(frozen=True)
-class RelevanceQuestion:
-    """How relevant documents are to a question."""
-
-    question: str
-    prompt: Prompt
-    scale: Scale
-    per_call: int
-    name = "grade"
-    evidence = Evidence(part=ASKED)
-    address = CallAddress("rate", "documents")
-    singles = ()
-
-    def concerns(self, judge: Judge, subject: Document) -> bool:
-        """Every judge is asked."""
-        return True
-
-    def ask(
-        self, judge: Judge, subjects: Sequence[Document], evidence: Evidence, *, attempt: int, replicate: int
-    ) -> Request:
-        """Return the request for verdicts on the documents."""
-        return rate.ask(self.prompt, judge, self.question, subjects, self.scale, attempt=attempt, replicate=replicate)
-
-    def read(self, completion: Completion, request: Request, subjects: Sequence[Document]) -> Reading[Verdict]:
-        """Read the verdicts on the documents."""
-        return rate.read(completion, request, subjects, self.scale)
-
-
-async def grade(item: Candidates, plan: GradingPlan, executor: Executor) -> tuple[Graded, ...]:
-    """The grades of some documents, in their order. Pairs without a text are not asked about."""
-    documents = [document for document in item.documents if gradable(item.question, document)]
-    question = RelevanceQuestion(item.question, plan.prompt, plan.scale, plan.per_call)
-    judged = await judge(question, documents, JudgingContext(plan.judges, plan.panel, executor))
-    votes = {vote.subject: vote for vote in judged.assessments}
-    return tuple(_graded(item.query, document.id, votes.get(document.id), judged.calls) for document in item.documents)
-
-
-def _graded(query: str, document: str, vote: Assessment | None, calls: Sequence[Call]) -> Graded:
-    if vote is None:
-        return Graded(query=query, document=document, ungraded_because="missing_input")
-    return Graded(
-        query=query,
-        document=document,
-        grade=None if vote.label is None else int(vote.label),
-        ungraded_because=vote.unassessed,
-        agreement=vote.agreement,
-        verdicts=vote.verdicts,
-        calls=tuple(call for call in calls if call.subjects[0] == document),
-    )
+from claimeval.types.records import Document, Sample
 
 
 class Candidates(NamedTuple):

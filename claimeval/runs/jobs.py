@@ -10,7 +10,7 @@ from claimeval.data.labels import read_labels
 from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.summary.run import Tallies
 from claimeval.execution.runner import RunStatus
-from claimeval.runs.directory import RunWriter, read_results
+from claimeval.runs.directory import MANIFEST, RunWriter, load_manifest, read_results
 from claimeval.runs.rejudge.prepare import PreparedRejudge
 from claimeval.runs.revote import settle
 from claimeval.types.options import PanelOptions, RunOptions
@@ -91,3 +91,11 @@ def _write_qrels(folder: Path, *, complete: bool) -> None:
     with part.open("w", encoding="utf-8") as file:
         ir.write_qrels(grades, file)
     part.replace(folder / QRELS)
+
+
+def relevant_from(qrels: Path) -> int | None:
+    """Return the grade from which these qrels call a document relevant; None unless a grade run wrote them."""
+    if qrels.name != QRELS or not (qrels.parent / MANIFEST).exists():
+        return None
+    questions = load_manifest(qrels.parent).questions
+    return int(questions[0].scale.positive_from) if questions else None

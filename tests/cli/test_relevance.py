@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval import ir
-from claimeval.runs import scores
+from claimeval.runs.directory import read_results
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
+from tests.sample_runs import reasons, values
 
 SAMPLES = [
     {"id": "q1", "question": "What is red?", "context_ids": ["a", "b"], "contexts": ["GRADE3 roses", "GRADE0 grass"]},
@@ -58,15 +59,14 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     }
     here = data.parent / "here"
     assert (here / "out" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
-    rows = [json.loads(line) for line in (here / "out" / "grades.jsonl").read_text().splitlines()]
-    assert rows[0]["verdicts"][0]["explanation"] == "by rule"
-    assert rows[3]["ungraded_because"] == "unparsable"
-    assert "grade" not in rows[3]
-    assert len(rows[3]["calls"]) == 2
-    assert rows[3]["calls"][0]["reply"] == "I would say three."
+    first, second = read_results(here / "out")
+    assert first.assessments[0].verdicts[0].explanation == "by rule"
+    lost = second.assessments[1]
+    assert (lost.subject, lost.label, lost.unassessed) == ("d", None, "unparsable")
+    assert [call.reply for call in second.calls if call.subjects == ("d",)] == ["I would say three."] * 2
 
     # q1: grades 3 and 0 of which 3 is relevant: 1 of 2, first rank; q2: grade 1 and a hole that is relevant or not
-    samples = shown["samples"]
+    samples = shown["metrics"]
     assert samples["context_relevance"]["mean"] == 0.5
     assert samples["context_relevance"]["bounds"] == [(0.5 + 0) / 2, (0.5 + 0.5) / 2]
     assert samples["context_precision_ap"]["mean"] == 1.0
@@ -75,12 +75,12 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     assert samples["context_grade"]["missing"] == {"unparsable": 1}
 
     asked = len(server.exchanges())
-    before = (here / "out" / "grades.jsonl").read_text()
+    before = (here / "out" / "results.jsonl").read_text()
     again = claimeval(*command, OPENAI_API_KEY="k")
     assert again.returncode == 0
     assert "1 unparsable" in again.stdout
     assert len(server.exchanges()) == asked == 5
-    assert (here / "out" / "grades.jsonl").read_text() == before
+    assert (here / "out" / "results.jsonl").read_text() == before
 
     (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\nq2 Q0 c 1 1.0 t\n")
     # the scale is relevant from 2, as in context_relevance: a (3) at rank 2 and nothing for q2; from 1 on c counts too
@@ -111,8 +111,10 @@ def test_grades_of_which_none_is_left_make_no_qrels(claimeval: Run, tmp_path: Pa
     assert "no pair was graded, so there is no qrels.txt" in done.stderr
     assert "Grades:" not in done.stdout
     assert sorted(path.name for path in (tmp_path / "here" / "out").iterdir() if path.is_file()) == [
-        "grades.jsonl",
-        "relevance.json",
+        "manifest.json",
+        "report.html",
+        "results.jsonl",
+        "summary.json",
     ]
 
 
@@ -147,12 +149,11 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     assert done.returncode == 0, done.stderr
     assert "context_precision_ap" in done.stdout
     run = data.parent / "here" / "run"
-    assert (run / "relevance" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
-    first, second = scores.rows(run, "relevance")
-    assert first.values == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
-    assert second.reasons["context_precision_ap"] == "unparsable"
+    assert (run / "grade" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
+    first, second = read_results(run / "grade")
+    assert values(first) == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
+    assert reasons(second)["context_precision_ap"] == "unparsable"
     assert {score.metric: score.bounds for score in second.scores}["context_grade"] == (0.5, 2.0)
-    assert claimeval(*command, "--limit", "1").returncode == 2
 
 
 def test_a_lost_share_over_the_gate_exits_with_one(claimeval: Run, data: Path, start_server: StartServer) -> None:
@@ -233,5 +234,5 @@ def test_other_settings_do_not_go_over_an_earlier_grading(
     assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
     done = claimeval(*command, "--prompt", "plain", OPENAI_API_KEY="k")
     assert done.returncode == 2
-    assert "grades with other prompt" in done.stderr
+    assert "a run with other questions" in done.stderr
     assert claimeval(*command, "--prompt", "plain", "--overwrite", OPENAI_API_KEY="k").returncode == 0

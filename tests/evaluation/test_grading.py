@@ -6,19 +6,21 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import relevance
-from claimeval.evaluation.relevance import Candidates, GradingPlan, grade
-from claimeval.evaluation.relevance_run import grading_plan, prospects
+from claimeval.evaluation.forecast.quotes import foresee
+from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError, PromptError, UsageError
-from claimeval.types.records import Document, Sample, Verdict
+from claimeval.types.options import PanelOptions
+from claimeval.types.records import Call, Document, Sample, Verdict
 from claimeval.types.requests import Judge, Outcome, Request
 from claimeval.types.scales import RELEVANCE_SCALES, UMBRELA, Scale
 from tests.scripted import FAILED, completion, judge
@@ -104,12 +106,35 @@ class Replies:
         return completion(said) if isinstance(said, str) else said
 
 
-def plan(*judges: str, **settings: object) -> GradingPlan:
+def plan(*judges: str, **settings: object) -> GradeJob:
     panel = Panel.model_validate({"vote": "median", "scale": UMBRELA, **settings})
-    return GradingPlan(tuple(judge(name) for name in judges), PROMPT, UMBRELA, panel, per_call=2)
+    return GradeJob(tuple(judge(name) for name in judges), PROMPT, UMBRELA, panel, per_call=2)
 
 
-CANDIDATES = Candidates("q1", "Q?", DOCUMENTS)
+CANDIDATES = Sample(id="q1", question="Q?", contexts=DOCUMENTS)
+
+
+class Graded(NamedTuple):
+    """What a document was graded."""
+
+    grade: int | None
+    ungraded_because: str | None
+    verdicts: tuple[Verdict, ...]
+    calls: tuple[Call, ...]
+    """A call about several documents stands with the first of them."""
+
+
+async def grade(sample: Sample, job: GradeJob, executor: Replies) -> list[Graded]:
+    result = await job.evaluate(sample, executor)
+    return [
+        Graded(
+            None if vote.label is None else int(vote.label),
+            vote.unassessed,
+            vote.verdicts,
+            tuple(call for call in result.calls if call.subjects[0] == vote.subject),
+        )
+        for vote in result.assessments
+    ]
 
 
 def test_a_document_that_a_reply_leaves_out_is_asked_about_once_more() -> None:
@@ -150,7 +175,11 @@ def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> N
     first, second = asyncio.run(grade(CANDIDATES, made, executor))
     assert (first.grade, [verdict.judge for verdict in first.verdicts]) == (1, ["one", "two"])
     assert (second.grade, [verdict.judge for verdict in second.verdicts]) == (2, ["one", "two", "three"])
-    assert [one.certain for one in prospects([CANDIDATES], made)] == [True, True, False]
+
+    async def certain() -> list[bool]:
+        return [one.certain async for one in foresee(made, [CANDIDATES], None)]
+
+    assert asyncio.run(certain()) == [True, True, False]
 
 
 def test_grades_are_voted_on_with_weights() -> None:
@@ -187,7 +216,7 @@ def test_a_majority_with_a_tie_is_a_hole() -> None:
 
 def test_a_document_without_text_is_not_asked_about() -> None:
     executor = Replies(one=[grades(("d1", 1))])
-    item = Candidates("q", "Q?", (Document(id="empty", text=" "), DOCUMENTS[0]))
+    item = Sample(id="q", question="Q?", contexts=(Document(id="empty", text=" "), DOCUMENTS[0]))
     empty, full = asyncio.run(grade(item, plan("one"), executor))
     assert (empty.grade, empty.ungraded_because, full.grade) == (None, "missing_input", 1)
 
@@ -236,7 +265,7 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_grade_is_refused_before_any_call(
-    judges: list[str | Judge], panel: dict[str, str], message: str
+    judges: list[str | Judge], panel: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        grading_plan(judges, panel=panel)
+        make_job(GradingOptions(judges=judges, panel=PanelOptions(**panel)))

@@ -8,13 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from claimeval.evaluation import retrieval
-from claimeval.evaluation.matching import candidates, match, matching_plan
-from claimeval.evaluation.relevance import GradingPlan
-from claimeval.metrics.scoring import SampleScores
+from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, unmatched
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Document, Sample
+from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Completion, Failure, Outcome, Request
+from tests.sample_runs import reasons, values
 from tests.scripted import FAILED, completion
 
 SAME = "The tower rises to sixty-three metres."
@@ -27,8 +25,10 @@ def sample(*texts: str, references: tuple[str, ...] = REFERENCES) -> Sample:
     return Sample(id="s", question="Q", contexts=documents, reference_contexts=references)
 
 
-def plan(per_call: int) -> GradingPlan:
-    return matching_plan(["openai:m@http://127.0.0.1:9/v1"], per_call=per_call)
+def plan(judge: str = "openai:m@http://127.0.0.1:9/v1", measures: str = "mrr", per_call: int = 1) -> GradeJob:
+    return make_job(
+        GradingOptions(judges=[judge], against="reference_contexts", measures=measures, documents_per_call=per_call)
+    )
 
 
 class Rule:
@@ -52,14 +52,14 @@ class Rule:
         return completion(json.dumps({"grades": grades}))
 
 
-def matched(one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1) -> SampleScores:
-    return asyncio.run(match(one, plan(per_call), retrieval.asked(measures), executor))
+def matched(one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1) -> SampleResult:
+    return asyncio.run(plan(measures=measures, per_call=per_call).evaluate(one, executor))
 
 
 def test_a_paraphrase_is_the_reference_when_the_judge_says_so() -> None:
     row = matched(sample("Something else.", SAME, REFERENCES[1]), Rule())
     assert row.details["matched"] == ["other-1", "reference-1", "reference-2"]
-    assert row.values == {"mrr": 0.5, "recall@5": 1.0, "P@5": 0.4}
+    assert values(row) == {"mrr": 0.5, "recall@5": 1.0, "P@5": 0.4}
 
 
 def test_what_the_texts_settle_is_not_asked() -> None:
@@ -69,7 +69,7 @@ def test_what_the_texts_settle_is_not_asked() -> None:
     assert len(executor.asked) == 1
     assert "1412" in executor.asked[0].partition("</passage>")[0]
     executor = Rule()
-    assert matched(sample(*REFERENCES), executor).values["mrr"] == 1.0
+    assert values(matched(sample(*REFERENCES), executor))["mrr"] == 1.0
     assert executor.asked == []
 
 
@@ -81,26 +81,28 @@ def test_a_better_document_takes_the_reference_that_a_lower_one_repeats() -> Non
 def test_a_pair_without_an_opinion_leaves_the_sample_without_a_value() -> None:
     executor = Rule(lambda text: FAILED if "1412" in text.partition("</passage>")[0] else None)
     row = matched(sample(SAME), executor, "mrr,dcg@5")
-    assert row.values == {"mrr": None, "dcg@5": None}
-    assert row.reasons == {"mrr": "provider_error", "dcg@5": "provider_error"}
+    assert values(row) == {"mrr": None, "dcg@5": None}
+    assert reasons(row) == {"mrr": "provider_error", "dcg@5": "provider_error"}
     assert [score.unit for score in row.scores] == ["share", "gain"]
 
 
 def test_samples_without_references_or_contexts_are_not_asked_about() -> None:
     executor = Rule()
-    assert matched(sample(SAME, references=()), executor).reasons["mrr"] == "missing_input"
-    assert matched(sample(), executor).values["mrr"] == 0.0
-    assert matched(sample("  "), executor).values["mrr"] == 0.0
+    assert reasons(matched(sample(SAME, references=()), executor))["mrr"] == "missing_input"
+    assert values(matched(sample(), executor))["mrr"] == 0.0
+    assert values(matched(sample("  "), executor))["mrr"] == 0.0
     assert executor.asked == []
 
 
 def test_contexts_are_compared_one_by_one_or_together() -> None:
     one = sample("Something else.", SAME, "x")
-    assert [len(item.documents) for item in candidates(one, 1)] == [1] * 6
-    assert [len(item.documents) for item in candidates(one, 2)] == [2, 1, 2, 1]
-    assert matched(one, Rule(), per_call=50).values["mrr"] == 0.5
+    assert [len(documents) for documents in unmatched(one).values()] == [3, 3]
+    for per_call, calls in ((1, 6), (2, 4), (50, 2)):
+        executor = Rule()
+        assert values(matched(one, executor, per_call=per_call))["mrr"] == 0.5
+        assert len(executor.asked) == calls
 
 
 def test_local_judges_cannot_compare_texts() -> None:
     with pytest.raises(UsageError, match="assesses claims only"):
-        matching_plan(["local:lexical"])
+        plan("local:lexical")

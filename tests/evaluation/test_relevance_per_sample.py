@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import json
 import random
+import re
 
 import pytest
 
 from claimeval import ir
-from claimeval.evaluation.relevance_run import precision, rows
-from claimeval.metrics.scoring import SampleScores
-from claimeval.types.records import Document, Reason, Sample
+from claimeval.evaluation.grade import GradeJob, precision
+from claimeval.judging import prompts
+from claimeval.judging.panel import Panel
+from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.requests import Outcome, Request
 from claimeval.types.scales import UMBRELA
+from tests.sample_runs import reasons, values
+from tests.scripted import completion, judge
 
 
-def row(*grades: int | None) -> SampleScores:
-    """The row of a sample whose documents have these grades; None is unparsable."""
-    names = [f"d{i}" for i in range(len(grades))]
-    sample = Sample(id="s", question="Q", contexts=tuple(Document(id=name, text="T") for name in names))
-    given = {name: grade for name, grade in zip(names, grades, strict=True) if grade is not None}
-    holes: dict[str, Reason] = {name: "unparsable" for name in names if name not in given}
-    (found,) = rows([sample], {"s": given}, {"s": holes}, UMBRELA)
-    return found
+class Rule:
+    """Gives each document the grade that its text is; one without is unparsable."""
+
+    async def ask(self, request: Request) -> Outcome:
+        text = request.messages[-1].content.rpartition("<documents>")[2]
+        (found,) = re.findall(r'^d1: "(.*)"$', text, re.MULTILINE)
+        return completion(
+            json.dumps({"grades": [{"id": "d1", "reason": "r", "grade": int(found)}]} if found != "x" else {})
+        )
+
+
+def row(*grades: int | None) -> SampleResult:
+    """The result of a sample whose documents have these grades; None is unparsable."""
+    texts = ["x" if grade is None else str(grade) for grade in grades]
+    contexts = tuple(Document(id=f"d{i}", text=text) for i, text in enumerate(texts))
+    panel = Panel(vote="median", scale=UMBRELA)
+    job = GradeJob((judge(),), prompts.load("rate", "steps"), UMBRELA, panel)
+    return asyncio.run(job.evaluate(Sample(id="s", question="Q", contexts=contexts), Rule()))
 
 
 def test_shares_grades_and_precision_by_rank() -> None:
     # relevant at ranks 1 and 3: (1/1 + 2/3) / 2
-    assert row(3, 1, 2).values == {
+    assert values(row(3, 1, 2)) == {
         "context_relevance": pytest.approx(2 / 3),
         "context_precision_ap": pytest.approx((1 + 2 / 3) / 2),
         "context_grade": 2.0,
@@ -34,13 +51,13 @@ def test_shares_grades_and_precision_by_rank() -> None:
 
 
 def test_documents_of_which_none_is_relevant_have_zero() -> None:
-    assert row(1, 0).values == {"context_relevance": 0.0, "context_precision_ap": 0.0, "context_grade": 0.5}
+    assert values(row(1, 0)) == {"context_relevance": 0.0, "context_precision_ap": 0.0, "context_grade": 0.5}
 
 
 def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> None:
     found = row(3, None, 2)
-    assert set(found.values.values()) == {None}
-    assert set(found.reasons.values()) == {"unparsable"}
+    assert set(values(found).values()) == {None}
+    assert set(reasons(found).values()) == {"unparsable"}
     bounds = {score.metric: score.bounds for score in found.scores}
     assert bounds["context_relevance"] == pytest.approx((2 / 3, 1.0))
     assert bounds["context_grade"] == pytest.approx((5 / 3, 8 / 3))
@@ -50,7 +67,7 @@ def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> No
 
 def test_a_sample_that_retrieved_nothing_has_no_evidence() -> None:
     found = row()
-    assert set(found.reasons.values()) == {"no_evidence"}
+    assert set(reasons(found).values()) == {"no_evidence"}
     assert not any(score.bounds for score in found.scores)
 
 
@@ -59,12 +76,12 @@ def test_the_ends_are_those_of_all_ways_to_fill_the_gaps() -> None:
     for _ in range(200):
         said = [draw.choice([True, False, None]) for _ in range(draw.randint(1, 7))]
         gaps = [i for i, one in enumerate(said) if one is None]
-        values = []
+        found = []
         for filling in itertools.product([True, False], repeat=len(gaps)):
             full = list(said)
             for place, one in zip(gaps, filling, strict=True):
                 full[place] = one
             names = [str(i) for i in range(len(full))]
             relevant = {name for name, one in zip(names, full, strict=True) if one}
-            values.append(ir.ap_retrieved(names, relevant) if relevant else 0.0)
-        assert precision(said) == pytest.approx((min(values), max(values)))
+            found.append(ir.ap_retrieved(names, relevant) if relevant else 0.0)
+        assert precision(said) == pytest.approx((min(found), max(found)))

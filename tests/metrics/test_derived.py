@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation import relevance_run
+from claimeval.evaluation import grade
 from claimeval.metrics.derived import DERIVED, GROUPS, MetricSelection, derived, resolve_derived, select_metrics
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.types.answer_questions import ANSWER_QUESTIONS, RELEVANCE
@@ -130,9 +130,9 @@ def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
     rated = {
         *(q.metric for q in ANSWER_QUESTIONS.values()),
         *RELEVANCE.flags,
-        relevance_run.RELEVANT,
-        relevance_run.GRADE,
-        relevance_run.PRECISION,
+        grade.RELEVANT,
+        grade.GRADE,
+        grade.PRECISION,
     }
     tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
     assert len(tables) == 5
