@@ -387,7 +387,7 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
             except UsageError as error:
                 if not str(error).startswith("unknown measure"):
                     raise
-                ranks = {row.name for row in MEASURES}
+                ranks = {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
                 raise unknown_name("metric without a judge", name, {*known, *GROUPS, *ranks}) from error
     return tuple(dict.fromkeys(named))
 

@@ -49,7 +49,7 @@ def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert shown["metrics"]["mrr"]["mean"] == 0.5
-    assert shown["pairs_judged"] == 2
+    assert shown["counts"]["pairs"] == 2
     assert claimeval(*command).returncode == 0
     assert len(server.exchanges()) == 2
 
