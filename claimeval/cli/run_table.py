@@ -11,7 +11,7 @@ from claimeval.cli.printer import BOUNDED, Output
 from claimeval.data.foreign.records import RECORDED
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.orders import OrderEffects
-from claimeval.evaluation.summary.records import Agreement, Dispute, PanelSummary, SelfPreference
+from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, SelfPreference
 from claimeval.evaluation.summary.run import Summary
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
@@ -55,8 +55,8 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         output.line(f"{name}: {said}", style="dim", indent=1)
     _print_missing(output, {name: summary[name].missing for name in (*manifest.derived, *manifest.units)})
     print_panel(output, manifest, summary)
-    if summary.orders:
-        print_orders(output, summary.orders)
+    if summary.order_effects:
+        print_orders(output, summary.order_effects)
     if sides := list(read_sides(folder)):
         print_sides(output, sides)
     worst = WorstClaims([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
@@ -203,14 +203,14 @@ def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
         output.line(f": {_rules(manifest.panel, len(panel.judges))}", bold=f"Panel of {len(panel.judges)}")
         for line in _agreement(panel, names):
             output.line(line, indent=1)
-        if panel.pairs:
-            _print_pairs(output, [*panel.pairs, *panel.with_panel], names)
+        if panel.judge_pairs:
+            _print_pairs(output, [*panel.judge_pairs, *panel.judge_vs_panel], names)
         for line in (*_preferences(panel), *_noise(panel, names), *_spared(summary)):
             output.line(line, indent=1)
-        if panel.disputed:
-            listed = f"{len(panel.disputed)}{'+' * (len(panel.disputed) == 20)}"
+        if panel.disputes:
+            listed = f"{len(panel.disputes)}{'+' * (len(panel.disputes) == 20)}"
             output.line(f"Most disputed of {listed} listed claims:", indent=1)
-        for dispute in panel.disputed[:DISPUTES]:
+        for dispute in panel.disputes[:DISPUTES]:
             output.line(_dispute(dispute, names), indent=3)
 
 
@@ -231,8 +231,8 @@ def range_of_members(metric: MetricSummary) -> str | None:
 
 def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
     roles = {"judge": "", "extractor": " (extractor)", "reference_author": " (author of gold answers)"}
-    if summary.panel and summary.panel.stopped:
-        stopped = ", ".join(f"{names[name]} on {n}" for name, n in summary.panel.stopped.items())
+    if summary.panel and summary.panel.stopped_judges:
+        stopped = ", ".join(f"{names[name]} on {n}" for name, n in summary.panel.stopped_judges.items())
         yield (
             f"the panel is incomplete: of {summary.panel.claims} claims there is no verdict of {stopped}, stopped by "
             "an error. Mend its cause, and the same command asks for what is missing."
@@ -291,7 +291,7 @@ def _agreement(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
         )
 
 
-def _print_pairs(output: Output, pairs: Sequence[Agreement], names: dict[str, str]) -> None:
+def _print_pairs(output: Output, pairs: Sequence[RaterAgreement], names: dict[str, str]) -> None:
     if len(pairs) > PAIRS:
         if kappas := sorted(pair.kappa for pair in pairs if pair.kappa is not None):
             ends = interval((kappas[0], kappas[-1]), 3)
@@ -301,7 +301,7 @@ def _print_pairs(output: Output, pairs: Sequence[Agreement], names: dict[str, st
         (
             " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second)) + " *" * pair.disputed_only,
             str(pair.claims),
-            decimal(pair.raw),
+            decimal(pair.raw_agreement),
             decimal(pair.kappa),
         )
         for pair in pairs
@@ -311,8 +311,9 @@ def _print_pairs(output: Output, pairs: Sequence[Agreement], names: dict[str, st
 
 def _noise(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
     for judge, noise in panel.noise.items():
-        share = "" if noise.share is None else f"; {percent(noise.share)} of the variance of one verdict is the judge's"
-        yield f"{names[judge]}: contradicted itself on {noise.changed} of {noise.repeated} repeated claims{share}"
+        of_verdict = noise.variance_share
+        share = "" if of_verdict is None else f"; {percent(of_verdict)} of the variance of one verdict is the judge's"
+        yield f"{names[judge]}: contradicted itself on {noise.inconsistent} of {noise.claims} repeated claims{share}"
 
 
 def _spared(summary: Summary) -> Iterator[str]:

@@ -41,7 +41,7 @@ def summary(overview: Overview) -> str:
         )
         if overview.sides
         else "",
-        _orders(overview.summary.orders) if overview.summary.orders else "",
+        _orders(overview.summary.order_effects) if overview.summary.order_effects else "",
         _list((code(caution.text, 1000) for caution in overview.cautions), "Before you believe these numbers:"),
         _list(
             (

@@ -217,8 +217,8 @@ def _incomplete(summary: Summary) -> Iterator[Caution]:
 
 
 def _stopped(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
-    if summary.panel and summary.panel.stopped:
-        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in summary.panel.stopped.items())
+    if summary.panel and summary.panel.stopped_judges:
+        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in summary.panel.stopped_judges.items())
         yield Caution(
             kind="incomplete_panel",
             text=f"The panel is incomplete: of {summary.panel.claims} claims there is no verdict of {who}, stopped by "

@@ -309,7 +309,7 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     sample = {**TOWER, "id": "orders", "answer": "FROM_alpha it is high.", "contexts": ["alpha", "beta"]}
     report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=1)
     assert (labels(report, CONTEXTS), labels(report, Evidence(part="contexts", order=1))) == ("s", "n")
-    orders = report.summary.orders
+    orders = report.summary.order_effects
     assert orders is not None
     assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate.value) == (1, 1, 1, 0, 1.0)
     places = [(p.rank, p.labelled, p.supported, p.compared, p.flipped) for p in orders.places]
@@ -335,7 +335,7 @@ def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -
     two = {**TOWER, "id": "two", "contexts": ["alpha", "beta"]}
     report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=3)
     assert assessed(asked) == (1 + 1) + (1 + 3)
-    orders = report.summary.orders
+    orders = report.summary.order_effects
     assert orders is not None
     assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
     fewer = ce.rejudge(report, shuffle_contexts=1)

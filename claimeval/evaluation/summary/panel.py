@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
-from claimeval.evaluation.summary.records import Agreement, Dispute, PanelSummary, ReplicateNoise, SelfPreference
+from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, ReplicateNoise, SelfPreference
 from claimeval.judging.panel.ballots import Ballot, cast_ballots, choice
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.settings import Panel
@@ -115,13 +115,13 @@ class PanelTally:
             if counts
             else None,
             ac1=gwet_ac1(ratings, labels=order, counts=counts, resamples=0).value if counts else None,
-            pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)) if measured_on else (),
-            with_panel=tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else (),
+            judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)) if measured_on else (),
+            judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else (),
             noise={judge: self._noise(judge, noise_of_scores or {}) for judge in self._judges if self._repeats[judge]},
-            disputed=tuple(dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))),
+            disputes=tuple(dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))),
             self_preference=tuple(preferences),
-            rates=rates,
-            stopped={name: self._stopped[name] for name in self._judges if self._stopped[name]},
+            error_rates=rates,
+            stopped_judges={name: self._stopped[name] for name in self._judges if self._stopped[name]},
         )
 
     def _noise(self, judge: str, noise_of_scores: Mapping[str, Mapping[str, float | None]]) -> ReplicateNoise:
@@ -130,15 +130,15 @@ class PanelTally:
         repeats = self._repeats[judge]
         groups = [[1.0] * hits + [0.0] * (labels - hits) for hits, labels in repeats]
         return ReplicateNoise(
-            repeated=sum(n for (_, labels), n in repeats.items() if labels > 1),
-            changed=self._changed[judge],
-            share=variance_components(groups, list(repeats.values())).within_share,
-            share_of_score={metric: shares.get(judge) for metric, shares in noise_of_scores.items()},
+            claims=sum(n for (_, labels), n in repeats.items() if labels > 1),
+            inconsistent=self._changed[judge],
+            variance_share=variance_components(groups, list(repeats.values())).within_share,
+            score_variance_share={metric: shares.get(judge) for metric, shares in noise_of_scores.items()},
         )
 
 
 class _PairwiseTally:
-    """Agreement of any two raters, from the patterns of votes."""
+    """RaterAgreement of any two raters, from the patterns of votes."""
 
     def __init__(
         self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[str], later: Collection[str]
@@ -154,7 +154,7 @@ class _PairwiseTally:
         self._times = np.fromiter(patterns.values(), np.int64, len(patterns))
         self._raters, self._order = raters, order
 
-    def agreement(self, first: int, second: int) -> Agreement:
+    def agreement(self, first: int, second: int) -> RaterAgreement:
         import numpy as np
 
         from claimeval.statistics import cohen_kappa
@@ -166,11 +166,11 @@ class _PairwiseTally:
         counts = [int(n) for n in cells]
         said = [(i, j) for i in range(size) for j in range(size)]
         claims = sum(counts)
-        return Agreement(
+        return RaterAgreement(
             first=self._raters[first],
             second=self._raters[second],
             claims=claims,
-            raw=sum(counts[:: size + 1]) / claims if claims else None,
+            raw_agreement=sum(counts[:: size + 1]) / claims if claims else None,
             kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts, resamples=0).value,
             disputed_only=bool({self._raters[first], self._raters[second]} & set(self._later)),
         )

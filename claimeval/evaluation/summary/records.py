@@ -11,13 +11,13 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Evidence, Part, Record
 
 
-class Agreement(Record):
+class RaterAgreement(Record):
     """Two raters over the claims that both labelled."""
 
     first: str
     second: str
     claims: int
-    raw: float | None
+    raw_agreement: float | None
     """Share of equal labels."""
     kappa: float | None
     """Cohen's kappa; None where both use only one label."""
@@ -44,13 +44,13 @@ class Dispute(Record):
 class ReplicateNoise(Record):
     """What repeats of one judge show of its own chance."""
 
-    repeated: int
+    claims: int
     """Claims with two labels or more of this judge."""
-    changed: int
+    inconsistent: int
     """Those of them on which it contradicted itself."""
-    share: float | None
+    variance_share: float | None
     """Of the variance of a single verdict (supported or not), the part that lies between repeats of one claim."""
-    share_of_score: dict[str, float | None]
+    score_variance_share: dict[str, float | None]
     """The same for a sample's score, per metric: what averaging over repeats can remove."""
 
 
@@ -95,18 +95,18 @@ class PanelSummary(Record):
     """Krippendorff's alpha (nominal over labels; ordinal over grades), missing labels allowed."""
     ac1: float | None
     """Gwet's AC1."""
-    pairs: tuple[Agreement, ...]
+    judge_pairs: tuple[RaterAgreement, ...]
     """Every pair of judges, on the claims that both labelled."""
-    with_panel: tuple[Agreement, ...]
+    judge_vs_panel: tuple[RaterAgreement, ...]
     """Every judge (first) beside the panel's own label (second)."""
     noise: dict[str, ReplicateNoise]
     """Per judge, where questions were repeated."""
-    disputed: tuple[Dispute, ...]
+    disputes: tuple[Dispute, ...]
     """The claims that divide the judges most, at most 20."""
     self_preference: tuple[SelfPreference, ...] = ()
     """Where answers of two families or more and judges of two families or more are known."""
-    rates: ErrorRates | None = None
+    error_rates: ErrorRates | None = None
     """What the judges' votes say of their errors, where the vote rests on it."""
-    stopped: dict[str, int] = Field(default_factory=dict)
+    stopped_judges: dict[str, int] = Field(default_factory=dict)
     """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims they therefore say
     nothing of: the panel is incomplete."""

@@ -59,7 +59,7 @@ class Summary(Record):
     """The first call that failed for each reason."""
     stopped: str | None = None
     """Why the run ended before the last sample."""
-    orders: OrderEffects | None = None
+    order_effects: OrderEffects | None = None
     """What other orders of the documents do to the labels, where they were asked about."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
@@ -175,7 +175,7 @@ class Tallies:
             cost=self._cost.summary(),
             failures=self._failures,
             stopped=stopped,
-            orders=self._orders.summary() if self._orders else None,
+            order_effects=self._orders.summary() if self._orders else None,
         )
 
 

@@ -12,7 +12,7 @@ function drawOverview(main, run = 0) {
         facts.metrics.map((metric) => metricCard(metric, facts, run)),
       ),
       Object.keys(facts.derived).length > 0 && derivedTable(facts),
-      facts.summary.orders && orderSection(facts.summary.orders),
+      facts.summary.order_effects && orderSection(facts.summary.order_effects),
       worstClaims(facts, run),
       judgeTable(facts),
       facts.summary.panel?.measured_on.length > 0 && panelSection(facts, run),

@@ -33,13 +33,13 @@ function panelSection(facts, run) {
       ),
       scrolling("panel", pairTable(panel, short), noiseTable(panel, short), preferenceTable(panel)),
     ),
-    panel.disputed.length > 0 && disputes(panel.disputed, short, run),
+    panel.disputes.length > 0 && disputes(panel.disputes, short, run),
   );
 }
 
 function pairTable(panel, short) {
   const name = (rater) => data(short.get(rater) ?? "the panel's label");
-  const row = ({ first, second, claims, raw, kappa, disputed_only }) =>
+  const row = ({ first, second, claims, raw_agreement: raw, kappa, disputed_only }) =>
     el(
       "tr",
       null,
@@ -52,19 +52,19 @@ function pairTable(panel, short) {
     "table",
     { class: "plain" },
     columns([["two raters"], ["same label", "num"], ["Cohen's kappa", "num"], ["claims", "num"]]),
-    el("tbody", null, [...panel.pairs, ...panel.with_panel].map(row)),
+    el("tbody", null, [...panel.judge_pairs, ...panel.judge_vs_panel].map(row)),
   );
 }
 
 function noiseTable({ noise }, short) {
-  const judges = Object.entries(noise ?? {}).filter(([, { repeated }]) => repeated);
+  const judges = Object.entries(noise ?? {}).filter(([, { claims }]) => claims);
   if (!judges.length) return null;
-  const row = ([judge, { repeated, changed, share }]) =>
+  const row = ([judge, { claims, inconsistent, variance_share: share }]) =>
     el(
       "tr",
       null,
       el("th", { scope: "row" }, data(short.get(judge) ?? judge), " and itself"),
-      el("td", { class: "num" }, `${changed} of ${repeated}`),
+      el("td", { class: "num" }, `${inconsistent} of ${claims}`),
       el("td", { class: "num" }, percent(share)),
     );
   return el(

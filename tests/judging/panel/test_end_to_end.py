@@ -54,8 +54,8 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     members = found["faithfulness"].by_judge
     assert members[judges[1]].unassessed == {}
     assert members[judges[2]].unassessed["judge_stopped"] > 0
-    assert [pair.claims for pair in found.panel.pairs][2] == mistral["labelled"]
-    assert found.panel.stopped == {judges[2]: mistral["judge_stopped"]}
+    assert [pair.claims for pair in found.panel.judge_pairs][2] == mistral["labelled"]
+    assert found.panel.stopped_judges == {judges[2]: mistral["judge_stopped"]}
     said = f"of {found.panel.claims} claims there is no verdict of mistral-small on {mistral['judge_stopped']}"
     with redirect_stdout(io.StringIO()) as printed:
         print_panel(Output(), report.manifest, found)

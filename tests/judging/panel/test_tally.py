@@ -86,12 +86,13 @@ def test_agreement_by_hand() -> None:
     found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2)).panel
     assert found is not None
     assert (found.claims, found.unanimous, found.split, found.ties, found.no_quorum) == (5, 2, 2, 0, 1)
-    ab = found.pairs[0]
-    assert (ab.first, ab.second, ab.claims, ab.raw) == ("a", "b", 4, 3 / 4)
+    ab = found.judge_pairs[0]
+    assert (ab.first, ab.second, ab.claims, ab.raw_agreement) == ("a", "b", 4, 3 / 4)
     assert ab.kappa == pytest.approx((3 / 4 - (2 / 4 * 3 / 4 + 2 / 4 * 1 / 4)) / (1 - 1 / 2))
-    with_panel = {pair.first: pair for pair in found.with_panel}
-    assert (with_panel["a"].claims, with_panel["a"].raw) == (4, 1.0)  # 0+- is not_found: 2 of 3 find no support
-    assert (with_panel["c"].claims, with_panel["c"].raw) == (4, 2 / 4)
+    with_panel = {pair.first: pair for pair in found.judge_vs_panel}
+    # 0+- is not_found: 2 of 3 find no support
+    assert (with_panel["a"].claims, with_panel["a"].raw_agreement) == (4, 1.0)
+    assert (with_panel["c"].claims, with_panel["c"].raw_agreement) == (4, 2 / 4)
 
 
 def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -> None:
@@ -105,7 +106,7 @@ def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -
     assert (escalated.unanimous, escalated.split, escalated.alpha, escalated.ac1) == (4, 1, both.alpha, both.ac1)
     # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2 / (2 * 5 * 5)
     assert escalated.alpha == pytest.approx(1 - 9 * 2 / 50)
-    assert [(p.first, p.second, p.disputed_only) for p in (*escalated.pairs, *escalated.with_panel)] == [
+    assert [(p.first, p.second, p.disputed_only) for p in (*escalated.judge_pairs, *escalated.judge_vs_panel)] == [
         ("a", "b", False),
         ("a", "c", True),
         ("b", "c", True),
@@ -119,7 +120,7 @@ def test_nothing_is_said_of_agreement_where_every_judge_has_claims_of_its_own() 
     settings = Panel(own_claims=True)
     found = summary(result("+", "0", settings=settings), settings=settings).panel
     assert found is not None
-    assert (found.measured_on, found.pairs, found.with_panel) == ((), (), ())
+    assert (found.measured_on, found.judge_pairs, found.judge_vs_panel) == ((), (), ())
     assert (found.alpha, found.ac1, found.unanimous, found.split) == (None, None, 0, 0)
 
 
@@ -147,20 +148,20 @@ def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own
 def test_the_most_disputed_claims_come_first() -> None:
     found = summary(result("+++", "++0"), result("0+-", "00+", number=2)).panel
     assert found is not None
-    assert [(d.sample, d.subject) for d in found.disputed] == [
+    assert [(d.sample, d.subject) for d in found.disputes] == [
         ("s2", "answer-1"),
         ("s1", "answer-2"),
         ("s2", "answer-2"),
     ]
-    assert found.disputed[0].entropy == pytest.approx(math.log2(3))
-    assert found.disputed[0].votes == {"a": "not_found", "b": "supported", "c": "contradicted"}
+    assert found.disputes[0].entropy == pytest.approx(math.log2(3))
+    assert found.disputes[0].votes == {"a": "not_found", "b": "supported", "c": "contradicted"}
 
 
 def test_only_the_twenty_most_disputed_claims_are_listed() -> None:
     found = summary(*(result("++0", "0+-", number=n) for n in range(1, 31))).panel
     assert found is not None
-    assert [d.sample for d in found.disputed] == [f"s{n}" for n in range(1, 21)]
-    assert {d.subject for d in found.disputed} == {"answer-2"}
+    assert [d.sample for d in found.disputes] == [f"s{n}" for n in range(1, 21)]
+    assert {d.subject for d in found.disputes} == {"answer-2"}
 
 
 def test_members_stand_beside_the_panel() -> None:
@@ -206,15 +207,15 @@ def test_the_noise_of_repeats_by_hand() -> None:
     ).panel
     assert found is not None
     noise = found.noise["a"]
-    assert (noise.repeated, noise.changed) == (4, 1)
+    assert (noise.claims, noise.inconsistent) == (4, 1)
     # claims: groups (1,1) (1,1) (1,0) (0,0): within 0.5/4, between ((1.375 / 3) - 0.125) / 2
     within, between = 0.125, (2 * (0.375**2 * 2 + 0.125**2 + 0.625**2) / 3 - 0.125) / 2
-    assert noise.share == pytest.approx(within / (within + between))
+    assert noise.variance_share == pytest.approx(within / (within + between))
     # scores: s1 has 1 and 2/3, s2 has 0 and 0
     within = ((1 / 6) ** 2 * 2) / 2
     mean = (1 + 2 / 3) / 4
     between = (2 * ((5 / 6 - mean) ** 2 + mean**2) - within) / 2
-    assert noise.share_of_score["faithfulness"] == pytest.approx(within / (within + between))
+    assert noise.score_variance_share["faithfulness"] == pytest.approx(within / (within + between))
 
 
 FAMILY = (

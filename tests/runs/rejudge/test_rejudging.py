@@ -169,7 +169,7 @@ def test_repeats_ask_only_for_those_that_are_missing(run: Run, first: ThreadHand
     again = rejudge(run, judges=[spec(first)], panel=PanelOptions(replicates=3))
     assert sent(first) - before == 2 * 4
     assert again.summary.panel is not None
-    assert again.summary.panel.noise[spec(first)].changed == 0
+    assert again.summary.panel.noise[spec(first)].inconsistent == 0
 
 
 def test_a_run_directory_and_a_file_of_samples_are_sources_too(run: Run, first: ThreadHandle, tmp_path: Path) -> None:
