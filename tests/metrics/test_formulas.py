@@ -60,7 +60,7 @@ def test_worked_by_hand(name: str, value: float) -> None:
 def test_the_identities_hold_for_every_matrix() -> None:
     draw = random.Random(0)
     names = (*GROUPS["ragchecker"][2:], "faithful_but_incorrect")
-    for _ in range(2000):
+    for _ in range(300):
         n, m, d = draw.randint(1, 6), draw.randint(1, 6), draw.randint(1, 5)
         letters = draw.choice(["sn", "snc", "snn"])
         rows: dict[str, str | tuple[str, ...]] = {
@@ -229,7 +229,7 @@ def test_bounds_hold_whatever_is_not_known() -> None:
         "long_form_f1@2",
         "long_form_f1_on_topic@2",
     ]
-    for _ in range(40):
+    for _ in range(15):
         rows = {
             row: draw.choices("snp?" if row == "q" else "sn?", k=2)
             for row in ("q", "vital", "f", "on_topic", "p", "C1", "C2")
