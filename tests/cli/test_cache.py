@@ -1,4 +1,4 @@
-"""`claimeval cache` as a process: what it prints and writes, and how it exits."""
+"""`claimeval cache`: what it prints and writes, and how it exits."""
 
 from __future__ import annotations
 

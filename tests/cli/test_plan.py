@@ -1,4 +1,4 @@
-"""`claimeval plan` as a process: what it prints, and that the run which follows keeps to it."""
+"""`claimeval plan`: what it prints, and that the run which follows keeps to it."""
 
 from __future__ import annotations
 
