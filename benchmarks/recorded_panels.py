@@ -75,7 +75,7 @@ class Kappa(NamedTuple):
 
 def against_people(said: Sequence[str | None], human: Sequence[str | None], clusters: Sequence[int]) -> Kappa:
     """Kappa with people over the four grades; its interval resamples queries."""
-    squared = cohen_kappa(said, human, weights="quadratic", labels=range(4), clusters=clusters, resamples=0)
+    squared = cohen_kappa(said, human, weights="quadratic", labels="0123", clusters=clusters, resamples=0)
     share = sum(choice is not None for choice in said) / len(said)
     return Kappa(cohen_kappa(said, human, clusters=clusters), squared.value, share)
 
