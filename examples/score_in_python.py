@@ -1,4 +1,4 @@
-"""Scores two samples in Python and looks into the result. Runs without a key; name a real judge for real use."""
+"""Score two samples in Python and print the verdicts. Needs no key; for numbers to rely on, name an LLM judge."""
 
 import claimeval as ce
 

@@ -1,4 +1,4 @@
-"""A metric of one's own: do answers keep to the house rules? It is one row; no code of claimeval changes."""
+"""A custom metric: do answers follow the policy? It is one record; no code of claimeval changes."""
 
 import claimeval as ce
 
