@@ -193,7 +193,7 @@ def test_a_text_that_fits_is_read_once(t5: Path) -> None:
 
 
 def test_a_window_without_room_for_text_is_refused(t5: Path) -> None:
-    with pytest.raises(UsageError, match="no room beside the prompt"):
+    with pytest.raises(UsageError, match="no room next to the prompt"):
         scores(t5, [QuestionTextPair("a", "b")], context_tokens=16)
 
 
