@@ -5,7 +5,7 @@
 >>> run["faithfulness"].mean  # doctest: +SKIP
 0.91
 
-Importing does nothing but this; every name is loaded when it is first used. Records that these names return are in
+Importing does nothing but this; every name is loaded when it is first used. The records of results are in
 `claimeval.types`; `claimeval.ir`, `claimeval.lexical` and `claimeval.statistics` are libraries that can be used alone.
 """
 

@@ -47,8 +47,6 @@ HEAVY = {
     "tenacity",
     "diskcache",
 }
-DOORS = {"claimeval.types"}
-"""Names of other rooms that a room hands out by name, each loaded when it is first used: nothing in it uses them."""
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -102,7 +100,7 @@ def imports_between_rooms() -> list[tuple[str, str]]:
         for path in FILES
         for module, _ in imports(path)
         if module.startswith("claimeval.") and room(name(path)) in FLOORS and room(module) in FLOORS
-        if room(module) != room(name(path)) and name(path) not in DOORS
+        if room(module) != room(name(path))
     ]
 
 

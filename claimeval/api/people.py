@@ -196,7 +196,7 @@ class ClaimAnnotation(Annotation):
         self.draw = draw
         """What was drawn: metric, design, seed, population, items."""
         self._run, self._annotator = run, annotator
-        self._file = drawing.LabelFile(run, draw.metric.name)
+        self._file = drawing.ClaimLabels(run, draw.metric.name)
 
     @property
     def path(self) -> Path:

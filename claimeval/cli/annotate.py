@@ -17,7 +17,7 @@ from claimeval.types.options import require_at_least
 if TYPE_CHECKING:
     from claimeval.evaluation.relevance import Candidates
     from claimeval.runs.labels.documents import DocumentDraw, DocumentLabels, DocumentToLabel, Lgtm, Mark
-    from claimeval.runs.labels.draw import ClaimDraw, ClaimToLabel, LabelFile
+    from claimeval.runs.labels.draw import ClaimDraw, ClaimLabels, ClaimToLabel
     from claimeval.types.records import Label
 
 LABELS: dict[str, Label | Literal["unsure"]] = {
@@ -110,7 +110,7 @@ annotate = command("annotate", AnnotateOptions, do)
 
 
 def _label_claims(given: AnnotateOptions) -> int:
-    from claimeval.runs.labels.draw import LabelFile, draw, export
+    from claimeval.runs.labels.draw import ClaimLabels, draw, export
 
     run, output = given.run, given.output
     found = draw(run, given.metric, given.n or 100, given.design, given.seed)
@@ -120,7 +120,7 @@ def _label_claims(given: AnnotateOptions) -> int:
             f"{count} claims written to {to}; fill the column `label`, then: claimeval correct {run} --labels {to}"
         )
         return 0
-    labels = LabelFile(run, found.metric.name)
+    labels = ClaimLabels(run, found.metric.name)
     try:
         _ask_about_claims(given, found, labels)
     except (KeyboardInterrupt, EOFError):
@@ -132,7 +132,7 @@ def _label_claims(given: AnnotateOptions) -> int:
     return 0
 
 
-def _ask_about_claims(given: AnnotateOptions, found: ClaimDraw, labels: LabelFile) -> None:
+def _ask_about_claims(given: AnnotateOptions, found: ClaimDraw, labels: ClaimLabels) -> None:
     from claimeval.cli.terminal import Keys
     from claimeval.runs.labels.draw import questions
 

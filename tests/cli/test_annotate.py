@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.runs.labels.draw import LabelFile, drawn
+from claimeval.runs.labels.draw import ClaimLabels, drawn
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
 from tests.command_line import call
@@ -42,7 +42,7 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     second = answer(run, "c?xyy")
     assert "3 of 6" in second
     assert "6 of 6 claims labeled" in second
-    labels = LabelFile(run, "faithfulness")
+    labels = ClaimLabels(run, "faithfulness")
     assert [label.label for label in labels.given] == [
         "supported",
         "not_found",

@@ -20,9 +20,8 @@ from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import cluster_field, read_results
 from claimeval.runs.import_replies import LABELS
-from claimeval.runs.labels.draw import ClaimDraw, drawn, metric_of
-from claimeval.runs.labels.draw import LabelFile as Given
-from claimeval.runs.labels.join import LabelCounts, added, claims_meant, people, rolled_up
+from claimeval.runs.labels.draw import ClaimDraw, ClaimLabels, drawn, metric_of
+from claimeval.runs.labels.join import HumanLabelCounts, added, claims_meant, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
@@ -44,7 +43,7 @@ class Correction(Record):
     labelled: int
     unmatched: int
     """Labels that fit no judged claim of the metric."""
-    labels: LabelCounts
+    labels: HumanLabelCounts
     judged: Estimate
     """By the judges alone; the interval knows nothing of their errors."""
     corrected: Estimate
@@ -60,7 +59,7 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> Iterable[Huma
     """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
     if file:
         return read_labels(file)
-    if given := Given(run, metric_of(run, metric).name).given:
+    if given := ClaimLabels(run, metric_of(run, metric).name).given:
         return given
     if (run / LABELS).exists():
         return read_labels(run / LABELS)
@@ -80,7 +79,7 @@ class _CorrectionData:
     clusters: list[int] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     probabilities: list[float] = field(default_factory=list)
-    counts: LabelCounts = field(default_factory=LabelCounts)
+    counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
     def add(self, cluster: int, label: str, given: Iterable[HumanLabel], probability: float) -> None:
         """One item: the panel's label, the labels that people gave it and the probability with which it was drawn."""

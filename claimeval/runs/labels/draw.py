@@ -135,7 +135,7 @@ def questions(run: Path, found: ClaimDraw, answered: set[tuple[str, str]]) -> It
             yield ClaimToLabel(item=item, result=result, claim=claim)
 
 
-class LabelFile:
+class ClaimLabels:
     """The labels given so far for a metric of a run; a later label of the same claim stands for the earlier."""
 
     def __init__(self, run: Path, metric: str) -> None:

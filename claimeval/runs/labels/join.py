@@ -30,7 +30,7 @@ ONE = "one"
 """The annotator of labels that name none."""
 
 
-class LabelCounts(Record):
+class HumanLabelCounts(Record):
     """What became of labels that do not simply count."""
 
     blank: int = 0
@@ -66,7 +66,7 @@ class People(NamedTuple):
     """By annotator; None for one who gave different labels."""
     majority: str | None
     """The label of most; None without one. Labels that count the same are first taken together, as in a panel."""
-    counts: LabelCounts
+    counts: HumanLabelCounts
 
 
 def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | None], panel: Panel) -> People:
@@ -78,7 +78,7 @@ def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | No
     choices = {name: next(iter(given)) if len(given) == 1 else None for name, given in said.items()}
     clear = [given for given in choices.values() if given is not None]
     majority = _majority(clear, panel)
-    counts = LabelCounts(
+    counts = HumanLabelCounts(
         conflicting=len(choices) - len(clear),
         differing=len(set(clear)) > 1,
         divided=bool(clear) and majority is None,
@@ -107,7 +107,7 @@ class RaterTable:
     annotators: dict[str, list[str | None]] = field(default_factory=dict)
     unmatched: int = 0
     """Labels that fit no claim or sample of the run."""
-    labels: LabelCounts = field(default_factory=LabelCounts)
+    labels: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
 
 def join(
@@ -235,9 +235,9 @@ class _Joining:
         return label.label
 
 
-def added(first: LabelCounts, second: LabelCounts) -> LabelCounts:
+def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts:
     """The sums of the counts."""
-    return LabelCounts(**{name: n + getattr(second, name) for name, n in first})
+    return HumanLabelCounts(**{name: n + getattr(second, name) for name, n in first})
 
 
 def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
