@@ -24,7 +24,6 @@ from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
-from claimeval.metrics.scoring import SampleScores, clustered
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import scores
 from claimeval.runs.directory import RunWriter
@@ -33,7 +32,7 @@ from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Record, Score
+from claimeval.types.records import Record, SampleResult, Score
 
 LABELS, UNREAD, COUNTS = "labels.jsonl", "unread.jsonl", "import.json"
 EXTRACTOR = recorded_judge("recorded")
@@ -234,9 +233,9 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
     if not ranges:
         return
     units = {name: "share" if low >= 0 and high <= 1 else "number" for name, (low, high) in ranges.items()}
-    rows = (
-        SampleScores(
-            id=sample.result.sample.id,
+    results = (
+        SampleResult(
+            sample=sample.result.sample,
             scores=tuple(
                 Score(
                     metric=name,
@@ -249,5 +248,4 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
         )
         for sample in judged.samples()
     )
-    samples = (sample.result.sample for sample in judged.samples())
-    scores.write(folder, judged.kind, clustered(rows, samples, cluster), {"recorded by": judged.kind}, cluster)
+    scores.attach(folder, judged.kind, results, units, {"recorded by": judged.kind}, cluster)

@@ -1,23 +1,28 @@
-"""Scores that are not of claims (lexical, perplexity, reward, ratings of whole answers), beside those of a run.
-
-`scores/KIND.jsonl` has a line a sample and `scores/KIND.json` what they add up to, so that one table shows both.
-"""
+"""Scores of the runs inside a run directory (measured, rated, graded), beside those of the run itself."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from pydantic import ValidationError
+from pydantic import JsonValue
 
-from claimeval.metrics.scoring import MetricSummary, MetricTally, SampleScores
-from claimeval.runs.directory import RESULTS, attached, cluster_field, load_manifest, load_summary, read_results
+from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.summary.run import Tallies
+from claimeval.metrics.scoring import MetricSummary, SampleScores
+from claimeval.runs.directory import (
+    RESULTS,
+    RunWriter,
+    attached,
+    cluster_field,
+    load_manifest,
+    load_summary,
+    read_results,
+)
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import Record
-
-FOLDER = "scores"
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Record, SampleResult
 
 
 class ScoresSummary(Record):
@@ -32,56 +37,35 @@ class ScoresSummary(Record):
     """The field by which samples belong together in intervals; None for their question."""
 
 
-class ScoresTally:
-    """Adds up the scores of one kind as they come."""
-
-    def __init__(self) -> None:
-        self._tallies: dict[str, MetricTally] = {}
-
-    def add(self, row: SampleScores) -> None:
-        """Counts one sample in."""
-        for score in row.scores:
-            tally = self._tallies.setdefault(score.metric, MetricTally(unit=score.unit))
-            tally.add(score, cluster=row.cluster_key)
-
-    def summary(self, kind: str, settings: Mapping[str, str], cluster: str | None = None) -> ScoresSummary:
-        """What the samples so far come to."""
-        metrics = {metric: tally.summary() for metric, tally in self._tallies.items()}
-        return ScoresSummary(kind=kind, settings=dict(settings), metrics=metrics, cluster=cluster)
-
-
-def write(
+def attach(
     folder: Path,
     kind: str,
-    rows: Iterable[SampleScores],
-    settings: Mapping[str, str],
+    results: Iterable[SampleResult],
+    units: Mapping[str, str],
+    settings: Mapping[str, JsonValue] = MappingProxyType({}),
     cluster: str | None = None,
-) -> ScoresSummary:
-    """Writes the rows of one kind as they come, then what they add up to; replaces an earlier writing of that kind.
+) -> None:
+    """Write scores without a judge as a run inside a run directory; replaces an earlier one of that kind.
 
-    `cluster` is the field by which the rows say that they belong together.
+    Args:
+        folder: The run directory.
+        kind: The name of the folder inside it.
+        results: The scores of each sample.
+        units: The metrics by name, with their unit.
+        settings: What decided the numbers.
+        cluster: The field by which samples belong together in intervals; None for their question.
     """
-    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-    path = folder / FOLDER / f"{kind}.jsonl"
-    part = path.with_name(path.name + ".part")
-    sums = ScoresTally()
-    with part.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(row.model_dump_json(exclude_defaults=True) + "\n")
-            sums.add(row)
-    part.replace(path)
-    summary = sums.summary(kind, settings, cluster)
-    path.with_suffix(".json").write_text(json.dumps(summary.model_dump(), indent=1) + "\n", encoding="utf-8")
-    return summary
+    record = Manifest(job="measure", units=dict(units), settings=dict(settings), cluster=cluster, versions=versions())
+    tallies = Tallies.of(record)
+    with RunWriter(folder / kind, record, overwrite=True) as writer:
+        for result in results:
+            writer.add(result)
+            tallies.add(result)
+        writer.finish(tallies.summary())
 
 
 def read(folder: Path) -> Iterator[ScoresSummary]:
     """The summaries of all kinds that a run directory holds, by name of kind."""
-    for path in sorted((folder / FOLDER).glob("*.json")):
-        try:
-            yield ScoresSummary.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            raise DataError(f"{path} is not a summary of scores: {error.errors()[0]['msg']}") from error
     for job, inside in attached(folder).items():
         manifest, summary = load_manifest(inside), load_summary(inside)
         settings = {"judges": ", ".join(judge.name for judge in manifest.judges)} if manifest.judges else {}
@@ -94,7 +78,7 @@ def stand_alone(folder: Path) -> bool:
     """Whether a folder holds such scores without a run of claims, as a command wrote them that scored a data file."""
     if (folder / RESULTS).exists():
         return not load_manifest(folder).metrics
-    return any((folder / FOLDER).glob("*.json"))
+    return bool(attached(folder))
 
 
 def sources(folder: Path) -> dict[str, ScoresSummary]:
@@ -145,15 +129,8 @@ def changed_settings(a: Path, b: Path) -> Iterator[str]:
 
 def rows(folder: Path, kind: str) -> Iterator[SampleScores]:
     """The rows of one kind, in the order of the samples."""
-    inside = attached(folder).get(kind)
-    if inside is None and (folder / RESULTS).exists() and not (folder / FOLDER / f"{kind}.jsonl").exists():
-        inside = folder
-    if inside:
-        field = load_manifest(inside).cluster
-        for result in read_results(inside):
-            cluster = cluster_of(result.sample, field)
-            yield SampleScores(id=result.sample.id, scores=result.scores, details=result.details, cluster=cluster)
-        return
-    with (folder / FOLDER / f"{kind}.jsonl").open("rb") as file:
-        for line in file:
-            yield SampleScores.model_validate_json(line)
+    inside = attached(folder).get(kind, folder)
+    field = load_manifest(inside).cluster
+    for result in read_results(inside):
+        cluster = cluster_of(result.sample, field)
+        yield SampleScores(id=result.sample.id, scores=result.scores, details=result.details, cluster=cluster)

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.loopback import claim_judge
 from claimeval.runs import scores as side_scores
+from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
@@ -141,8 +142,8 @@ def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval:
 
 def write_scores(folder: Path, kind: str, **scores: float) -> None:
     """One sample with these scores."""
-    rows = [scored("s", scores)]
-    side_scores.write(folder, kind, rows, {})
+    result = SampleResult(sample=Sample(id="s", question=""), scores=scored("s", scores).scores)
+    side_scores.attach(folder, kind, [result], dict.fromkeys(scores, "share"))
 
 
 def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.baseline import compare_ratings
 from claimeval.evaluation.validity import validity
-from claimeval.metrics.scoring import MetricTally, clustered
+from claimeval.metrics.scoring import MetricTally
 from claimeval.runs import scores
 from claimeval.runs.compare import compare
 from claimeval.runs.directory import load_manifest, load_summary, read_results
@@ -141,8 +141,10 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
 
 def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     rows = [sample_runs.scored(f"s{i}", {"words": value}) for i, value in enumerate(VALUES)]
-    kept = clustered(rows, answers(VALUES), None)
-    found = scores.write(tmp_path, "odd", kept, {})
+    samples = answers(VALUES)
+    kept = [SampleResult(sample=sample, scores=row.scores) for sample, row in zip(samples, rows, strict=True)]
+    scores.attach(tmp_path, "odd", kept, {"words": "share"})
+    (found,) = scores.read(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
     again = [row.cluster_key for row in scores.rows(tmp_path, "odd")]
