@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from claimeval.evaluation.forecast.quotes import Prospect
     from claimeval.evaluation.forecast.walk import Forecast
     from claimeval.evaluation.forecast.workload import StepForecast
-    from claimeval.store.store import Store
     from claimeval.types.options import RunOptions
 
 PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
@@ -79,30 +77,25 @@ plan = Plan(
 )
 
 
-def cache_if_any(options: RunOptions) -> AbstractContextManager[Store | None]:
-    """Open the reply cache if there is one; it is not made."""
-    from claimeval.store.store import MARKER, Store, cache_folder
-
-    folder = cache_folder(options.cache)
-    return Store(folder) if (folder / MARKER).exists() else nullcontext()
-
-
 def print_quotes(prospects: Iterable[Prospect], options: RunOptions, output: Output) -> int:
     """Print what is to be asked and paid, and return the exit code."""
+    from claimeval.api.forecast import cached_replies
     from claimeval.evaluation.forecast.quotes import quote
 
-    with cache_if_any(options) as store:
+    with cached_replies(options) as store:
         return print_forecast(quote(prospects, store, options.prices), output)
 
 
 def print_forecast(found: Sequence[StepForecast], output: Output) -> int:
     """Print a row for each step and judge, and return the exit code."""
+    from claimeval.providers.specs import short_names
     from claimeval.statistics.formatting import count, dollars, span
 
+    names = short_names(one.judge for one in found)
     rows = [
         (
             one.step,
-            one.judge,
+            names[one.judge],
             count(one.stored),
             span(one.calls, count),
             span(one.prompt_tokens, count),
@@ -121,6 +114,7 @@ def print_forecast(found: Sequence[StepForecast], output: Output) -> int:
 def forecast_score(given: ScoreOptions) -> int:
     """Print what `score` would ask, and return the exit code."""
     from claimeval.api.data import samples_of
+    from claimeval.api.forecast import batched_judges, cached_replies
     from claimeval.data.reading import parse_fields, parse_references
     from claimeval.data.survey import survey
     from claimeval.evaluation.claims import ClaimsOptions, choose_metrics, make_job
@@ -151,8 +145,8 @@ def forecast_score(given: ScoreOptions) -> int:
         ),
         choose_metrics(selection, survey(samples, selection.rows if selection else SUPPORT)),
     )
-    batched = _batched(given.options, job)
-    with cache_if_any(given.options) as store:
+    batched = batched_judges(job, given.options)
+    with cached_replies(given.options) as store:
         found = asyncio.run(forecast(samples, job, store, given.options.prices, batched=batched))
     _print(given.output, given.data, job, found, batched)
     return given.output.result("plan", _record(found))
@@ -160,26 +154,15 @@ def forecast_score(given: ScoreOptions) -> int:
 
 def forecast_experiment(given: ExperimentOptions) -> int:
     """Print what the arms of an experiment would ask, one after the other, and return the exit code."""
-    from claimeval.evaluation.claims import choose_metrics
-    from claimeval.evaluation.forecast.walk import forecast
-    from claimeval.execution.batch.executor import options_for
-    from claimeval.runs.experiments.design import read
-    from claimeval.runs.experiments.running import prepare
+    from claimeval.api.forecast import arm_forecasts
     from claimeval.statistics.formatting import count, dollars, span
 
-    prepared, output = prepare(read(given.file), choose_metrics), given.output
-    asked: set[int] = set()
-    found: dict[str, Forecast] = {}
-    with cache_if_any(given.options) as store:
-        for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
-            batched = _batched(options_for((*job.judges, job.extractor), given.options), job)
-            samples = prepared.samples()
-            found[arm.name] = asyncio.run(forecast(samples, job, store, given.options.prices, asked, batched))
+    output, found = given.output, arm_forecasts(given.file, given.options)
     calls = _sum([ahead.calls for ahead in found.values()])
     cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())
     unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
     output.line()
-    output.line(f": {prepared.found.samples:,} samples, {len(found)} arms", bold=given.file.name)
+    output.line(f": {next(iter(found.values())).samples:,} samples, {len(found)} arms", bold=given.file.name)
     output.line()
     rows = [
         (name, span(ahead.calls, count), span(ahead.cost, dollars), dollars(ahead.worst))
@@ -194,13 +177,6 @@ def forecast_experiment(given: ExperimentOptions) -> int:
     output.line(f"What two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
     arms = {name: _record(ahead) for name, ahead in found.items()}
     return output.result("plan", {"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms})
-
-
-def _batched(options: RunOptions, job: ClaimsJob) -> Collection[str]:
-    """Return the judges that are asked in batches."""
-    from claimeval.execution.batch.executor import batch_judges
-
-    return batch_judges((*job.judges, job.extractor), options) if options.batch else ()
 
 
 def _record(found: Forecast) -> dict[str, object]:

@@ -110,7 +110,8 @@ def forecast(given: RateCommand) -> int:
     import asyncio
 
     from claimeval.api.data import samples_of
-    from claimeval.cli.plan import cache_if_any, print_forecast
+    from claimeval.api.forecast import cached_replies
+    from claimeval.cli.plan import print_forecast
     from claimeval.data.reading import parse_fields
     from claimeval.evaluation.forecast.quotes import forecast_job
     from claimeval.evaluation.rate import RateOptions, make_job
@@ -123,7 +124,7 @@ def forecast(given: RateCommand) -> int:
         panel=given.panel,
     )
     job = make_job(wanted, samples)
-    with cache_if_any(given.options) as store:
+    with cached_replies(given.options) as store:
         found = asyncio.run(forecast_job(job, samples, store, given.options.prices))
     return print_forecast(found, given.output)
 
