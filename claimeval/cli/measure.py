@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
@@ -11,6 +11,9 @@ from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions
 from claimeval.types.options import LocalOptions, RunOptions
+
+if TYPE_CHECKING:
+    from claimeval.cli.running import Finished
 
 Local = Annotated[LocalOptions, Heading("Local models")]
 Options = Annotated[RunOptions, Heading("Cost and speed", "offline", "cache"), Heading("Results and gates", "cluster")]
@@ -78,7 +81,40 @@ def do(given: MeasureOptions, group: str = "measure") -> int:
         given.gates,
         given.output,
     )
-    return print_finished("measure", finished, given.output)
+    remarks = _remarks(finished)
+    for name, value in remarks.items():
+        if value:
+            given.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
+    return print_finished("measure", finished, given.output, remarks)
+
+
+def _remarks(finished: Finished) -> dict[str, object]:
+    """Return what local models did: where they computed, what was cut, and how far reduced precision deviates."""
+    from claimeval.cli.printer import say
+    from claimeval.evaluation.measure import AnswerReward, MeasureJob, QueryLikelihood
+    from claimeval.providers.local.loading import describe
+
+    job, found = finished.prepared.job, dict[str, object]()
+    if not isinstance(job, MeasureJob) or not job.local:
+        return found
+    for source in job.sources:
+        if isinstance(source, QueryLikelihood | AnswerReward):
+            say(f"{source.scorer.name} on {describe(source.scorer.setting)}")
+            if (deviation := source.scorer.deviation) is not None:
+                found["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
+    details = [result.details for result in finished.run.results]
+    texts = [text for one in details for text in _listed(one.get("texts"))]
+    if texts:
+        found["texts"] = len(texts)
+        found["texts_cut"] = sum(bool(text.get("cut")) for text in texts)
+        found["texts_in_windows"] = sum(text.get("windows", 1) > 1 for text in texts)
+    if cut := sum(bool(one.get("tokens_cut")) for one in details):
+        found["answers_cut"] = cut
+    return found
+
+
+def _listed(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _with_group(group: str) -> click.Command:

@@ -178,8 +178,8 @@ def test_rank_and_relevance_take_the_marks_at_once(claimeval: Run, data: Path) -
     ranked = claimeval("rank", "marks.qrels", "my.run", "-m", "P@2", "--json")
     assert json.loads(ranked.stdout)["runs"][0]["mean"]["P@2"] == 0.5
     (data.parent / "judge.qrels").write_text("q1 0 q1-0 1\nq1 0 q1-1 1\nq2 0 q2-0 0\n")
-    held = claimeval("relevance", "--qrels", "marks.qrels", "--grades", "judge.qrels", "--scale", "binary", "--json")
-    assert json.loads(held.stdout)["judge.qrels"]["pairs"] == 3
+    held = claimeval("agreement", "judge.qrels", "--labels", "marks.qrels", "--scale", "binary", "--json")
+    assert json.loads(held.stdout)["assessors"]["judge.qrels"]["pairs"] == 3
 
 
 def test_the_figure_is_printed_again_without_asking(claimeval: Run, data: Path) -> None:

@@ -172,4 +172,4 @@ def test_plan_says_what_the_arms_would_ask_and_counts_what_they_share_once(
 def test_plan_without_a_judge_or_an_experiment_is_a_mistake(claimeval: Run, file: Path) -> None:
     done = claimeval("plan", file.parent / "samples.jsonl")
     assert done.returncode == 2
-    assert "plan needs a --judge" in done.stderr
+    assert "no judge named" in done.stderr

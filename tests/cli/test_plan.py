@@ -26,7 +26,7 @@ def server(start_server: StartServer) -> ThreadHandle:
 
 
 def test_plan_takes_the_options_of_the_command_that_it_plans(claimeval: Run, data: Path) -> None:
-    command = (data, "-j", "local:lexical", "--max-cost", "1", "--overwrite", "--rpm", "3", "--json")
+    command = (data, "-j", "openai:m@http://127.0.0.1:9/v1", "--max-cost", "1", "--overwrite", "--rpm", "3", "--json")
     assert claimeval("plan", *command).stdout == claimeval("plan", "score", *command).stdout
     assert "No such option" in claimeval("plan", *command, "--ask", "relevance").stderr
     assert json.loads(claimeval("plan", "rate", *command, "--ask", "relevance").stdout)["command"] == "plan"
