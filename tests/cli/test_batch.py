@@ -1,4 +1,4 @@
-"""`score --batch` and `claimeval batch` as processes: what they print, what they leave, how they exit."""
+"""`score --batch` and `claimeval batch`: what they print, what they leave, how they exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claimeval correct` as a process, after labels were given in the terminal or in a file."""
+"""`claimeval correct`, after labels were given in the terminal or in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claimeval sample` as a process."""
+"""`claimeval draw`: what it prints and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claimeval experiment` as a process: arms share what they can, differences are paired, flips are listed."""
+"""`claimeval experiment`: arms share what they can, differences are paired, flips are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claimeval lexical` as a process: alone, and beside the scores of a run."""
+"""`claimeval lexical`: alone, and beside the scores of a run."""
 
 from __future__ import annotations
 

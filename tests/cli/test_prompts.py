@@ -1,4 +1,4 @@
-"""`claimeval prompts` as a process: a person sees exactly what a judge will read."""
+"""`claimeval prompts`: a person sees exactly what a judge will read."""
 
 from __future__ import annotations
 

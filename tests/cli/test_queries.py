@@ -1,4 +1,4 @@
-"""`claimeval queries` as a process, against a loopback judge."""
+"""`claimeval queries`, against a loopback judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claimeval rate` as a process, against loopback judges."""
+"""`claimeval rate`, against loopback judges."""
 
 from __future__ import annotations
 

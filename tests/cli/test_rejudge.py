@@ -1,4 +1,4 @@
-"""`rejudge`, `import-replies`, `agreement` and the options of panels, as processes."""
+"""`rejudge`, `import-replies`, `agreement` and the options of panels: what they print and leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claimeval relevance` as a process, against a loopback judge."""
+"""`claimeval relevance`, against a loopback judge."""
 
 from __future__ import annotations
 

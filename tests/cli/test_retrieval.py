@@ -1,4 +1,4 @@
-"""`claimeval retrieval` as a process."""
+"""`claimeval retrieval`: what it prints and writes."""
 
 from __future__ import annotations
 
