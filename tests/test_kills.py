@@ -204,7 +204,7 @@ def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, 
     write_samples(tmp_path / "samples.jsonl", 1)
     done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-cost", "1")
     assert done.returncode == 2
-    assert "nobody stated one" in done.stderr
+    assert "A cost limit needs the price of openai:judge" in done.stderr
     assert server.exchanges() == []
 
     (tmp_path / "prices.yaml").write_text("openai:judge: {input: 0.1, output: 0.1}\n")
