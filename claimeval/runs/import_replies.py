@@ -1,8 +1,8 @@
 """What was judged elsewhere becomes a run directory, without a call.
 
-Beside the files of every run it holds `labels.jsonl` (human labels that were in the file), `unread.jsonl` (every text
-in which no verdict could be read, and why), `import.json` (how the replies were read) and `scores/TOOL.jsonl` (the
-other tool's scores).
+It holds the files of every run, and also `labels.jsonl` (human labels in the file), `unread.jsonl` (every text in which
+no verdict could be read, and why), `import.json` (how the replies were read) and `TOOL/` (a run with the scores of the
+other tool).
 """
 
 from __future__ import annotations
