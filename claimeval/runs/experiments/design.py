@@ -21,7 +21,7 @@ from claimeval.types.records import Record
 
 
 class Arm(Record):
-    """One way of judging: what differs between arms, and nothing else."""
+    """One configuration of an experiment: only what differs between arms."""
 
     name: str
     judges: tuple[str, ...]
@@ -30,9 +30,9 @@ class Arm(Record):
     extract_prompt: str = "atomic"
     assess_prompt: str | None = None
     """If None, the metrics decide, as in `claimeval score`."""
-    parameters: dict[str, str] = Field(default_factory=dict)
+    prompt_parameters: dict[str, str] = Field(default_factory=dict)
     """Values for the prompts' own parameters."""
-    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    judge_settings: dict[str, JsonValue] = Field(default_factory=dict)
     """Settings of all judges of the arm, as in a judge file: temperature, seed, max_tokens, ..."""
     vote: str = "majority"
     tie: str = "abstain"
@@ -101,6 +101,8 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
     baseline = str(common.pop("baseline", names[0]))
     if baseline not in names:
         raise unknown_name(f"baseline in {path}:", baseline, names)
+    if isinstance(common.get("metrics"), str):
+        common["metrics"] = tuple(common["metrics"].split(","))
     for name in ("data", "labels"):
         if common.get(name):
             common[name] = folder / str(common[name])
@@ -115,7 +117,7 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
     for key, values in grid.items():
         if key not in _VARIED:
             raise unknown_name(f"key in the grid of {path}:", str(key), _VARIED)
-        if key in ("parameters", "settings"):
+        if key in ("prompt_parameters", "judge_settings"):
             if not isinstance(values, dict) or not all(isinstance(v, list) and v for v in values.values()):
                 raise UsageError(f"{path}: grid.{key} is not a mapping of lists")
             axes += [[(key, f"{name}={v}", {name: v}) for v in options] for name, options in values.items()]
@@ -126,7 +128,7 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
     for combination in itertools.product(*axes) if axes else ():
         fields = dict(defaults)
         for key, _, value in combination:
-            fields[key] = {**fields.get(key, {}), **value} if key in ("parameters", "settings") else value
+            fields[key] = {**fields.get(key, {}), **value} if key in ("prompt_parameters", "judge_settings") else value
         varying = [name for axis, (_, name, _) in zip(axes, combination, strict=True) if len(axis) > 1]
         yield _arm(path, " ".join(varying) or "only", fields)
 
@@ -153,9 +155,9 @@ def _arm(path: Path, name: str, fields: Mapping[str, Any]) -> Arm:
     judges = fields.get("judges")
     if not judges:
         raise UsageError(f"{path}: arm {name!r} names no judges; claimeval never chooses a paid service by itself")
-    parameters = {str(k): str(v) for k, v in (fields.get("parameters") or {}).items()}
+    parameters = {str(k): str(v) for k, v in (fields.get("prompt_parameters") or {}).items()}
     listed = (judges,) if isinstance(judges, str) else tuple(judges)
-    return _valid(path, Arm, {**fields, "name": name, "judges": listed, "parameters": parameters})
+    return _valid(path, Arm, {**fields, "name": name, "judges": listed, "prompt_parameters": parameters})
 
 
 def _valid(path: Path, record: type[R], fields: Mapping[str, Any]) -> R:
@@ -186,11 +188,11 @@ def _placed(folder: Path, arm: Arm) -> Arm:
 def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> ClaimsJob:
     """Everything that the arm asks of every sample, checked; UsageError that names the arm, before any call."""
     try:
-        judges = judging.parse_judges(arm.judges, arm.settings)
-        extract_prompt = _prompt("extract", arm.extract_prompt, arm.parameters)
-        assess_prompt = _prompt("assess", arm.assess_prompt or usual_assess_prompt(metrics), arm.parameters)
+        judges = judging.parse_judges(arm.judges, arm.judge_settings)
+        extract_prompt = _prompt("extract", arm.extract_prompt, arm.prompt_parameters)
+        assess_prompt = _prompt("assess", arm.assess_prompt or usual_assess_prompt(metrics), arm.prompt_parameters)
         taken = extract_prompt.parameters.keys() | assess_prompt.parameters.keys()
-        if stray := set(arm.parameters) - taken:
+        if stray := set(arm.prompt_parameters) - taken:
             raise unknown_name("parameter of the arm's prompts:", min(stray), taken)
         assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
         panel = Panel(

@@ -67,10 +67,10 @@ def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
         tmp_path,
         """
         judges: openai:a
-        settings: {seed: 1}
+        judge_settings: {seed: 1}
         grid:
-          parameters: {strictness: [strict, lenient]}
-          settings: {temperature: [0, 0.7]}
+          prompt_parameters: {strictness: [strict, lenient]}
+          judge_settings: {temperature: [0, 0.7]}
         """,
     )
     assert [arm.name for arm in found.arms] == [
@@ -79,8 +79,8 @@ def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
         "strictness=lenient temperature=0",
         "strictness=lenient temperature=0.7",
     ]
-    assert found.arms[3].parameters == {"strictness": "lenient"}
-    assert found.arms[3].settings == {"seed": 1, "temperature": 0.7}
+    assert found.arms[3].prompt_parameters == {"strictness": "lenient"}
+    assert found.arms[3].judge_settings == {"seed": 1, "temperature": 0.7}
 
 
 def test_nuggets_are_asked_with_a_prompt_that_knows_partial_support_unless_the_arm_names_one(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
         ("judges: a:b\ngird: {}", "Did you mean 'grid'"),
         ("judges: a:b\narms: [{name: x, promt: y}]", "unknown key in arm 1"),
         ("judges: a:b\ngrid: {assess_prompt: binary}", "is not a list of values"),
-        ("judges: a:b\ngrid: {parameters: [x]}", "is not a mapping of lists"),
+        ("judges: a:b\ngrid: {prompt_parameters: [x]}", "is not a mapping of lists"),
         ("judges: a:b\narms: [{name: x}, {name: x}]", "two arms called 'x'"),
         ("judges: a:b\nbaseline: y\narms: [{name: x}]", "unknown baseline"),
         ("judges: a:b\narms: [{name: x, replicates: 0}]", "greater than or equal to 1"),
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path: Path, text: str
 def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
     (tmp_path / "own.j2").write_text(PROMPT)
     found = read(
-        tmp_path, "judges: local:lexical\nassess_prompt: own.j2\ngrid: {parameters: {strictness: [strict, lenient]}}"
+        tmp_path, "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness: [strict, lenient]}}"
     )
     plans = [design.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
     assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
@@ -144,8 +144,8 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("parameters: {strictness: strict}", "arm 'x': unknown parameter"),
-        ("settings: {temprature: 1}", "Did you mean 'temperature'"),
+        ("prompt_parameters: {strictness: strict}", "arm 'x': unknown parameter"),
+        ("judge_settings: {temprature: 1}", "Did you mean 'temperature'"),
         ("vote: majorty", "Did you mean 'majority'"),
         ("assess_prompt: tree_way", "Did you mean 'assess/three_way'"),
     ],
@@ -190,7 +190,7 @@ def test_an_arm_may_name_an_extractor_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the_same_name(tmp_path: Path) -> None:
-    warm = "judges: openai:a\ngrid: {settings: {temperature: [0.0, 0.7]}}"
+    warm = "judges: openai:a\ngrid: {judge_settings: {temperature: [0.0, 0.7]}}"
     assert takers(tmp_path, warm) == [
         ("openai:a", "openai:a", 0.0),
         ("openai:a of temperature=0.0", "openai:a", 0.0),
