@@ -66,6 +66,8 @@ def demo(bench: Bench) -> None:
     bench.run("--version")
     bench.run("demo", keep="runs/demo")
     bench.run("doctor demo.jsonl")
+    bench.run("metrics")
+    bench.run("metrics f1")
     bench.run("doctor demo.jsonl --json")
     bench.run("doctor few.jsonl --metrics f1,on_policy=answer:policy")
     bench.run("demo --json --out runs/again")
@@ -74,7 +76,7 @@ def demo(bench: Bench) -> None:
 
 
 def helps(bench: Bench) -> None:
-    """What `--help` says, without the lines and colours that typer draws around it."""
+    """What `--help` says, without its layout."""
     for name, command in _tree().commands.items():
         for path, one in {
             name: command,
@@ -130,14 +132,14 @@ def panel(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/e -m faithfulness --escalate 2", *three, keep="runs/e/summary.json")
     bench.run("score few.jsonl --out runs/r -m faithfulness --replicates 2 --tie conservative -j", a, "-j", c)
     bench.run(
-        "score few.jsonl --out runs/own -m faithfulness --own-claims -j", a, "-j", b, keep="runs/own/summary.json"
+        "score few.jsonl --out runs/own -m faithfulness --extract-per-judge -j", a, "-j", b, keep="runs/own/summary.json"
     )
     bench.write("panel.yaml", PANEL.format(a=a, b=b))
     bench.run("score few.jsonl --out runs/y -m faithfulness -j panel.yaml", keep="runs/y/manifest.json")
     bench.run("agreement runs/p")
     bench.run("agreement runs/p --json")
     bench.run("agreement runs/p --labels demo_labels.jsonl")
-    bench.run("agreement runs/p --labels demo_labels.jsonl --against contexts")
+    bench.run("agreement runs/p --labels demo_labels.jsonl --evidence contexts")
     bench.run("report runs/p --format md")
 
 
@@ -168,8 +170,8 @@ def compared(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/b -m faithfulness,correctness -j", bench.openai("gamma"))
     bench.run("compare runs/a runs/b")
     bench.run("compare runs/a runs/b --json")
-    bench.run("track runs/a runs/b runs/a -m faithfulness")
-    bench.run("track runs/a runs/b --json")
+    bench.run("compare runs/a runs/b runs/a -m faithfulness")
+    bench.run("compare runs/a runs/b runs/b --json")
     bench.run("report runs/a", keep="runs/a/report.html")
     bench.run("report runs/a --compare runs/b --out both.html", keep="both.html")
     bench.run("report runs/a --format md")
@@ -189,7 +191,7 @@ def experiment(bench: Bench) -> None:
 
 def people(bench: Bench) -> None:
     bench.run("score demo.jsonl --out runs/a -m faithfulness -j", bench.openai("alpha"))
-    bench.run("annotate runs/a --sample 12 --export todo.csv", keep="todo.csv")
+    bench.run("annotate runs/a --n 12 --export todo.csv", keep="todo.csv")
     bench.run("agreement runs/a --labels demo_labels.jsonl")
     bench.run("agreement runs/a --labels demo_labels.jsonl --json")
     bench.run("correct runs/a --labels demo_labels.jsonl")
@@ -212,33 +214,33 @@ def imported(bench: Bench) -> None:
     bench.run("rejudge ragchecker.json --out runs/again -m faithfulness -j", bench.openai("alpha"))
 
 
-def answers(bench: Bench) -> None:
+def rated(bench: Bench) -> None:
     a, b = bench.openai("alpha"), bench.mistral("beta")
-    bench.run("answers few.jsonl --plan -j", a)
-    bench.run("answers few.jsonl --out runs/r -j", a, "-j", b, keep="runs/r")
+    bench.run("plan rate few.jsonl -j", a)
+    bench.run("rate few.jsonl --out runs/r -j", a, "-j", b, keep="runs/r")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
-    bench.run("answers runs/a --ask relevance,faithful -j", a, keep="runs/a/scores")
-    bench.run("answerability few.jsonl --out runs/s -j", a, keep="runs/s")
-    bench.run("answerability few.jsonl --json -j", b)
+    bench.run("rate runs/a --ask relevance,faithfulness -j", a, keep="runs/a/rate")
+    bench.run("rate few.jsonl --ask abstention --out runs/s -j", a, keep="runs/s")
+    bench.run("rate few.jsonl --ask abstention --json -j", b)
 
 
-def relevance(bench: Bench) -> None:
+def graded(bench: Bench) -> None:
     a, b = bench.openai("alpha"), bench.mistral("beta")
-    bench.run("relevance few.jsonl --plan -j", a)
-    bench.run("relevance few.jsonl --out runs/grades -j", a, "-j", b, keep="runs/grades")
+    bench.run("plan grade few.jsonl -j", a)
+    bench.run("grade few.jsonl --out runs/grades -j", a, "-j", b, keep="runs/grades")
     bench.write("docs.jsonl", CORPUS)
     for name, text in {"queries.tsv": QUERIES, "qrels.txt": QRELS, "bm25.run": BM25, "dense.run": DENSE}.items():
         bench.write(name, text)
-    pool = "relevance queries.tsv --corpus docs.jsonl --run bm25.run --run dense.run"
+    pool = "grade queries.tsv --corpus docs.jsonl --trec-run bm25.run --trec-run dense.run"
     bench.run(f"{pool} --depth 2 --qrels qrels.txt --scale graded --out runs/pool -j", a, keep="runs/pool")
-    bench.run("relevance --qrels qrels.txt --grades runs/pool/qrels.txt --run bm25.run --run dense.run")
+    bench.run("agreement runs/pool/qrels.txt --labels qrels.txt --trec-run bm25.run --trec-run dense.run")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
-    bench.run("relevance runs/a --scale binary -j", a, keep="runs/a/scores")
+    bench.run("grade runs/a --scale binary -j", a, keep="runs/a/grade")
     bench.run("retrieval few.jsonl -m mrr,map,recall@5", keep="runs/few-retrieval")
     bench.run("retrieval few.jsonl --match text --json")
     rows = [json.loads(line) for line in Path("few.jsonl").read_text(encoding="utf-8").splitlines()]
     bench.write("gold.jsonl", [{**row, "reference_contexts": row["contexts"][:1]} for row in rows])
-    bench.run("retrieval gold.jsonl --match judge --out runs/match -j", a, keep="runs/match")
+    bench.run("grade gold.jsonl --against reference_contexts --out runs/match -j", a, keep="runs/match")
 
 
 def ranked(bench: Bench) -> None:
@@ -248,18 +250,18 @@ def ranked(bench: Bench) -> None:
     bench.run("rank qrels.txt bm25.run -m ndcg@10 --per-query")
     bench.run("rank qrels.txt bm25.run dense.run --json")
     bench.run("rank qrels.txt bm25.run --trec -q -c -M1000 -m all_trec")
-    bench.run("rank qrels.txt bm25.run --fold '#.*' -m map,mrr")
+    bench.run("rank qrels.txt bm25.run --collapse-ids '#.*' -m map,mrr")
     bench.run("rank qrels.txt bm25.run dense.run -m map,P@5 --paired --level 2 --judged-only")
     bench.run("rank qrels.txt bm25.run dense.run --plot runs.svg")
     bench.run("fuse bm25.run dense.run -o both.run", keep="both.run")
     bench.run("fuse bm25.run dense.run")
 
 
-def lexical(bench: Bench) -> None:
+def measured(bench: Bench) -> None:
     bench.run("lexical few.jsonl --out runs/l", keep="runs/l")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j local:lexical")
-    bench.run("lexical runs/a", keep="runs/a/scores")
-    bench.run("lexical few.jsonl -m token_f1,rouge_l,k_precision --json")
+    bench.run("lexical runs/a", keep="runs/a/lexical")
+    bench.run("measure few.jsonl -m token_f1,rouge_l,k_precision,mrr --json")
 
 
 def models(bench: Bench) -> None:
@@ -269,18 +271,18 @@ def models(bench: Bench) -> None:
     Path("reward").mkdir()
     tiny_models.t5(Path("t5"))
     tiny_models.classifier(Path("reward"), ["LABEL_0"], kind="deberta-v2")
-    bench.run("perplexity few.jsonl --limit 3 --model t5 --window 64 --out runs/p", keep="runs/p")
-    bench.run("reward few.jsonl --limit 3 --model reward --window 48 --out runs/r", keep="runs/r")
-    bench.run("perplexity few.jsonl --limit 2 --model t5 --window 64 --long window --json")
+    bench.run("perplexity few.jsonl --limit 3 --model t5 --context-tokens 64 --out runs/p", keep="runs/p")
+    bench.run("reward few.jsonl --limit 3 --model reward --context-tokens 48 --out runs/r", keep="runs/r")
+    bench.run("perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --json")
 
 
 def test_sets(bench: Bench) -> None:
     a = bench.openai("alpha")
-    bench.run("sample demo.jsonl -n 6 -o test.jsonl", keep="test.jsonl")
-    bench.run("sample demo.jsonl -n 6 --by generator --at-least 2 --json -o test.jsonl")
+    bench.run("draw demo.jsonl -n 6 -o test.jsonl", keep="test.jsonl")
+    bench.run("draw demo.jsonl -n 6 --stratify generator --min-per-stratum 2 --json -o test.jsonl")
     bench.write("docs.jsonl", CORPUS)
-    bench.run("queries docs.jsonl --n 3 --plan -j", a)
-    bench.run("queries docs.jsonl --n 3 --out runs/q -j", a, keep="runs/q")
+    bench.run("plan write-queries docs.jsonl --n 3 -j", a)
+    bench.run("write-queries docs.jsonl --n 3 --out runs/q -j", a, keep="runs/q")
 
 
 def batches(bench: Bench) -> None:
@@ -288,7 +290,7 @@ def batches(bench: Bench) -> None:
     slow, quick = bench.openai("alpha", slow=True), bench.mistral("beta")
     bench.run(f"{command} --detach --out runs/a -j", slow)
     bench.run("batch list")
-    bench.run("batch status")
+    bench.run("batch list --refresh")
     bench.run("batch collect")
     bench.run("batch cancel --all")
     bench.run(f"{command} --out runs/b -j", quick, keep="runs/b/summary.json")
@@ -343,7 +345,7 @@ STORIES: dict[str, Story] = {
     story.__name__: story
     for story in (
         *(demo, helps, score, derived, documents, panel, plan, rejudge, compared, experiment, people, imported),
-        *(answers, relevance, ranked, lexical, models, test_sets, batches, stored, python),
+        *(rated, graded, ranked, measured, models, test_sets, batches, stored, python),
     )
 }
 

@@ -134,7 +134,8 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path: Path, text: str
 def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
     (tmp_path / "own.j2").write_text(PROMPT)
     found = read(
-        tmp_path, "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness: [strict, lenient]}}"
+        tmp_path,
+        "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness: [strict, lenient]}}",
     )
     plans = [design.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
     assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
