@@ -105,15 +105,15 @@ def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, d
     reused = items.saved if isinstance(items, Results) else ReuseCounts()
     print_run(output, folder, run.manifest, run.summary, finished.prepared.total or run.summary.samples)
     output.line(
-        f"Calls: {progress.calls} made, {progress.cached} answered by the store, {reused.calls} spared (the run had "
-        f"the claims of {reused.extractions} texts and {reused.assessments} lists of verdicts)"
+        f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reused.calls} reused from "
+        f"the run (claims of {reused.extractions} texts, {reused.assessments} lists of verdicts)"
     )
     if run.complete:
         output.line(f"Report: {folder / 'report.html'}")
     made = {
-        "made": progress.calls,
-        "from_store": progress.cached,
-        "spared_claims": reused.extractions,
-        "spared_verdicts": reused.assessments,
+        "sent": progress.calls,
+        "cached": progress.cached,
+        "reused_claims": reused.extractions,
+        "reused_verdicts": reused.assessments,
     }
     return finished, {"run": str(folder), "calls_of_this_command": made, **run.summary.model_dump()}

@@ -106,7 +106,8 @@ def print_finished(
         print_run(output, run.path, run.manifest, run.summary, progress.total or run.summary.samples)
         if report.exists():
             output.line(f"Report: {report}")
-            output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the store")
+        if run.manifest.judges:
+            output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
     if progress.last_failure and any(metric.failure_rate for metric in run.summary.metrics.values()):
         say(f"the last failure: {progress.last_failure}")
     record = {"report": str(report) if report.exists() else None, **run.summary.model_dump(), **more}

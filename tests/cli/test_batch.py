@@ -85,7 +85,7 @@ def test_a_run_is_judged_again_in_batches(claimeval: Run, data: Path, server: Th
     assert claimeval("score", data, "-j", judge, "-m", "faithfulness", "--out", "a", "--batch").returncode == 0
     done = claimeval("rejudge", "a", "--assess-prompt", "binary", "--out", "b", "--batch")
     assert done.returncode == 0, done.stderr
-    assert "Calls: 3 made, 0 answered by the store, 3 spared (the run had the claims of 3 texts" in done.stdout
+    assert "Calls: 3 sent, 0 answered from the reply cache, 3 reused from the run (claims of 3 texts" in done.stdout
     lines = server.batch_lines()
     assert len(lines) == len({line.custom_id for line in lines}) == 9
     assert not any(exchange.path.endswith("/chat/completions") for exchange in server.exchanges())

@@ -102,7 +102,7 @@ def test_two_runs_are_judged_again_by_one_command(
     done = claimeval("rejudge", "a", "b", "-j", spec(other, "judge-2"), "--keep-verdicts", "--out", "again")
     assert done.returncode == 0, done.stderr
     assert (len(server.exchanges()), len(other.exchanges())) == (asked, 4)
-    assert done.stdout.count("Calls: 2 made, 0 answered by the store, 4 spared") == 2
+    assert done.stdout.count("Calls: 2 sent, 0 answered from the reply cache, 4 reused") == 2
     for name in ("a", "b"):
         folder = tmp_path / "here" / "again" / name
         assert [judge.name for judge in load_manifest(folder).judges] == [spec(server), spec(other, "judge-2")]
@@ -116,7 +116,7 @@ def test_votes_are_counted_again_as_json(claimeval: Run, data: Path, server: Thr
     done = claimeval("rejudge", "a", "--quorum", "1", "--vote", "any", "-o", "b", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["calls_of_this_command"]["made"] == 0
+    assert found["calls_of_this_command"]["sent"] == 0
     assert found["panel"]["no_quorum"] == 0
     assert len(server.exchanges()) == asked
     same = claimeval("rejudge", "a", "-o", "a")
