@@ -132,7 +132,11 @@ def panel(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/e -m faithfulness --escalate 2", *three, keep="runs/e/summary.json")
     bench.run("score few.jsonl --out runs/r -m faithfulness --replicates 2 --tie conservative -j", a, "-j", c)
     bench.run(
-        "score few.jsonl --out runs/own -m faithfulness --extract-per-judge -j", a, "-j", b, keep="runs/own/summary.json"
+        "score few.jsonl --out runs/own -m faithfulness --extract-per-judge -j",
+        a,
+        "-j",
+        b,
+        keep="runs/own/summary.json",
     )
     bench.write("panel.yaml", PANEL.format(a=a, b=b))
     bench.run("score few.jsonl --out runs/y -m faithfulness -j panel.yaml", keep="runs/y/manifest.json")
@@ -236,7 +240,7 @@ def graded(bench: Bench) -> None:
     bench.run("agreement runs/pool/qrels.txt --labels qrels.txt --trec-run bm25.run --trec-run dense.run")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
     bench.run("grade runs/a --scale binary -j", a, keep="runs/a/grade")
-    bench.run("retrieval few.jsonl -m mrr,map,recall@5", keep="runs/few-retrieval")
+    bench.run("retrieval few.jsonl -m mrr,map,recall@5", keep="runs")
     bench.run("retrieval few.jsonl --match text --json")
     rows = [json.loads(line) for line in Path("few.jsonl").read_text(encoding="utf-8").splitlines()]
     bench.write("gold.jsonl", [{**row, "reference_contexts": row["contexts"][:1]} for row in rows])
