@@ -225,9 +225,19 @@ def samples_of(
     limit: int | None = None,
     references: References | None = None,
 ) -> Iterable[Sample]:
-    """Return the samples of the data, to be iterated as often as needed; files are read anew each time.
+    """Return the samples as an iterable that can be iterated more than once; each pass reads the files anew.
 
-    `references` decides for all samples whether one of several gold answers is enough.
+    Args:
+        data: Samples, rows, a run, or the path of a file or run directory.
+        fields: Column name of each sample field, if the file uses another name.
+        limit: Number of samples to take from the start. Default: all.
+        references: Whether one of several gold answers is enough, for all samples.
+
+    Returns:
+        The samples in the order of the data.
+
+    Raises:
+        UsageError: If a field is unknown or `limit` is below 1.
     """
     reading.check_fields(fields)
     if limit is not None and limit < 1:

@@ -76,7 +76,18 @@ def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
 async def run_prepared(
     prepared: Prepared, *, out: str | Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
 ) -> Run:
-    """Ask what a job asks, or only count its votes, and return the run, written to `out`."""
+    """Run a prepared job, or only count its votes, and write the run to `out`.
+
+    Args:
+        prepared: The job with its samples and what an earlier run knows.
+        out: Run directory to write. None: keep the run in memory.
+        overwrite: Whether a run with other settings in `out` may be replaced.
+        panel: How verdicts are counted.
+        options: Concurrency, caps, cache and progress.
+
+    Returns:
+        The run, complete or stopped early.
+    """
     if inspect := BEFORE_RUN.get():
         inspect(prepared)
     record = prepared.manifest

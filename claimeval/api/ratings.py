@@ -172,7 +172,23 @@ def graded_samples(
     fields: Mapping[str, str],
     limit: int | None,
 ) -> Iterable[Sample]:
-    """Return the samples whose contexts `grade` grades for these arguments: those of the data, or one a query."""
+    """Return the samples whose contexts `grade` grades for these arguments.
+
+    Args:
+        data: Samples with contexts, or the queries of a collection.
+        corpus: File with the documents of a collection.
+        trec_runs: Rankings whose top documents form the pool.
+        depth: Number of documents taken from each ranking.
+        qrels: Grades whose pairs are graded again.
+        fields: Column name of each sample field, if the file uses another name.
+        limit: Number of samples to take from the start. Default: all.
+
+    Returns:
+        The samples of the data, or one sample per query of the collection.
+
+    Raises:
+        UsageError: If there is neither data nor a corpus, or a corpus without rankings and qrels.
+    """
     if corpus is None:
         if data is None:
             raise UsageError("name the samples whose contexts are graded, or queries and a corpus")

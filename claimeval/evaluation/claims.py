@@ -215,7 +215,18 @@ class ClaimsQuestion:
     def ask(
         self, judge: Judge, subjects: Sequence[Claim], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
-        """Return the request for verdicts on the claims."""
+        """Return the request for verdicts on the claims.
+
+        Args:
+            judge: The judge that is asked.
+            subjects: The claims, shown as c1, c2, ...
+            evidence: The part of the sample, or the documents of it, to judge against.
+            attempt: Number of earlier attempts.
+            replicate: Number of the replicate, from 0.
+
+        Returns:
+            The request.
+        """
         return assess.ask(
             self.prompt,
             judge,

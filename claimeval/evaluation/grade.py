@@ -91,7 +91,18 @@ class DocumentQuestion:
     def ask(
         self, judge: Judge, subjects: Sequence[Document], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
-        """Return the request for verdicts on the documents."""
+        """Return the request for verdicts on the documents.
+
+        Args:
+            judge: The judge that is asked.
+            subjects: The documents, shown as d1, d2, ...
+            evidence: Not used; documents are graded against the question.
+            attempt: Number of earlier attempts.
+            replicate: Number of the replicate, from 0.
+
+        Returns:
+            The request.
+        """
         return grade.ask(self.prompt, judge, self.question, subjects, self.scale, attempt=attempt, replicate=replicate)
 
     def read(self, completion: Completion, request: Request, subjects: Sequence[Document]) -> Reading[Verdict]:

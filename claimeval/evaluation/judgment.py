@@ -64,7 +64,18 @@ class Question(Protocol[S_contra]):
     def ask(
         self, judge: Judge, subjects: Sequence[S_contra], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
-        """Return the request for verdicts on the subjects."""
+        """Return the request for verdicts on the subjects.
+
+        Args:
+            judge: The judge that is asked.
+            subjects: The subjects of the request.
+            evidence: The evidence to judge against.
+            attempt: Number of earlier attempts.
+            replicate: Number of the replicate, from 0.
+
+        Returns:
+            The request.
+        """
         ...
 
     def read(self, completion: Completion, request: Request, subjects: Sequence[S_contra]) -> Reading[Verdict]:
@@ -89,7 +100,17 @@ class EarlierVerdicts:
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
     ) -> Iterator[tuple[Evidence, Verdict]]:
-        """Yield the verdicts of one judge on the subjects against single documents of a set, or its other orders."""
+        """Yield a judge's verdicts against single documents of a set, or against other orders of it.
+
+        Args:
+            evidence: The whole set.
+            subjects: The subjects whose verdicts are wanted.
+            judge: The judge.
+            replicate: Number of the replicate, from 0.
+
+        Yields:
+            The evidence of each verdict and the verdict.
+        """
         ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
             if a.subject in ids and a.evidence.part == evidence.part:
@@ -289,5 +310,15 @@ async def _ask_at(
 
 
 def unassessed(subject: Subject, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:
-    """Return the verdict of a judge that has none, with the reason."""
+    """Return the verdict of a judge that has none.
+
+    Args:
+        subject: The subject without a label.
+        judge: The judge.
+        reason: Why there is no label.
+        replicate: Number of the replicate, from 0.
+
+    Returns:
+        A verdict without a label.
+    """
     return Verdict(subject=subject.id, judge=judge.name, unassessed=reason, replicate=replicate)

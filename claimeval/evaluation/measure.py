@@ -321,10 +321,20 @@ def run_measure(
     progress: Progress,
     on_result: Callable[[SampleResult], None],
 ) -> JobOutcome:
-    """Carry a job without a judge over samples: a plain loop. The arguments are those of `run_job`.
+    """Run a job without a judge over the samples.
 
-    What local models compute is kept in the reply cache; no other metric opens it. If `progress` counts texts, it is
-    told of each text that a model has scored.
+    What local models compute is kept in the reply cache; no other metric opens it.
+
+    Args:
+        job: The metrics to compute.
+        samples: The samples.
+        record: Manifest of the run.
+        options: Settings of the run; the cache and local models use them.
+        progress: Counts the samples; if it counts texts, it is told of each text that a model has scored.
+        on_result: Called with each result, in sample order.
+
+    Returns:
+        The summary and the status of the run.
     """
     tallies = Tallies.of(record)
     interrupted = False

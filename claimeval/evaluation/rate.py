@@ -119,7 +119,18 @@ class RatingQuestion:
     def ask(
         self, judge: Judge, subjects: Sequence[_WholeAnswer], evidence: Evidence, *, attempt: int, replicate: int
     ) -> Request:
-        """Return the request for verdicts on the answer."""
+        """Return the request for verdicts on the answer.
+
+        Args:
+            judge: The judge that is asked.
+            subjects: The answer, as the only subject.
+            evidence: Not used; the question names the parts that it shows.
+            attempt: Number of earlier attempts.
+            replicate: Number of the replicate, from 0.
+
+        Returns:
+            The request.
+        """
         return rate.ask(self.prompt, judge, self.put.question, self.sample, attempt=attempt, replicate=replicate)
 
     def read(self, completion: Completion, request: Request, subjects: Sequence[_WholeAnswer]) -> Reading[Verdict]:

@@ -28,7 +28,19 @@ def of_samples(samples: Iterable[Sample], per_call: int) -> Iterator[Candidates]
 def of_pool(
     pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document], per_call: int
 ) -> Iterator[Candidates]:
-    """The documents of a pool. Queries and documents without a text stay in, so that they are counted as missing."""
+    """Yield the documents of a pool, query by query.
+
+    Queries and documents without a text are kept, so that they are counted as missing.
+
+    Args:
+        pool: Ids of the documents of each query.
+        queries: Text of each query.
+        documents: The documents by id.
+        per_call: Number of documents in one request.
+
+    Yields:
+        The candidates of each query.
+    """
     for query, ids in pool.items():
         found = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
         yield from _chunks(query, queries.get(query, ""), found, per_call)

@@ -21,11 +21,22 @@ _READER = Judge(name="reader", model="local:reader")
 
 
 def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Claim] | None) -> tuple[Message, ...]:
-    """The messages that a judge gets for a sample under a metric.
+    """Return the messages that a judge gets for a sample under a metric.
 
     A question about a whole answer has no metric, nor has a grading, which shows the first document. An extraction
-    shows the metric's `claims_of`, an assessment the given claims (or those that the local splitter finds) against the
-    metric's evidence. UsageError where the sample lacks one of them.
+    shows the metric's `claims_of`.
+
+    Args:
+        prompt: The prompt.
+        sample: The sample that is shown.
+        metric: The metric, which names the text of the claims and the evidence.
+        claims: Claims to assess. None: the claims that the local splitter extracts.
+
+    Returns:
+        The messages of the request.
+
+    Raises:
+        UsageError: If the sample lacks a part that the prompt shows.
     """
     if prompt.step in ("answering", "answers"):
         return rate_answer.ask(prompt, _READER, ABSTENTION, sample).messages

@@ -42,11 +42,20 @@ def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
 def score(
     samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids", *, fold: str | None = None
 ) -> Iterator[SampleScores]:
-    """The values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
+    """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
-    A sample without references or contexts has no value and says so; one whose contexts are given and empty has 0.
-    Every reference counts as relevant with grade 1. What the regular expression `fold` matches is cut out of ids first,
-    of references too; of contexts that then are the same the best stays.
+    A sample without references or contexts has no value and a reason. If its contexts are given and empty, its values
+    are 0. Every reference counts as relevant with grade 1.
+
+    Args:
+        samples: The samples.
+        measures: The measures to compute.
+        match: How contexts are matched with references.
+        fold: Regular expression whose matches are removed from ids, of references too. If contexts then have the same
+            id, the best rank is kept.
+
+    Yields:
+        The values of a sample.
     """
     check_match(match, fold)
     source = iter(samples)

@@ -97,11 +97,23 @@ def validity(
     measures: str | Sequence[str] = ("ndcg@10", "P@10"),
     clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
-    """The agreement over the pairs that people graded; human grades below 0 (pooled, not judged) do not count.
+    """Compare the grades of an assessor with those of people, over the pairs that people graded.
 
-    `most` is the highest grade the assessor could give, by default the highest of both. `human_relevant_from` is the
-    step for the grades of people where their scale is another one. Queries of one text have one number in `clusters`,
-    by which intervals draw; one that has none is drawn by itself. DataError where the two share no pair.
+    Args:
+        assessor: Grades of the judges.
+        human: Grades of people; grades below 0 (pooled, not judged) do not count.
+        relevant_from: Lowest grade that counts as relevant.
+        most: Highest grade that the assessor can give. Default: the highest grade of both.
+        human_relevant_from: Lowest relevant grade of people, if their scale is another one.
+        runs: Rankings whose order under both qrels is compared.
+        measures: Measures that rank the runs.
+        clusters: Number of each query's cluster, by which intervals draw. A query without one is its own cluster.
+
+    Returns:
+        The agreement of the grades and of the rankings.
+
+    Raises:
+        DataError: If the two share no pair.
     """
     joined = _join(assessor, human)
     theirs = human_relevant_from or relevant_from

@@ -78,9 +78,21 @@ async def run_items(
 ) -> RunStatus:
     """Run the job on every item and pass each result to `on_result`, in item order.
 
-    Stops early, with what is finished so far, on Ctrl-C, when a cap is reached and when the judges that are stopped
-    leave it `hopeless`; replies that are under way then are waited for and kept. `run` is what the caps are for. With
-    `options.batch` the items are gone over several times, and must be the same each time.
+    Stops early, with the results finished so far, on Ctrl-C, when a cap is reached and when the judges that have
+    stopped make the rest `hopeless`; waits for pending replies and keeps them.
+
+    Args:
+        items: The items. With `options.batch` they are iterated several times and must be the same each time.
+        work: Makes the result of an item with an executor.
+        judges: All judges that `work` may ask.
+        options: Concurrency, caps, cache and batches.
+        progress: Counts items, calls and cost.
+        on_result: Called with each result.
+        hopeless: Whether the run cannot go on, given the reason of each judge that has stopped.
+        run: Name of what the caps apply to.
+
+    Returns:
+        The status of the run, with the reason if it stopped early.
     """
     assert not (options.batch and isinstance(items, Iterator)), "items that can be gone over again"
     cache = cache_folder(options.cache)

@@ -61,9 +61,20 @@ def ask(
     attempt: int = 0,
     replicate: int = 0,
 ) -> Request:
-    """The request for verdicts on `claims`, which the judge sees as c1, c2, ... beside documents d1, d2, ...
+    """Return the request for verdicts on claims, shown as c1, c2, ... beside documents d1, d2, ...
 
-    `alternatives` says that each document is right by itself, so that one that supports a claim is enough.
+    Args:
+        prompt: The prompt.
+        judge: The judge that is asked.
+        claims: The claims to assess.
+        documents: The evidence.
+        question: The question of the sample.
+        alternatives: Whether each document is right by itself, so that one that supports a claim is enough.
+        attempt: Number of earlier attempts.
+        replicate: Number of the replicate, from 0.
+
+    Returns:
+        The request.
     """
     texts = [quoted(claim.text) for claim in claims]
     return build_request(

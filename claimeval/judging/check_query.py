@@ -21,7 +21,19 @@ _SCHEMA = schema_text(object_schema({"reason": TEXT, **dict.fromkeys(SCREENED, Y
 
 
 def ask(prompt: Prompt, judge: Judge, question: str, answer: str, document: Document, *, attempt: int = 0) -> Request:
-    """The request for an opinion on a question that was written for a document."""
+    """Return the request for an opinion on a question that was written for a document.
+
+    Args:
+        prompt: The prompt.
+        judge: The judge that is asked.
+        question: The written question.
+        answer: Its answer.
+        document: The document.
+        attempt: Number of earlier attempts.
+
+    Returns:
+        The request.
+    """
     variables = {"document": document_text(document), "question": quoted(question), "answer": quoted(answer)}
     return build_request(prompt, judge, variables, _SCHEMA, attempt=attempt)
 

@@ -29,7 +29,20 @@ def ask(
     attempt: int = 0,
     replicate: int = 0,
 ) -> Request:
-    """The request for the claims of `text`, which is the sample's `part`."""
+    """Return the request for the claims of a text.
+
+    Args:
+        prompt: The prompt.
+        judge: The model that extracts.
+        part: The part of the sample that `text` is.
+        text: The text.
+        question: The question of the sample.
+        attempt: Number of earlier attempts.
+        replicate: Number of the replicate, from 0.
+
+    Returns:
+        The request.
+    """
     spans = tuple((span.start, span.end) for span in split_sentences(text))
     return build_request(
         prompt,
@@ -47,7 +60,17 @@ def ask(
 
 
 def read(completion: Completion, request: Request, part: Part, question: str) -> Extraction | Failure:
-    """The claims in the reply, each with its place in the text; repeated ones, citations aside, merged and counted."""
+    """Return the claims in the reply, each with its place in the text; repeated claims, citations aside, are merged.
+
+    Args:
+        completion: The reply.
+        request: The request it replies to.
+        part: The part of the sample that the claims are of.
+        question: The question of the sample.
+
+    Returns:
+        The extraction, or the reason why the reply cannot be read.
+    """
     task = request.task
     assert isinstance(task, ExtractTask)
 

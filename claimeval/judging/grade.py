@@ -30,7 +30,20 @@ def ask(
     attempt: int = 0,
     replicate: int = 0,
 ) -> Request:
-    """The request for grades of `documents`, which the judge sees as d1, d2, ..."""
+    """Return the request for grades of documents, shown as d1, d2, ...
+
+    Args:
+        prompt: The prompt.
+        judge: The judge that is asked.
+        question: The query.
+        documents: The documents to grade.
+        scale: The scale of the grades.
+        attempt: Number of earlier attempts.
+        replicate: Number of the replicate, from 0.
+
+    Returns:
+        The request.
+    """
     return build_request(
         prompt,
         judge,
@@ -46,7 +59,17 @@ def ask(
 
 
 def read(completion: Completion, request: Request, documents: Sequence[Document], scale: Scale) -> Reading[Verdict]:
-    """The grades in the reply, by document."""
+    """Return the grades in the reply.
+
+    Args:
+        completion: The reply.
+        request: The request it replies to.
+        documents: The documents of the request, in order.
+        scale: The scale of the grades.
+
+    Returns:
+        A verdict for each document, or the reason why there is none.
+    """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
     settings = request.judge.id
 

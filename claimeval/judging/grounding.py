@@ -84,10 +84,21 @@ def ground(
     sentences: Sequence[tuple[int, int]],
     question: str,
 ) -> GroundingMatch:
-    """Where a claim stands in `text`. `sentence_ids` count from 1; `sentences[i]` is the span of sentence i+1.
+    """Locate a claim in `text`.
 
     If the claim has no quote, search for its text instead. Unknown sentence ids are ignored. A claim with an exact
     quote but invalid ids is still exact; its span gives the position.
+
+    Args:
+        claim: The claim.
+        quote: The words that the extractor quotes for it.
+        sentence_ids: The sentences that the extractor names, from 1.
+        text: The text.
+        sentences: `sentences[i]` is the span of sentence i+1.
+        question: The question of the sample, whose words a claim may repeat.
+
+    Returns:
+        The match and its kind.
     """
     said = numbers(claim)
     missing = tuple(sorted(said - numbers(text) - numbers(question))) if said else ()

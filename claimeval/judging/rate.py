@@ -23,7 +23,19 @@ def _schema(question: AnswerQuestion) -> str:
 def ask(
     prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample, *, attempt: int = 0, replicate: int = 0
 ) -> Request:
-    """The request for one word about a sample's answer."""
+    """Return the request for one word about a sample's answer.
+
+    Args:
+        prompt: The prompt.
+        judge: The judge that is asked.
+        question: The question about the answer, with its words.
+        sample: The sample.
+        attempt: Number of earlier attempts.
+        replicate: Number of the replicate, from 0.
+
+    Returns:
+        The request.
+    """
     return build_request(
         prompt,
         judge,
@@ -47,7 +59,17 @@ class RatingVerdict(Verdict):
 
 
 def read(completion: Completion, request: Request, question: AnswerQuestion, subject: str) -> Reading[Verdict]:
-    """The verdict on the subject: the word in the reply, exactly as offered, with its flags."""
+    """Return the verdict on the subject: the word in the reply, exactly as offered, with its flags.
+
+    Args:
+        completion: The reply.
+        request: The request it replies to.
+        question: The question about the answer, with its words.
+        subject: Id of the answer.
+
+    Returns:
+        The verdict, or the reason why there is none.
+    """
     said = read_reply(
         completion,
         request,

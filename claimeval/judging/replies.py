@@ -155,7 +155,20 @@ def _spaced(text: str) -> str:
 
 
 def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> Readings[ParsedVerdict]:
-    """`{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id; a label is one of the scale's words."""
+    """Read `{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id.
+
+    Args:
+        text: The reply.
+        ids: The ids that were asked about.
+        scale: The scale whose words are labels.
+        shown: Texts of the prompt, whose JSON is not a reply.
+
+    Returns:
+        The verdict of each id, and why others cannot be read.
+
+    Raises:
+        Unparsable: If the reply is not about these ids.
+    """
     entries = find(text, _VERDICTS, shown)
     return by_id(entries, ids, "a verdict", lambda entry: _verdict(entry, scale))
 
@@ -187,7 +200,20 @@ def _shortened(value: object) -> str:
 def grades_json(
     text: str, ids: Sequence[str], steps: Sequence[int], shown: Iterable[str] = ()
 ) -> Readings[ParsedGrade]:
-    """`{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale."""
+    """Read `{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale.
+
+    Args:
+        text: The reply.
+        ids: The ids that were asked about.
+        steps: The grades of the scale.
+        shown: Texts of the prompt, whose JSON is not a reply.
+
+    Returns:
+        The grade of each id, and why others cannot be read.
+
+    Raises:
+        Unparsable: If the reply is not about these ids.
+    """
     entries = find(text, _GRADES, shown)
     return by_id(entries, ids, "a grade", lambda entry: _grade(entry, steps))
 
@@ -223,7 +249,21 @@ def screening_json(text: str, shown: Iterable[str] = ()) -> QueryCheck:
 def rating_json(
     text: str, field: str, words: Sequence[str], flags: Sequence[str] = (), shown: Iterable[str] = ()
 ) -> Rating:
-    """`{"reason", FIELD, FLAG...}`: the field is one of the words, every flag true or false."""
+    """Read `{"reason", FIELD, FLAG...}`.
+
+    Args:
+        text: The reply.
+        field: Name of the field with the word.
+        words: The words that are allowed.
+        flags: Names of the fields that are true or false.
+        shown: Texts of the prompt, whose JSON is not a reply.
+
+    Returns:
+        The word, the flags and the reason.
+
+    Raises:
+        Unparsable: If the field is not one of the words, or a flag is neither true nor false.
+    """
     reply = find(text, object_with(field, *flags), shown)
     word = chosen(reply[field], words)
     if word is None:

@@ -97,11 +97,22 @@ def by_id(
     what: str,
     read: Callable[[Mapping[str, object]], tuple[object, T]],
 ) -> Readings[T]:
-    """The readings of entries with an `id`; `read` gives the choice and the reading of one, or raises Unparsable.
+    """Return the readings of entries with an `id`.
 
-    An id that was not asked about shows that the list is not about these items and refuses the whole reply. Ids without
-    our letter count only in a list that names every item, because otherwise they may be counted from 0. An item that is
-    named twice has its reading if all its entries choose the same.
+    Ids without our letter count only in a list that names every item, because otherwise they may be counted from 0. An
+    item that is named twice has its reading if all its entries choose the same.
+
+    Args:
+        entries: The entries of the reply.
+        ids: The ids that were asked about.
+        what: What an entry is, for messages.
+        read: Returns the choice and the reading of an entry; raises Unparsable.
+
+    Returns:
+        The reading of each id, and why others cannot be read.
+
+    Raises:
+        Unparsable: If an id was not asked about; the list is then not about these items.
     """
     choices: dict[str, dict[object, T]] = {}
     unread: dict[str, list[str]] = {}

@@ -13,7 +13,18 @@ _SCHEMA = schema_text(list_schema("questions", dict.fromkeys(WrittenQuery._field
 
 
 def ask(prompt: Prompt, judge: Judge, document: Document, number: int, *, attempt: int = 0) -> Request:
-    """The request for at most `number` questions about a document."""
+    """Return the request for questions about a document.
+
+    Args:
+        prompt: The prompt.
+        judge: The model that writes.
+        document: The document.
+        number: Greatest number of questions.
+        attempt: Number of earlier attempts.
+
+    Returns:
+        The request.
+    """
     variables: dict[str, Value] = {"document": document_text(document), "number": number}
     return build_request(prompt, judge, variables, _SCHEMA, attempt=attempt)
 

@@ -128,9 +128,18 @@ def scores(
     derived: Sequence[str] = (),
     per_document: Sequence[Assessment] = (),
 ) -> tuple[Score, ...]:
-    """The scores of one sample, a metric each; `assessments[of, against]` are of the claims of `of`.
+    """Return the scores of one sample: a score for each metric, then those of derived metrics.
 
-    Behind them those of derived rows by name, for which `per_document` are assessments against single documents.
+    Args:
+        metrics: The metrics.
+        sample: The sample.
+        extractions: The claims of each part.
+        assessments: `assessments[of, against]` are of the claims of `of`.
+        derived: Names of derived metrics.
+        per_document: Assessments against single documents, for derived metrics.
+
+    Returns:
+        The scores, in the order of the metrics.
     """
     found = []
     for metric in metrics:
@@ -254,9 +263,14 @@ class MetricTally:
         cluster: int,
         unasked: bool = False,
     ) -> None:
-        """One sample: its score, the reasons of its unassessed claims, its ungrounded claims, what it belongs to.
+        """Add one sample.
 
-        `unasked` says that its claims were held against nothing.
+        Args:
+            score: Its score.
+            unassessed: The reason of each unassessed claim.
+            ungrounded: Number of claims that are not grounded.
+            cluster: Number of the sample's cluster.
+            unasked: Whether its claims were assessed without evidence.
         """
         self._samples += 1
         self._unassessed.update(unassessed)

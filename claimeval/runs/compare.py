@@ -76,11 +76,20 @@ class Compared(NamedTuple):
 def compare(
     a: Path, b: Path, each: Callable[[SamplePair, int], None] | None = None, *, cluster: str | None = None
 ) -> Compared:
-    """Compares two run directories; `each` gets every shared sample and how many of its claims flipped.
+    """Compare two run directories.
 
-    Intervals and tests draw samples together that agree in the field `cluster`, by default what the first run's do.
+    Args:
+        a: The first run.
+        b: The second run.
+        each: Called with every shared sample and its number of flipped claims.
+        cluster: Field by which intervals and tests draw samples together. Default: the field of the first run.
 
-    DataError where one holds no finished run, UsageError where they share no metric or no sample.
+    Returns:
+        The comparison of every shared metric.
+
+    Raises:
+        DataError: If one directory holds no finished run.
+        UsageError: If the runs share no metric or no sample.
     """
     other, manifest = Other(b), load_manifest(a)
     gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest, cluster_field(a, cluster))

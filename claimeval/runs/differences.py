@@ -121,9 +121,18 @@ def score_differences(a: Path, b: Path, cluster: str | None = None) -> ScoreDiff
 def metrics_without_claims(
     a: Path, b: Path, cluster: str | None = None, of_claims: Collection[str] = ()
 ) -> list[MetricComparison]:
-    """Compare scores without claims that both runs have from the same kind, with the same tests as scores of claims.
+    """Compare scores without claims that both runs have, with the same tests as scores of claims.
 
     A name that two kinds have, or that is one of `of_claims`, is followed by its kind.
+
+    Args:
+        a: The first run.
+        b: The second run.
+        cluster: Field by which intervals and tests draw samples together.
+        of_claims: Names of the metrics of claims.
+
+    Returns:
+        A comparison for each metric that both runs have from the same kind.
     """
     kinds = {kind: names for kind, names in scores.shared(a, b).items() if names}
     names = Counter([*of_claims, *(name for shared in kinds.values() for name in shared)])

@@ -101,9 +101,23 @@ def import_judged(
     overwrite: bool = False,
     cluster: str | None = None,
 ) -> ImportedRun:
-    """Writes the run directory; `options` say how verdicts are counted. Needs memory for a sample at a time.
+    """Write the run directory of recorded results, reading one sample at a time.
 
     A weighted vote without weights takes them from the human labels in the file.
+
+    Args:
+        judged: The recorded results.
+        data: Name of the data.
+        folder: Run directory to write.
+        options: How verdicts are counted.
+        overwrite: Whether a run in `folder` may be replaced.
+        cluster: Field by which intervals draw samples together.
+
+    Returns:
+        The run and the counts of the import.
+
+    Raises:
+        UsageError: If a weighted vote lacks weights and the file has no human labels.
     """
     panel = _panel(judged, options)
     families = Families(panel.families)

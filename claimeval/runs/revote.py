@@ -75,9 +75,19 @@ def revote(
     rates: ErrorRates | None = None,
     derived: Sequence[str] = (),
 ) -> SampleResult:
-    """The sample with the labels and scores that its verdicts come to by these rules.
+    """Return the sample with the labels and scores that its verdicts come to under these rules.
 
-    Verdicts of judges who are not among the voters are left out, and with them claims that nobody else assessed.
+    Verdicts of judges who are not voters are left out, and with them claims that nobody else assessed.
+
+    Args:
+        result: The sample with its verdicts.
+        voters: The judges and the rules.
+        metrics: The metrics to score.
+        rates: Error rates of the judges over the whole run.
+        derived: Names of derived metrics.
+
+    Returns:
+        A new result.
     """
     part = {claim.id: claim.of for claim in result.claims}
     judges = {judge.name for judge in voters.judges}

@@ -59,7 +59,17 @@ class Slices(Record):
 def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], cluster: str | None = None) -> Slices:
     """Return the metrics per value of `generator`, another field, or `metadata.NAME`.
 
-    Raises UsageError if no sample has the field; `cluster` is the field that intervals draw samples by.
+    Args:
+        results: The results of a run.
+        field: The field.
+        metrics: Names of the metrics.
+        cluster: Field by which intervals draw samples together.
+
+    Returns:
+        The metrics of each value.
+
+    Raises:
+        UsageError: If no sample has the field.
     """
     name = field.removeprefix("metadata.")
     groups: dict[str | None, list[tuple[int, list[float | None]]]] = {}

@@ -90,7 +90,19 @@ def grade_scale(
     positive_from: int,
     divided: bool = True,
 ) -> Scale:
-    """Return a scale of whole grades, the lowest first; `highest` is needed if no meanings are given."""
+    """Return a scale of whole grades, the lowest first.
+
+    Args:
+        name: Name of the scale.
+        meanings: Meaning of each grade, the lowest first.
+        lowest: The lowest grade.
+        highest: The highest grade; needed if no meanings are given.
+        positive_from: The lowest grade that counts as positive.
+        divided: Whether a panel that is divided between grades of one side has no label. If False, it has the lowest.
+
+    Returns:
+        The scale.
+    """
     top = lowest + len(meanings) - 1 if highest is None else highest
     grades = range(lowest, top + 1)
     return Scale(

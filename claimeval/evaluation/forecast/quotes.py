@@ -94,7 +94,20 @@ async def foresee(job: Foreseen[T], items: Iterable[T], store: Store | None) -> 
 async def forecast_job(
     job: Foreseen[T], items: Iterable[T], store: Store | None, prices: str | Path | None = None
 ) -> tuple[StepForecast, ...]:
-    """Return what a job will ask and cost, a row for each step and judge; nobody is asked."""
+    """Forecast the requests and cost of a job without sending anything.
+
+    Args:
+        job: The job.
+        items: The items that the job would run on.
+        store: Stored replies, which cost nothing. None: nothing is stored.
+        prices: File of prices.
+
+    Returns:
+        A row for each step and judge.
+
+    Raises:
+        UsageError: If the file of prices cannot be read.
+    """
     return quote([prospect async for prospect in foresee(job, items, store)], store, prices)
 
 
@@ -123,6 +136,14 @@ class _TextTotals:
         self._worst = 0.0
 
     def add(self, request: Request, output: Range, certain: bool, *, stored: bool) -> None:
+        """Count one request.
+
+        Args:
+            request: The request.
+            output: Least and greatest number of tokens of the reply.
+            certain: Whether the request is sent in any case.
+            stored: Whether its reply is in the store.
+        """
         if stored:
             self._stored += 1
             return

@@ -69,11 +69,23 @@ async def forecast(
     asked: set[int] | None = None,
     batched: Collection[str] = (),
 ) -> Forecast:
-    """Walks the samples once, in memory that grows with the number of different questions alone (about 80 bytes each).
+    """Forecast a run over the samples without sending anything.
 
-    `store` None: nothing is stored. `asked` holds the questions that earlier plans over the same store ask, which are
-    not counted again, and takes up this one's. `batched` names the judges whose questions go out in batches, at the
-    price that holds there. UsageError for a file of prices that cannot be read.
+    Memory grows with the number of different requests alone, about 80 bytes each.
+
+    Args:
+        samples: The samples, or the results of an earlier run, which keep their verdicts.
+        plan: The job.
+        store: Stored replies, which cost nothing. None: nothing is stored.
+        prices: File of prices.
+        asked: Requests of earlier plans over the same store, which are not counted again; those of this plan are added.
+        batched: Names of judges whose requests are sent in batches, at batch prices.
+
+    Returns:
+        The number of requests and their cost, for each step and judge.
+
+    Raises:
+        UsageError: If the file of prices cannot be read.
     """
     walk = _Walk(plan, store, prices, set() if asked is None else asked, batched)
     count = 0

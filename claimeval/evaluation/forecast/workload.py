@@ -129,7 +129,14 @@ class StepWorkload:
         )
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
-        """Counts the assessment of a text of so many sentences and bytes; `frame` is its request without claims."""
+        """Count the assessment of a text whose claims are not known yet.
+
+        Args:
+            frame: The request without claims.
+            sentences: Number of sentences of the text.
+            size: Size of the text in bytes.
+            certain: Whether the text is assessed in any case.
+        """
         found = self.certain if certain else self.possible
         had = found.unknown.get(sentences, _Texts())
         found.unknown[sentences] = _Texts(had.texts + 1, had.bytes + size, had.frames + prompt_bytes(frame))

@@ -28,11 +28,20 @@ class MemberTally:
         cluster: int,
         claims: Mapping[str, Claim] = MappingProxyType({}),
     ) -> dict[str, float | None]:
-        """One sample: the panel's score and its assessments of the metric's claims; gives each judge's own value.
+        """Add one sample and return the value of each judge on it.
 
-        A judge's value is over the claims it was asked about, and over those that nobody need be asked about, its own
-        where a judge took the claim. Of alternatives the one that suits the judge best counts. Where the panel's score
-        is undefined for a reason that lies in the sample, so are the judges'.
+        A judge's value covers the claims that it was asked about and those that need no judge; of the latter, claims
+        that one judge extracted count for that judge alone. Of several alternatives, the judge's best one counts. If a
+        reason in the sample makes the panel's score undefined, the judges' values are undefined too.
+
+        Args:
+            score: The panel's score of the sample.
+            assessments: The panel's assessments of the metric's claims.
+            cluster: Number of the sample's cluster.
+            claims: The claims by id.
+
+        Returns:
+            The value of each judge by name.
         """
         own: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:

@@ -25,7 +25,14 @@ class Preferences:
         self._questions: dict[str, array[int]] = {}
 
     def add(self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int) -> None:
-        """One sample's value of a metric by each judge, and its question; one without a generator does not count."""
+        """Add a sample's value of a metric by each judge; a sample without a generator does not count.
+
+        Args:
+            sample: The sample.
+            metric: Name of the metric.
+            values: The value of each judge by name.
+            cluster: Number of the sample's cluster.
+        """
         if sample.generator is None:
             return
         columns = self._values.setdefault(metric, {family: array("d") for family in self._family.values()})

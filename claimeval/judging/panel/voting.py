@@ -43,17 +43,27 @@ def vote(
     rates: ErrorRates | None = None,
     question: str = "support",
 ) -> Assessment:
-    """The label that the verdicts of all judges on one claim come to.
+    """Return the label that the verdicts of all judges on one claim come to.
 
     The first vote is on the value, the second on the label (`votes.py`); only the first can tie, and the tie rule
-    resolves it. Of labels that are equal in the second, `not_found` stands. Grades in a tie that all count as
-    supported, or none of them, settle the label; the grade is left to the tie rule. Where all make one choice, it
-    stands under every rule.
+    resolves it. If labels are equally frequent in the second, `not_found` is chosen. If all tied grades count as
+    supported, or none does, the label is settled and the tie rule decides the grade only. A unanimous choice holds
+    under every rule.
 
-    With no label at all the most frequent reason is given, the first judge's among equals. With fewer labels than the
-    quorum it is `no_quorum`, or the judges' own abstention where the quorum would be met with those who abstained.
-    `same_family` names the judges that are left out under `no-vote`; `rates` are what `learn` found, for
-    `dawid_skene`.
+    If there is no label, the most frequent reason is given; the first judge's among equals. With fewer labels than the
+    quorum the reason is `no_quorum`, or the judges' abstention if the quorum would be met with those who abstained.
+
+    Args:
+        subject: Id of the claim.
+        evidence: The evidence of the verdicts.
+        verdicts: The verdicts of all judges.
+        panel: Voting rule, tie rule and quorum.
+        same_family: Judges that are left out under `no-vote`.
+        rates: Error rates that `learn` estimated, for `dawid_skene`.
+        question: Kind of question, `support` or the name of another one.
+
+    Returns:
+        The assessment, with all verdicts.
     """
     about = {"subject": subject, "question": question, "evidence": evidence}
     if len(verdicts) == 1 and not same_family and verdicts[0].label in (None, *panel.scale.words):
@@ -200,8 +210,21 @@ class Voters(NamedTuple):
         verdicts: Sequence[Verdict],
         rates: ErrorRates | None = None,
     ) -> Assessment:
-        """What the verdicts on one claim come to. Before the whole run is known, a vote that rests on it is by
-        majority."""
+        """Return the panel's assessment of one claim.
+
+        Before the whole run is known, a vote that depends on it is by majority.
+
+        Args:
+            sample: The sample of the claim.
+            of: The part that the claim is from.
+            evidence: The evidence of the verdicts.
+            subject: Id of the claim.
+            verdicts: The verdicts of all judges.
+            rates: Error rates of the judges over the whole run.
+
+        Returns:
+            The assessment.
+        """
         panel, own = self.settings(of, evidence.part, rates), self.same_family(sample, of, evidence.part)
         return vote(
             subject,

@@ -87,7 +87,18 @@ class ExperimentResult(Record):
 def tabulate(
     design: Experiment, metrics: tuple[str, ...], folder: Path, options: RunOptions, new: Mapping[str, int]
 ) -> ExperimentResult:
-    """The table over all arms; streams the runs, holding a number a sample, metric and arm."""
+    """Return the table over all arms; reads each run sample by sample and holds one number per sample, metric and arm.
+
+    Args:
+        design: The experiment.
+        metrics: Names of the metrics.
+        folder: Directory of the runs.
+        options: Settings of the runs.
+        new: Number of new calls of each arm.
+
+    Returns:
+        The result of every arm.
+    """
     gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, options) for arm in design.arms}
     base = gathered[design.baseline]
     rows = []
@@ -150,6 +161,15 @@ class _Gathered(NamedTuple):
     latencies: array[float]
 
     def row(self, arm: Arm, run: str, cells: dict[str, ArmMetric], counts: FlipCounts, new: int) -> ArmResult:
+        """Return the result of the arm.
+
+        Args:
+            arm: The arm.
+            run: Directory of its run.
+            cells: Its metrics by name.
+            counts: Claims that flipped from the baseline.
+            new: Number of new calls.
+        """
         return ArmResult(
             name=arm.name,
             run=run,

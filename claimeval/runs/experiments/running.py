@@ -97,9 +97,18 @@ async def run(
     options: RunOptions,
     show: Callable[[Arm], Callable[[Progress], None]],
 ) -> Carried:
-    """Runs the arms in order and stops with the first that does not reach its end. Caps hold for all arms together.
+    """Run the arms in order and stop after the first that does not finish; caps apply to all arms together.
 
-    In batches no arm waits for its own: what all of them need rides in the same rounds.
+    With batches, no arm waits for its own: the requests of all arms share the same rounds.
+
+    Args:
+        prepared: The experiment, checked.
+        folder: Directory of the runs.
+        options: Concurrency, caps, cache and batches.
+        show: Returns the progress display of an arm.
+
+    Returns:
+        The number of requests of each finished arm, and the outcome of the last arm that began.
     """
     if not options.offline:
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):

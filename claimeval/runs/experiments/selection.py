@@ -52,7 +52,17 @@ def half(sample: Sample) -> int:
 
 
 def agreement(design: Experiment, folder: Path, arm: Arm, keep: Keep = everything) -> LabelAgreement | None:
-    """How one arm agrees with the experiment's labels over the samples to keep; None where there are no labels."""
+    """Return how one arm agrees with the experiment's labels.
+
+    Args:
+        design: The experiment.
+        folder: Directory of the runs.
+        arm: The arm.
+        keep: Which samples count.
+
+    Returns:
+        The agreement; None if there are no labels.
+    """
     if design.labels is None:
         return None
     run = arm_folder(folder, arm)

@@ -82,7 +82,14 @@ class _CorrectionData:
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
     def add(self, cluster: int, label: str, given: Iterable[HumanLabel], probability: float) -> None:
-        """One item: the panel's label, the labels that people gave it and the probability with which it was drawn."""
+        """Add one item.
+
+        Args:
+            cluster: Number of its cluster.
+            label: The panel's label.
+            given: The labels of people.
+            probability: Probability with which the item was drawn.
+        """
         said = people(given, _support, Panel())
         self.counts = added(self.counts, said.counts)
         self.judge.append(label == "supported")
@@ -99,11 +106,25 @@ def _support(label: HumanLabel) -> str:
 def correct(
     run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int, cluster: str | None = None
 ) -> Correction:
-    """The metric (the run's first unless said) corrected by the labels.
+    """Correct a metric by human labels.
 
     `auto` takes the method that fits how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the
     judges' label for a stratified one, the active estimate for one by uncertainty. Rogan-Gladen is for labels from
-    elsewhere. UsageError without a matching label.
+    elsewhere.
+
+    Args:
+        run: The run directory.
+        metric: Name of the metric. Default: the first metric of the run.
+        labels: The human labels.
+        method: The estimator.
+        seed: Seed of the resampling.
+        cluster: Field by which intervals draw samples together.
+
+    Returns:
+        The corrected value.
+
+    Raises:
+        UsageError: If no label matches a claim.
     """
     row = metric_of(run, metric)
     draw = drawn(run, row.name)

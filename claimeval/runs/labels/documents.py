@@ -100,11 +100,23 @@ def of_samples(samples: Iterable[Sample], first: int) -> Iterator[Candidates]:
 def draw(
     items: Iterable[Candidates], count: int, *, first: int, seed: int, source: str
 ) -> tuple[DocumentDraw, list[DocumentToLabel]]:
-    """Draws `count` questions with results, all where there are fewer, each as likely as any other; in one pass.
+    """Draw questions with results, each as likely as any other, in one pass.
 
     A draw of more questions with the same seed begins with the same ones. The documents of a question are shuffled
-    for showing, so that their rank says nothing. DataError where nothing was retrieved, an id cannot stand in qrels,
-    or a document stands twice under a question.
+    for showing, so that their rank says nothing.
+
+    Args:
+        items: The questions with their documents.
+        count: Number of questions. If there are fewer, all are drawn.
+        first: Number of documents of a question.
+        seed: Seed of the draw.
+        source: Name of the data.
+
+    Returns:
+        The draw and its documents.
+
+    Raises:
+        DataError: If nothing was retrieved, an id is not allowed in qrels, or a question has a document twice.
     """
     population = without_results = 0
 

@@ -56,9 +56,20 @@ class ClaimToLabel(Record):
 
 
 def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -> ClaimDraw:
-    """Draws `count` judged claims of a metric (the run's first unless said), or gives back what was drawn before.
+    """Draw judged claims of a metric, or return the earlier draw.
 
-    UsageError where something else was drawn already, or where the run has fewer judged claims.
+    Args:
+        run: The run directory.
+        metric: Name of the metric. Default: the first metric of the run.
+        count: Number of claims.
+        design: How claims are drawn.
+        seed: Seed of the draw.
+
+    Returns:
+        The draw.
+
+    Raises:
+        UsageError: If something else was drawn already, or the run has fewer judged claims.
     """
     row = metric_of(run, metric)
     if (before := drawn(run, row.name)) is not None:
@@ -156,7 +167,14 @@ class ClaimLabels:
         return [found for found in self._given.values() if found]
 
     def add(self, question: ClaimToLabel, against: str, said: Label | Literal["unsure"], annotator: str | None) -> None:
-        """Keeps one answer; it is on the disk when this returns."""
+        """Write one answer to the file before returning.
+
+        Args:
+            question: The claim.
+            against: The evidence of the label.
+            said: The label, or `unsure`.
+            annotator: Name of the annotator.
+        """
         fields = {
             "id": question.item.sample,
             "claim_id": question.claim.id,

@@ -118,10 +118,21 @@ def join(
     against: Part | None = None,
     cluster: str | None = None,
 ) -> RaterTable:
-    """Every claim that has a human label with what the judges say of it; without `labels`, every claim.
+    """Return the claims that have a human label, with the verdicts of the judges; without `labels`, every claim.
 
-    `against` is the evidence that labels are about which do not say so themselves; needed only where claims were
-    assessed against several.
+    Args:
+        results: The results of a run.
+        judges: Names of the judges.
+        panel: How verdicts are counted.
+        labels: The human labels.
+        against: Evidence of labels that do not name it; needed only if claims were assessed against several.
+        cluster: Field by which intervals draw samples together.
+
+    Returns:
+        The table of raters.
+
+    Raises:
+        UsageError: If the evidence of a label is not clear.
     """
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels or ():
@@ -202,7 +213,14 @@ class _Joining:
         self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
 
     def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
-        """One item."""
+        """Add one item.
+
+        Args:
+            sample: The sample of the item.
+            said: The labels of people.
+            ballots: The labels of the judges.
+            panels: The panel's assessment.
+        """
         joined = self.joined
         given = {ballot.judge: ballot for ballot in ballots}
         for judge in self._judges:
