@@ -243,8 +243,8 @@ def samples_of(
     if limit is not None and limit < 1:
         raise UsageError(f"limit: {limit!r}; it needs 1 or more")
     if isinstance(data, Run) or is_run(data):
-        results = results_of(data)
-        return Reiterable(lambda: itertools.islice(_decided((r.sample for r in results), references), limit))
+        run = data if isinstance(data, Run) else Run.load(str(data))
+        return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
     if isinstance(data, (str, Path)):
         path = data
         return Reiterable(

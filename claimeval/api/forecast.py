@@ -11,9 +11,10 @@ from claimeval.api.comparison import experiment
 from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.twins import blocking
 from claimeval.evaluation.claims import ClaimsJob, choose_metrics
-from claimeval.evaluation.forecast.quotes import forecast_job
+from claimeval.evaluation.forecast.quotes import forecast_job, quote
 from claimeval.evaluation.forecast.walk import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
+from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.runs.experiments.design import read
 from claimeval.runs.experiments.running import prepare
@@ -33,7 +34,8 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
     """Forecast what `door(*args, **kwargs)` would ask and cost, without asking anything.
 
     Args:
-        door: `score`, `rejudge`, `rate`, `experiment`, `measure` or one of their asynchronous twins.
+        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `measure`, `write_queries` or one of their
+            asynchronous twins.
         args: Its arguments.
         kwargs: Its keyword arguments.
 
@@ -70,7 +72,10 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         if isinstance(job, ClaimsJob):
             batched = batched_judges(job, options)
             return blocking(forecast(prepared.items, job, store, options.prices, batched=batched))
-        steps = blocking(forecast_job(job, prepared.items, store, options.prices))
+        if isinstance(job, WriteQueriesJob):
+            steps = quote(job.prospects(prepared.items), store, options.prices)
+        else:
+            steps = blocking(forecast_job(job, prepared.items, store, options.prices))
         return Forecast(samples=prepared.total or 0, lines=steps, how=())
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from claimeval.data.rows import dataframe
+from claimeval.evaluation import write_queries
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.records import PanelSummary
 from claimeval.evaluation.summary.run import Summary
@@ -28,6 +29,7 @@ from claimeval.runs.directory import (
     load_summary,
     read_results,
 )
+from claimeval.runs.jobs import qrels_of
 from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, interval, percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
@@ -91,15 +93,18 @@ class Run:
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """The samples, in order."""
+        """The samples, in order; of `write_queries` the questions that were kept."""
+        if self.job == write_queries.NAME:
+            return tuple(write_queries.kept_samples(self.manifest, self.results))
         return _Mapped(self.results, lambda result: result.sample)
 
     @property
     def qrels(self) -> dict[str, dict[str, int]]:
-        """The grades of documents by sample, as `claimeval.ir` takes them; a document without a grade is not there."""
-        from claimeval.evaluation.grade import qrels
+        """The grades of documents by sample, as `claimeval.ir` takes them; a document without a grade is not there.
 
-        return qrels(self.results)
+        Of `write_queries` the source of each question, with grade 1.
+        """
+        return qrels_of(self.manifest, self.results)
 
     @property
     def claims(self) -> Iterator[tuple[SampleResult, Claim]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from claimeval.cli.experiment import ExperimentOptions
     from claimeval.cli.score import ScoreOptions
     from claimeval.evaluation.claims import ClaimsJob
-    from claimeval.evaluation.forecast.quotes import Prospect
     from claimeval.evaluation.forecast.walk import Forecast
     from claimeval.evaluation.forecast.workload import StepForecast
-    from claimeval.types.options import RunOptions
 
 PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
 """The commands that can be planned; all but score and experiment have a function `forecast`."""
@@ -75,15 +73,6 @@ plan = Plan(
     add_help_option=False,
     context_settings={"ignore_unknown_options": True},
 )
-
-
-def print_quotes(prospects: Iterable[Prospect], options: RunOptions, output: Output) -> int:
-    """Print what is to be asked and paid, and return the exit code."""
-    from claimeval.api.forecast import cached_replies
-    from claimeval.evaluation.forecast.quotes import quote
-
-    with cached_replies(options) as store:
-        return print_forecast(quote(prospects, store, options.prices), output)
 
 
 def print_forecast(found: Sequence[StepForecast], output: Output) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Asking, Out
+from claimeval.cli.shared import Asking, Gates, Out
 from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.evaluation.queries import WritingPlan
+    from claimeval.api.run import Run
+    from claimeval.types.records import Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class WriteQueriesOptions:
     out: Out = None
     """Run directory; default runs/CORPUS-queries."""
     overwrite: bool = False
-    """Replace a test set of other settings in --out."""
+    """Replace a run of other settings in --out."""
     output: Output = Output()
     questions: Annotated[WritingQuestions, Heading("Questions")] = WritingQuestions()
     options: Asking = RunOptions()
@@ -65,40 +65,22 @@ class WriteQueriesOptions:
 
 def do(given: WriteQueriesOptions) -> int:
     """Write the test set, print what was kept, and return the exit code."""
-    import asyncio
+    from claimeval.cli.running import print_finished, watch
+    from claimeval.evaluation.write_queries import count_queries
+    from claimeval.runs.jobs import QRELS, QUERIES
 
-    from claimeval.cli.progress_line import ProgressLine
-    from claimeval.cli.running import ending, notes_on_stderr
-    from claimeval.data.corpora import read_corpus
-    from claimeval.evaluation.queries_run import DATA, QRELS, draw, run
-    from claimeval.types.progress import Progress
-
-    plan, output = _plan(given), given.output
-    documents = draw(read_corpus(given.corpus), given.n, given.seed)
-    folder = given.out or Path("runs") / f"{given.corpus.stem}-queries"
-    with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
-        outcome = asyncio.run(
-            run(
-                documents,
-                plan,
-                folder,
-                corpus=given.corpus.name,
-                seed=given.seed,
-                options=given.options,
-                progress=Progress(len(documents), line.show, unit="documents"),
-                overwrite=given.overwrite,
-            )
-        )
-    made = outcome.summary
-    output.line(f"{made.documents} documents, {made.written} questions written, {made.kept} kept")
-    _print_counts(output, "rejected", made.rejected)
-    _print_counts(output, "failed", made.failures)
-    if made.complete:
-        output.line(f"Test set: {folder / DATA}")
-        output.line(f"Qrels: {folder / QRELS}")
-    code, stopped = ending(outcome.ending)
-    record = made.model_dump(mode="json", exclude={"prompts"})
-    return output.result("write-queries", record, path=folder, exit_code=code, stopped=stopped)
+    output = given.output
+    finished = watch(lambda options: _door(given, options), given.options, Gates(max_missing=1.0), output)
+    run = finished.run
+    assert run.path, "the run is on disk"
+    counts = count_queries(run.results)
+    output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
+    _print_counts(output, "rejected", counts.rejected)
+    _print_counts(output, "failed", counts.failures)
+    if run.complete and counts.kept:
+        output.line(f"Test set: {run.path / QUERIES}")
+        output.line(f"Qrels: {run.path / QRELS}")
+    return print_finished("write-queries", finished, output, {"counts": counts.model_dump(mode="json")})
 
 
 write_queries = command("write-queries", WriteQueriesOptions, do)
@@ -106,27 +88,31 @@ write_queries = command("write-queries", WriteQueriesOptions, do)
 
 def forecast(given: WriteQueriesOptions) -> int:
     """Print what `do` would ask, and return the exit code."""
-    from claimeval.cli.plan import print_quotes
-    from claimeval.data.corpora import read_corpus
-    from claimeval.evaluation.queries_run import draw, prospects
+    from claimeval.api.forecast import plan
+    from claimeval.cli.plan import print_forecast
 
-    documents = draw(read_corpus(given.corpus), given.n, given.seed)
-    return print_quotes(prospects(documents, _plan(given)), given.options, given.output)
+    return print_forecast(plan(_door, given, options=given.options).lines, given.output)
 
 
-def _plan(given: WriteQueriesOptions) -> WritingPlan:
-    from claimeval.evaluation.queries_run import writing_plan
+def _door(given: WriteQueriesOptions, options: RunOptions) -> Run:
+    from claimeval.api.test_sets import write_queries
 
     asked = given.questions
-    return writing_plan(
-        given.judge,
-        asked.checker,
+    return write_queries(
+        given.corpus,
+        judge=given.judge,
+        checker=asked.checker,
+        n=given.n,
+        per_document=given.per_document,
+        seed=given.seed,
         write_prompt=asked.write_prompt,
         check_prompt=asked.check_prompt,
-        per_document=given.per_document,
+        out=given.out or Path("runs") / f"{given.corpus.stem}-queries",
+        overwrite=given.overwrite,
+        options=options,
     )
 
 
-def _print_counts(output: Output, what: str, counts: Mapping[str, int]) -> None:
+def _print_counts(output: Output, what: str, counts: Mapping[str, int] | Mapping[Reason, int]) -> None:
     if counts:
         output.line(f"{what}: " + ", ".join(f"{count} {reason}" for reason, count in counts.items()))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
 from claimeval.data.labels import read_labels
+from claimeval.evaluation import grade, write_queries
 from claimeval.evaluation.job import Job, JobOutcome, run_job
-from claimeval.evaluation.summary.run import Tallies
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.execution.runner import RunStatus
 from claimeval.runs.directory import MANIFEST, RunWriter, load_manifest, read_results
 from claimeval.runs.rejudge.prepare import PreparedRejudge
 from claimeval.runs.revote import settle
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
+from claimeval.types.records import Sample, SampleResult
 
 T = TypeVar("T")
 
@@ -64,33 +69,71 @@ def recount_into(writer: RunWriter, prepared: PreparedRejudge, panel: PanelOptio
 def _finished(writer: RunWriter, outcome: JobOutcome, panel: PanelOptions) -> JobOutcome:
     if writer.manifest.panel.needs_whole_run:
         labels = read_labels(Path(panel.labels)) if panel.labels else None
-        kept = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
-        summary = settle(writer, labels, complete=outcome.status.complete).model_copy(update=kept)
-        outcome = outcome._replace(summary=summary)
+        outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
+    elif writer.manifest.job == write_queries.NAME:
+        outcome = _with_summary(outcome, _without_repeated(writer, complete=outcome.status.complete))
     writer.finish(outcome.summary)
     if writer.manifest.job in WITH_QRELS:
-        _write_qrels(writer.folder, complete=outcome.status.complete)
+        _write_test_collection(writer.folder, writer.manifest, complete=outcome.status.complete)
     return outcome
 
 
-QRELS = "qrels.txt"
-WITH_QRELS = ("grade",)
-"""The jobs whose grades are also written as qrels."""
+def _with_summary(outcome: JobOutcome, summary: Summary) -> JobOutcome:
+    kept = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
+    return outcome._replace(summary=summary.model_copy(update=kept))
 
 
-def _write_qrels(folder: Path, *, complete: bool) -> None:
-    """Write the grades of a run that is complete, if there is one, as qrels."""
+def _without_repeated(writer: RunWriter, *, complete: bool) -> Summary:
+    """Reject written questions that repeat an earlier one, and add up anew."""
+    tallies, rejected = Tallies.of(writer.manifest), write_queries.reject_repeated()
+
+    def revised(result: SampleResult) -> SampleResult:
+        now = rejected(result)
+        tallies.add(now)
+        return now
+
+    writer.revise(revised)
+    return tallies.summary(complete=complete)
+
+
+QRELS, QUERIES = "qrels.txt", "queries.jsonl"
+WITH_QRELS = ("grade", write_queries.NAME)
+"""The jobs that write qrels: their grades, or the source documents of the questions they wrote."""
+
+
+def qrels_of(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
+    """Return the grades of documents by sample; the source of a written question has grade 1."""
+    if record.job == write_queries.NAME:
+        kept = write_queries.kept_samples(record, results)
+        return {sample.id: dict.fromkeys(sample.reference_context_ids, 1) for sample in kept}
+    return grade.qrels(results)
+
+
+def _write_test_collection(folder: Path, record: Manifest, *, complete: bool) -> None:
+    """Write the qrels of a run that is complete, and the questions that it wrote; without any there is no file."""
     from claimeval import ir
-    from claimeval.evaluation.grade import qrels
 
-    grades = qrels(read_results(folder)) if complete else {}
-    if not grades:
-        (folder / QRELS).unlink(missing_ok=True)
+    lines = io.StringIO()
+    ir.write_qrels(qrels_of(record, read_results(folder)) if complete else {}, lines)
+    _replace(folder / QRELS, lines.getvalue())
+    if record.job == write_queries.NAME:
+        kept = write_queries.kept_samples(record, read_results(folder)) if complete else ()
+        _replace(folder / QUERIES, "".join(map(_row, kept)))
+
+
+def _row(sample: Sample) -> str:
+    """A line of a data file."""
+    fields = sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"})
+    return json.dumps(fields | sample.metadata, ensure_ascii=False) + "\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    if not text:
+        path.unlink(missing_ok=True)
         return
-    part = folder / f"{QRELS}.part"
-    with part.open("w", encoding="utf-8") as file:
-        ir.write_qrels(grades, file)
-    part.replace(folder / QRELS)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def relevant_from(qrels: Path) -> int | None:

@@ -189,7 +189,14 @@ def test_queries_are_written_into_a_folder(start_server: StartServer, tmp_path: 
     written = {"questions": [{"question": "Where do rabbits live?", "answer": "In warrens.", "passage": text[:39]}]}
     checked = {"reason": "", "answerable": True, "self_contained": True, "realistic": True}
     server = start_server(judge=lambda body: Reply(json.dumps(checked if "self_contained" in str(body) else written)))
-    made = ce.write_queries([ce.Document(id="d", text=text)], judge=judge(server)[0], out=tmp_path / "set")
-    assert made.summary.kept == 1
-    assert made.samples[0].question == "Where do rabbits live?"
-    assert made.samples[0].reference_context_ids == ("d",)
+    corpus = [ce.Document(id="d", text=text)]
+    made = ce.write_queries(corpus, judge=judge(server)[0], out=tmp_path / "set")
+    assert (made.job, made["kept_queries"].mean) == ("write_queries", 1.0)
+    (sample,) = made.samples
+    assert sample.question == "Where do rabbits live?"
+    assert sample.reference_context_ids == ("d",)
+    assert made.qrels == {sample.id: {"d": 1}}
+    assert list(ce.read_samples(tmp_path / "set" / "queries.jsonl")) == [sample]
+    assert list(ce.read_samples(made)) == [sample]
+    assert ce.write_queries(corpus, judge=judge(server)[0]).samples == made.samples
+    assert ce.plan(ce.write_queries, corpus, judge=judge(server)[0]).calls == (1, 2)

@@ -7,12 +7,18 @@ import json
 
 import pytest
 
-from claimeval.evaluation.queries import WritingPlan, Written, rejected, write
-from claimeval.evaluation.queries_run import draw, writing_plan
+from claimeval.evaluation.write_queries import (
+    WriteQueriesJob,
+    draw,
+    make_job,
+    queries_of,
+    reject_repeated,
+    rejected,
+)
 from claimeval.judging import prompts
 from claimeval.judging.replies import WrittenQuery
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import Document
+from claimeval.types.records import Document, SampleResult
 from claimeval.types.requests import Failure, Outcome, Request
 from tests.scripted import FAILED, completion, judge
 
@@ -60,45 +66,62 @@ def opinion(**said: object) -> str:
     return json.dumps({"reason": "why", "answerable": True, "self_contained": True, "realistic": True, **said})
 
 
-PLAN = WritingPlan(
+JOB = WriteQueriesJob(
     judge("writer"), judge("checker"), prompts.load("queries", "plain"), prompts.load("screen", "plain"), 1
 )
 
 
-def written(*replies: str | Failure) -> tuple[Written, Replies]:
+def written(*replies: str | Failure) -> tuple[SampleResult, Replies]:
     executor = Replies(*replies)
-    return asyncio.run(write(PAGE, PLAN, executor)), executor
+    return asyncio.run(JOB.evaluate(PAGE, executor)), executor
+
+
+def counts(result: SampleResult) -> tuple[float | None, ...]:
+    return tuple(score.value for score in result.scores)
 
 
 def test_a_question_that_passes_rules_and_the_second_look_is_kept() -> None:
     found, executor = written(listed(GOOD), opinion())
-    (query,) = found.queries
+    (query,) = queries_of(found)
     assert query.kept
     assert (query.question, query.answer, query.passage) == GOOD
+    assert counts(found) == (1, 1)
     assert [call.step for call in found.calls] == ["queries", "screen"]
     assert [request.judge.name for request in executor.requests] == ["writer", "checker"]
 
 
 def test_what_a_rule_rejects_is_not_looked_at_again() -> None:
     found, executor = written(listed(GOOD._replace(passage="elsewhere")))
-    assert found.queries[0].rejected == ("passage not in the document",)
+    assert queries_of(found)[0].rejected == ("passage not in the document",)
+    assert counts(found) == (1, 0)
     assert len(executor.requests) == 1
 
 
 def test_the_second_look_says_what_a_question_is_not() -> None:
-    (query,) = written(listed(GOOD), opinion(realistic=False, answerable=False))[0].queries
+    (query,) = queries_of(written(listed(GOOD), opinion(realistic=False, answerable=False))[0])
     assert query.rejected == ("not answerable", "not realistic")
     assert query.explanation == "why"
 
 
 def test_no_opinion_is_no_yes() -> None:
-    (query,) = written(listed(GOOD), opinion(realistic="rather"), "fine")[0].queries
-    assert (query.kept, query.unchecked_because) == (False, "unparsable")
+    (query,) = queries_of(written(listed(GOOD), opinion(realistic="rather"), "fine")[0])
+    assert (query.kept, query.unassessed) == (False, "unparsable")
 
 
 def test_an_empty_list_is_a_reply_and_a_failure_is_none() -> None:
-    assert written(listed())[0] == Written(document="page", calls=written(listed())[0].calls)
-    assert written(FAILED)[0].failed_because == "provider_error"
+    assert counts(written(listed())[0]) == (0, 0)
+    failed = written(FAILED)[0]
+    assert counts(failed) == (None, None)
+    assert failed.scores[0].because == "provider_error"
+    assert failed.details == {}
+
+
+def test_of_questions_that_are_nearly_the_same_the_first_is_kept() -> None:
+    found, revised = written(listed(GOOD), opinion())[0], reject_repeated()
+    first, second = revised(found), revised(found)
+    assert first == found
+    assert queries_of(second)[0].rejected == ("nearly the same as another",)
+    assert counts(second) == (1, 0)
 
 
 def test_documents_are_drawn_alike_whatever_their_order() -> None:
@@ -114,4 +137,4 @@ def test_documents_are_drawn_alike_whatever_their_order() -> None:
 
 def test_local_judges_write_no_questions() -> None:
     with pytest.raises(UsageError, match="questions are written by a language model"):
-        writing_plan("local:lexical")
+        make_job("local:lexical")

@@ -1,0 +1,323 @@
+"""The write_queries job: a judge writes questions about documents; rules and a second judge reject the useless ones.
+
+An item is a document. Its result lists every question that was written, each rejected one with the reasons.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+from rapidfuzz import fuzz
+
+from claimeval.data.sampling import DistinctQuestions
+from claimeval.evaluation.ask import CallAddress, ask_until_read
+from claimeval.evaluation.forecast.estimates import Range
+from claimeval.evaluation.forecast.quotes import Prospect
+from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.relevance import check_name
+from claimeval.execution import Executor
+from claimeval.execution.concurrently import gather_all
+from claimeval.judging import check_query, prompts, write_query
+from claimeval.judging.prompts import Prompt
+from claimeval.judging.replies import WrittenQuery
+from claimeval.metrics.scoring import defined, undefined
+from claimeval.providers import specs
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Call, Document, Reason, Record, Sample, SampleResult
+from claimeval.types.requests import Failure, Judge
+
+NAME = "write_queries"
+UNITS = {"written_queries": "queries", "kept_queries": "queries"}
+"""The metrics with their unit: how many questions were written about a document, and how many of them were kept."""
+WRITTEN_TOKENS, SCREEN_TOKENS = Range(60, 250), Range(40, 120)
+"""Tokens assumed of a question with its answer and passage, and of an opinion on one."""
+
+
+class Query(Record):
+    """A question that was written, whether it is kept or not."""
+
+    id: str
+    question: str
+    answer: str
+    passage: str
+    rejected: tuple[str, ...] = ()
+    """Why it is not kept: a rule, or what the checker says it is not."""
+    explanation: str | None = None
+    """The checker's words."""
+    unassessed: Reason | None = None
+    """Why the checker gave no opinion; such a question is not kept."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it belongs to the test set."""
+        return not self.rejected and self.unassessed is None
+
+
+class _Checked(NamedTuple):
+    query: Query
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class WriteQueriesJob:
+    """Write questions about documents: who writes and who checks, with which prompts."""
+
+    writer: Judge
+    checker: Judge
+    write_prompt: Prompt
+    check_prompt: Prompt
+    per_document: int
+    name = NAME
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The writer and, if it is another judge, the checker."""
+        return (self.writer,) if self.writer == self.checker else (self.writer, self.checker)
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        return self.judges
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything about the job that decides what is written."""
+        asked_with: dict[str, tuple[str, ...]] = {self.writer.name: (self.write_prompt.id,)}
+        asked_with[self.checker.name] = (*asked_with.get(self.checker.name, ()), self.check_prompt.id)
+        return Manifest(
+            job=NAME,
+            units=UNITS,
+            judges=self.judges,
+            prompts=(self.write_prompt.record, self.check_prompt.record),
+            asked_with=asked_with,
+            settings={"per_document": self.per_document},
+            versions=versions(),
+        )
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether the writer or the checker is stopped."""
+        return any(judge.name in stopped for judge in self.judges)
+
+    async def evaluate(self, item: Document, executor: Executor) -> SampleResult:
+        """Return the questions about one document, the useless ones with the reasons."""
+        sample = Sample(id=item.id, question="", contexts=(item,))
+        reply = await ask_until_read(
+            lambda attempt: write_query.ask(self.write_prompt, self.writer, item, self.per_document, attempt=attempt),
+            write_query.read,
+            executor,
+            CallAddress("queries", "document"),
+            item.id,
+        )
+        if isinstance(reply.value, Failure):
+            scores = undefined(item.id, UNITS, reply.value.reason).scores
+            return SampleResult(sample=sample, scores=scores, calls=reply.calls)
+        checked: list[_Checked] = await gather_all(
+            [self._check(query, item, executor) for query in reply.value[: self.per_document]]
+        )
+        calls = (*reply.calls, *(call for one in checked for call in one.calls))
+        return _with_queries(SampleResult(sample=sample, calls=calls), [one.query for one in checked])
+
+    async def _check(self, written: WrittenQuery, document: Document, executor: Executor) -> _Checked:
+        name = sha256(f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        query = Query(id=f"q-{name}", question=written.question, answer=written.answer, passage=written.passage)
+        if why := rejected(written, document):
+            return _Checked(query.model_copy(update={"rejected": (why,)}), ())
+        reply = await ask_until_read(
+            lambda attempt: check_query.ask(
+                self.check_prompt, self.checker, written.question, written.answer, document, attempt=attempt
+            ),
+            check_query.read,
+            executor,
+            CallAddress("screen", "document"),
+            document.id,
+        )
+        if isinstance(reply.value, Failure):
+            return _Checked(query.model_copy(update={"unassessed": reply.value.reason}), reply.calls)
+        found = {
+            "rejected": tuple(f"not {name}" for name in reply.value.failed),
+            "explanation": reply.value.explanation,
+        }
+        return _Checked(query.model_copy(update=found), reply.calls)
+
+    def prospects(self, documents: Iterable[Document]) -> Iterator[Prospect]:
+        """Give what will be asked, for a forecast; a question that is not written yet has a usual length."""
+        for document in documents:
+            request = write_query.ask(self.write_prompt, self.writer, document, self.per_document)
+            yield Prospect("queries", request, Range(10, self.per_document * WRITTEN_TOKENS.high))
+            for n in range(self.per_document):
+                request = check_query.ask(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
+                yield Prospect("screen", request, SCREEN_TOKENS, certain=False)
+
+
+def make_job(
+    writer: str | Judge,
+    checker: str | Judge | None = None,
+    *,
+    write_prompt: str = "plain",
+    check_prompt: str = "plain",
+    per_document: int = 1,
+) -> WriteQueriesJob:
+    """Return the job, checked; UsageError before any call can be made. By default the writer checks."""
+    first = specs.parse_judge(writer)
+    second = specs.parse_judge(checker) if checker else first
+    specs.require_prompt_readers((first, second), "questions are written")
+    if first.name == second.name and first != second:
+        raise UsageError(f"writer and checker are both called {first.name!r} but differ; give one another name")
+    loaded = prompts.load("queries", write_prompt), prompts.load("screen", check_prompt)
+    return WriteQueriesJob(first, second, *loaded, per_document)
+
+
+def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, ...]:
+    """`count` documents with a text, each as likely as any other, in one pass; the same for the same seed."""
+
+    def number(document: Document) -> int:
+        key = document.id.encode("utf-8", "surrogatepass")
+        return int.from_bytes(blake2b(key, digest_size=8, key=str(seed).encode()).digest(), "big")
+
+    found = heapq.nsmallest(count, (document for document in corpus if document.text.strip()), key=number)
+    if not found:
+        raise DataError("the corpus has no document with a text")
+    for document in found:
+        check_name(document.id, "document")
+    return tuple(found)
+
+
+VERBATIM = 90.0
+"""From which `rapidfuzz.fuzz.partial_ratio` on, of 100, a question is a copy of its document's own words."""
+WORDS = (3, 60)
+"""A question has at least and at most so many words; scripts without spaces are not counted."""
+
+_POINTS = re.compile(
+    r"\b(?:(?:this|the|that|given|provided|above|following)\s+(?:document|passage|text|excerpt|article|paragraph|"
+    r"section|page|context|table|figure|chapter|snippet)|(?:mentioned|described|stated|listed|shown|discussed)\s+"
+    r"(?:above|here|below))\b",
+    re.IGNORECASE,
+)
+
+
+def rejected(query: WrittenQuery, document: Document) -> str | None:
+    """Why the question is of no use; None where every rule is kept."""
+    text = _folded(document.text)
+    words = len(query.question.split())
+    if query.question.isascii() and not WORDS[0] <= words <= WORDS[1]:
+        return "too short or too long"
+    if _folded(query.passage) not in text:
+        return "passage not in the document"
+    if _POINTS.search(query.question):
+        return "points at the document"
+    if _folded(query.answer) in _folded(query.question):
+        return "gives its answer away"
+    asked = _folded(query.question).rstrip("?!. ")
+    if fuzz.partial_ratio(asked, text, score_cutoff=VERBATIM):
+        return "copied from the document"
+    return None
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def reject_repeated() -> Callable[[SampleResult], SampleResult]:
+    """Return what is called with the results in order; of questions that are nearly the same it keeps the first."""
+    distinct = DistinctQuestions()
+
+    def revised(result: SampleResult) -> SampleResult:
+        if "queries" not in result.details:
+            return result
+        queries = [
+            query.model_copy(update={"rejected": ("nearly the same as another",)})
+            if query.kept and not distinct.add(query.question.casefold())
+            else query
+            for query in queries_of(result)
+        ]
+        return _with_queries(result, queries)
+
+    return revised
+
+
+def _with_queries(result: SampleResult, queries: list[Query]) -> SampleResult:
+    counts = {"written_queries": len(queries), "kept_queries": sum(query.kept for query in queries)}
+    records: list[JsonValue] = [query.model_dump(mode="json", exclude_defaults=True) for query in queries]
+    scores = defined(result.sample.id, counts, UNITS).scores
+    return result.model_copy(update={"scores": scores, "details": {"queries": records}})
+
+
+def queries_of(result: SampleResult) -> tuple[Query, ...]:
+    """Return every question that was written about a document."""
+    records = result.details.get("queries", ())
+    assert isinstance(records, (list, tuple))
+    return tuple(map(Query.model_validate, records))
+
+
+def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[Sample]:
+    """Give the test set: a sample for each question that was kept, with answer, passage, source and origin."""
+    writer, checker = record.judges[0], record.judges[-1]
+    write_prompt, check_prompt = (f"{prompt.name} {prompt.digest[:12]}" for prompt in record.prompts)
+    corpus = Path(record.data).name if record.data else "documents"
+    for result in results:
+        origin: dict[str, JsonValue] = {
+            "corpus": corpus,
+            "document": result.sample.id,
+            "seed": record.settings["seed"],
+            "writer": writer.name,
+            "checker": checker.name,
+            "write_prompt": write_prompt,
+            "check_prompt": check_prompt,
+        }
+        for query in queries_of(result):
+            if query.kept:
+                yield Sample(
+                    id=query.id,
+                    question=query.question,
+                    reference_answers=(query.answer,),
+                    reference_contexts=(query.passage,),
+                    reference_context_ids=(result.sample.id,),
+                    is_answerable=True,
+                    reference_author=writer.model,
+                    metadata={"made": origin},
+                )
+
+
+class QueryCounts(Record):
+    """How many questions were written, kept and rejected."""
+
+    documents: int
+    written: int
+    kept: int
+    rejected: dict[str, int]
+    """Questions that were not kept, by the first reason."""
+    failures: dict[Reason, int]
+    """Documents without a usable reply and questions without an opinion, by reason."""
+
+
+def count_queries(results: Iterable[SampleResult]) -> QueryCounts:
+    """Return the counts of a run."""
+    documents = written = kept = 0
+    rejected: Counter[str] = Counter()
+    failures: Counter[Reason] = Counter()
+    for result in results:
+        documents += 1
+        if because := result.score("written_queries").because:
+            failures[because] += 1
+        for query in queries_of(result):
+            written += 1
+            kept += query.kept
+            if query.rejected:
+                rejected[query.rejected[0]] += 1
+            elif query.unassessed:
+                failures[query.unassessed] += 1
+    return QueryCounts(
+        documents=documents,
+        written=written,
+        kept=kept,
+        rejected=dict(rejected.most_common()),
+        failures=dict(failures.most_common()),
+    )
