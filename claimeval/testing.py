@@ -82,6 +82,7 @@ class _ScriptedBackend:
         self._script = script
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
+        """Return the scripted reply to the request."""
         started = time.perf_counter()
         return completed(self._text(request), request, started, keep)
 
@@ -180,6 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
+        """Answer a chat completion request with the scripted reply."""
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         running, reply = _RUNNING[self.server.server_address[1]]  # type: ignore[index]  # host and port, by AF_INET
         if self.path != "/v1/chat/completions":

@@ -78,6 +78,7 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
     malformed: list[str] = []
 
     def samples() -> Iterator[Sample]:
+        """Yield the samples and note the rows that cannot be read."""
         if isinstance(data, (str, Path)) and not is_run(data):
             yield from reading.read_samples(data, fields=fields, on_error=lambda error: malformed.append(str(error)))
             return

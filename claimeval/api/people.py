@@ -200,10 +200,12 @@ class ClaimAnnotation(Annotation):
 
     @property
     def path(self) -> Path:
+        """Return the path of the file of labels."""
         return self._file.path
 
     @property
     def labeled(self) -> int:
+        """Return the number of claims with a label."""
         return len(self._file.answered)
 
     def __len__(self) -> int:
@@ -216,6 +218,7 @@ class ClaimAnnotation(Annotation):
             yield ClaimItem(sample, question.claim, documents, partial(self._save, question))
 
     def export(self, path: str | Path) -> int:
+        """Write the labels to a file and return their number."""
         return drawing.export(self._run, self.draw, Path(path))
 
     def _save(self, question: ClaimToLabel, label: str) -> None:
@@ -252,6 +255,7 @@ class DocumentAnnotation(Annotation):
 
     @property
     def path(self) -> Path:
+        """Return the path of the file of labels."""
         return self._labels.path
 
     @property
@@ -261,10 +265,12 @@ class DocumentAnnotation(Annotation):
 
     @property
     def labeled(self) -> int:
+        """Return the number of documents with a label."""
         return len(self._labels.answers)
 
     @property
     def estimate(self) -> Lgtm:
+        """Return the estimate from the labels given so far."""
         return marks.lgtm(self.draw, self._labels.answers)
 
     def __len__(self) -> int:

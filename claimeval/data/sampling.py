@@ -86,6 +86,7 @@ class _Reservoir:
         self._overflowed = False
 
     def offer(self, number: float, row: SourceRow, words: str) -> None:
+        """Keep the row if its number is among the smallest."""
         self.rows += 1
         if number in self._numbers:
             return
@@ -111,9 +112,11 @@ class _Reservoir:
 
     @property
     def exact(self) -> bool:
+        """Return whether no row had to be dropped."""
         return not self._overflowed
 
     def smallest(self) -> list[_ReservoirRow]:
+        """Return the rows in the order of their numbers."""
         return [entry[2] for entry in sorted(self._heap, key=lambda entry: -entry[0])]
 
 

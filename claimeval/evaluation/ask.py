@@ -128,6 +128,7 @@ async def ask_until_read(
     """
 
     def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> Reading[T]:
+        """Read the reply as the value of the only subject."""
         value = read(completion, request)
         return Reading(failure=value) if isinstance(value, Failure) else Reading({subject: value})
 

@@ -78,6 +78,7 @@ class _Pairs:
         self._apart: list[Disagreement] = []
 
     def add(self, sample: Sample, value: float | None, score: Score) -> None:
+        """Add the rating and the claim score of a sample."""
         whole, claims = None if value is None else value == 1.0, every_claim(score)
         self._whole.append(whole)
         self._claims.append(claims)
@@ -87,6 +88,7 @@ class _Pairs:
             self._apart.append(Disagreement(id=sample.id, whole=whole, supported=hits, judged=judged))
 
     def baseline(self, rating: str, metric: str) -> RatingComparison:
+        """Return the comparison of the rating with the metric."""
         return RatingComparison(
             rating=rating,
             metric=metric,

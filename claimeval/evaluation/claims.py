@@ -255,6 +255,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
     extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
+        """Judge the claims of one part against another part."""
         question = ClaimsQuestion(
             sample, job.prompt(of, against), of, Evidence(part=against), own_claims=job.panel.own_claims
         )

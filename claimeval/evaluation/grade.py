@@ -427,6 +427,7 @@ class _GradeTally:
         self._holes: Counter[Reason] = Counter()
 
     def add(self, grade: int | None, because: Reason | None) -> None:
+        """Add a grade, or the reason why there is none."""
         if grade is not None:
             self._grades[grade] += 1
         else:
@@ -434,6 +435,7 @@ class _GradeTally:
             self._holes[because] += 1
 
     def counts(self) -> GradeCounts:
+        """Return the counts so far."""
         graded = self._grades.total()
         return GradeCounts(
             pairs=graded + self._holes.total(),

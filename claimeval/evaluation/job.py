@@ -110,6 +110,7 @@ async def run_job(
     tallies = Tallies.of(record, options.prices)
 
     def take(result: SampleResult) -> None:
+        """Count the result and pass it on."""
         tallies.add(result)
         on_result(result)
 

@@ -225,6 +225,7 @@ async def _ask_judge(
     """The verdicts of one judge: on all documents together, on each alone, or in several orders."""
 
     def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _Verdicts]:
+        """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
     whole, settings = question.evidence, context.panel

@@ -342,6 +342,7 @@ def run_measure(
     with Store(cache_folder(options.cache)) if job.local else nullcontext() as store:
 
         def scored(number: int) -> None:
+            """Tell the progress of the texts that were scored."""
             for _ in range(number if texts else 0):
                 progress.sample_done()
 

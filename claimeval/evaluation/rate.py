@@ -317,6 +317,7 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
     settings = wanted.panel.given
 
     def put(question: AnswerQuestion) -> PutQuestion:
+        """Return the question with its prompt and panel."""
         prompt = prompts.load(question.step, wanted.prompts.get(question.name, question.prompt))
         usual = specs.panel_settings(line_up, settings, question.scale, usual=question.vote, about_claims=False)
         return PutQuestion(question, prompt, usual)

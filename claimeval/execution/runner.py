@@ -102,6 +102,7 @@ async def run_items(
         store = stack.enter_context(Store(cache))
 
         def keep(request: Request, completion: Completion) -> None:
+            """Store the reply."""
             store.put(request.key, pack(request, completion))
 
         online: OnlineExecutor | None = None
@@ -122,6 +123,7 @@ async def run_items(
             executor = await stack.enter_async_context(batched)
 
         def stopped() -> dict[str, str]:
+            """Return the reason of each judge that has stopped."""
             return (online.stopped if online else {}) | (batched.stopped if batched else {})
 
         workers = workers_for(options)
@@ -173,6 +175,7 @@ class _Counted:
         self._progress = progress
 
     async def ask(self, request: Request) -> Outcome:
+        """Ask, and count a reply from the cache."""
         outcome = await self._behind.ask(request)
         if isinstance(outcome, Completion) and outcome.cached:
             self._progress.answered_from_cache()

@@ -111,15 +111,18 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     settings = request.judge.id
 
     def parse(text: str) -> Readings[ParsedVerdict]:
+        """Read the verdicts in the reply's format."""
         if request.reply_format == "json":
             return replies.verdicts_json(text, tuple(claims), task.scale, shown(request))
         return replies.verdicts_tags(text, lines, task.scale)
 
     @cache
     def likely() -> dict[str, float]:
+        """Return the probability that each claim is supported, by its name."""
         return probabilities.supported(completion, request, lines)
 
     def verdict(name: str, said: ParsedVerdict) -> Verdict:
+        """Return the verdict on the claim with this name."""
         return Verdict(
             subject=claims[name],
             judge=request.judge.name,

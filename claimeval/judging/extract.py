@@ -75,6 +75,7 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     assert isinstance(task, ExtractTask)
 
     def parse(text: str) -> tuple[ExtractedClaim, ...]:
+        """Read the claims in the reply's format."""
         as_json = request.reply_format == "json"
         return replies.claims_json(text, shown(request)) if as_json else replies.claims_bullets(text)
 

@@ -74,6 +74,7 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
     settings = request.judge.id
 
     def verdict(name: str, said: ParsedGrade) -> Verdict:
+        """Return the verdict on the document with this name."""
         return Verdict(
             subject=ids[name],
             judge=request.judge.name,

@@ -191,6 +191,7 @@ _QUOTE = rf"(?:{_ODD_QUOTE}|[\"`])"
 
 
 def unfenced(text: str) -> str:
+    """Return the text without a byte order mark and a code fence around it."""
     body = text.strip().removeprefix("\ufeff").strip()
     fence = _FENCE.fullmatch(body)
     return fence[1] if fence else body

@@ -137,6 +137,7 @@ class FlipTally:
         return flips
 
     def counts(self) -> FlipCounts:
+        """Return the counts so far."""
         return FlipCounts(
             compared=self._compared,
             flipped=self._changes["flipped"],

@@ -111,6 +111,7 @@ def by_topic(label: Label, on_topic: bool) -> Formula:
     """Answer claims with that label against the contexts, with or without a bearing on the question."""
 
     def found(m: Matrix) -> FormulaResult:
+        """Return the labels, limited to claims on topic or off topic."""
         labels = m.labelled("answer", "contexts", label)
         bearing = m.labelled("answer", ASKED)
         return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, bearing, strict=True)]
@@ -122,6 +123,7 @@ def factscore(gamma: float) -> Formula:
     """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma claims."""
 
     def found(m: Matrix) -> FormulaResult:
+        """Return the share of supported claims with the length penalty."""
         shares, n = _share(_f(m)), len(m.claims("answer"))
         if shares is None:
             return None
@@ -135,6 +137,7 @@ def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
     """F1 of P = supported / claims and R = min(1, supported / k); with `on_topic` of the claims on topic alone."""
 
     def found(m: Matrix) -> FormulaResult:
+        """Return the harmonic mean of precision and recall at K."""
         supported = _f(m)
         if on_topic:
             bearing = m.labelled("answer", ASKED)
@@ -159,6 +162,7 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
     """
 
     def found(m: Matrix) -> FormulaResult:
+        """Return the weighted share of nuggets that the answer supports."""
         importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims("reference"))
         if strict:
             support = [None if s is None else float(s) for s in m.labelled("reference", "answer")]

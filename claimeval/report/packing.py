@@ -137,6 +137,7 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
     scores = {score.metric: score for score in result.scores}
 
     def letter(against: str, subject: str) -> str:
+        """Return the letter of a claim's label; a capital if the judges disagree."""
         assessment = assessments.get((against, subject))
         if assessment is None:
             return LETTERS[None]

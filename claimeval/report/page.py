@@ -90,6 +90,7 @@ def _one(folder: Path, index: Index, details: Details) -> _Content:
     rebuilder = Rebuilder(manifest)
 
     def add(result: SampleResult) -> None:
+        """Add a sample to the index and its details."""
         index.add((row(result, manifest.metrics),))
         details.add([to_line(result)], [_requests(result, rebuilder, details.literals)])
 
@@ -101,6 +102,7 @@ def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Conte
     metrics, rebuilders = shared_metrics(*manifests), [Rebuilder(manifest) for manifest in manifests]
 
     def add(pair: SamplePair, flipped: int) -> None:
+        """Add a pair of samples to the index and its details."""
         index.add((row(pair.a, metrics), row(pair.b, metrics), flipped))
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
         details.add([to_line(result) for result in pair], requests)

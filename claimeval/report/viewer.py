@@ -134,6 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
+        """Answer a GET request of the browser."""
         if refusal := self._refusal():
             return self._answer(HTTPStatus.FORBIDDEN, refusal)
         url = urlsplit(self.path)

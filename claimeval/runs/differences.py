@@ -68,6 +68,7 @@ class _Tally:
         self._only: Counter[tuple[str, str]] = Counter()
 
     def add(self, pair: SamplePair, flipped: int) -> None:
+        """Add a pair of samples."""
         for name, of in self._changed.items():
             a, b = pair.a.score(name).value, pair.b.score(name).value
             if a is not None and b is not None and a != b:
@@ -80,10 +81,12 @@ class _Tally:
                     self._only[name, "a" if before.support == "supported" else "b"] += 1
 
     def discordant(self) -> dict[str, DiscordantCounts]:
+        """Return the counts of claims that hold in one run only, with McNemar's test."""
         counts = {name: (self._only[name, "a"], self._only[name, "b"]) for name in self._metrics}
         return {name: DiscordantCounts(*both, mcnemar_exact(*both)) for name, both in counts.items()}
 
     def changed(self) -> dict[str, list[ChangedSample]]:
+        """Return the samples that changed most, per metric."""
         return {name: sorted(found, reverse=True) for name, found in self._changed.items()}
 
 

@@ -157,6 +157,7 @@ def _check_free(folder: Path, manifest: Manifest) -> None:
 
 
 def write_summary(folder: Path, summary: Summary) -> None:
+    """Write the summary into the run directory."""
     _write(folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False))
 
 

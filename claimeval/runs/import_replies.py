@@ -53,10 +53,12 @@ class JudgeReading(Record):
 
     @property
     def read(self) -> int:
+        """Return the number of replies that were read."""
         return sum(self.forms.values())
 
     @property
     def replies(self) -> int:
+        """Return the number of replies."""
         return self.read + sum(self.refused.values())
 
 
@@ -181,6 +183,7 @@ class _ImportCounter:
         self.unsure = self.missing = 0
 
     def record(self) -> JudgeReading:
+        """Return the counts so far."""
         return JudgeReading(
             forms=dict(self.forms.most_common()),
             unsure=self.unsure,

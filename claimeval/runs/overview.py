@@ -365,6 +365,7 @@ class _JudgeTally:
         self.labels: Counter[str] = Counter()
 
     def add(self, call: Call) -> None:
+        """Add a call."""
         self._steps[call.step] += 1
         if call.failed:
             self._failed[call.failed] += 1
@@ -373,6 +374,7 @@ class _JudgeTally:
         self._cost.add(call)
 
     def facts(self) -> JudgeOverview:
+        """Return the overview of the judge."""
         return JudgeOverview(
             name=self._judge.name,
             short=self.short,
@@ -399,6 +401,7 @@ class _RankTally:
         self._any_relevant = False
 
     def add(self, result: SampleResult, claims: dict[str, Claim]) -> None:
+        """Add the sample's documents by rank."""
         named = {document for a in result.assessments if a.evidence.part == "contexts" for document in cited(a)}
         relevant = set(result.sample.reference_context_ids)
         self._any_named |= bool(named)

@@ -11,22 +11,28 @@ class _WithInterval(Protocol):
     """What the statistics library returns: a value, its interval, and what both rest on."""
 
     @property
-    def value(self) -> float | None: ...
+    def value(self) -> float | None:
+        """Return the estimate; None if it is undefined."""
 
     @property
-    def low(self) -> float | None: ...
+    def low(self) -> float | None:
+        """Return the lower end of the interval."""
 
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """Return the upper end of the interval."""
 
     @property
-    def n(self) -> int: ...
+    def n(self) -> int:
+        """Return the number of observations."""
 
     @property
-    def clusters(self) -> int: ...
+    def clusters(self) -> int:
+        """Return the number of clusters."""
 
     @property
-    def because(self) -> str | None: ...
+    def because(self) -> str | None:
+        """Return why the estimate or its interval is undefined."""
 
 
 class Estimate(Record):

@@ -70,6 +70,7 @@ class _Recorder:
         self.requests: dict[str, Request] = {}
 
     async def ask(self, request: Request) -> Outcome:
+        """Record the request and answer it from the store, if possible."""
         self.requests[request.key] = request
         if self._store and (value := self._store.get(request.key)) is not None:
             return completion(value)
@@ -157,6 +158,7 @@ class _TextTotals:
         self._worst += cost_bound(request, self._price) if self._price else 0.0
 
     def quote(self, step: str, judge: str) -> StepForecast:
+        """Return the forecast of the requests added so far."""
         low, high = self._ends
         known = self._price
         return StepForecast(

@@ -42,6 +42,7 @@ class Forecast(Record):
 
     @property
     def calls(self) -> tuple[int, int]:
+        """Return the least and greatest number of calls."""
         return sum(line.calls[0] for line in self.lines), sum(line.calls[1] for line in self.lines)
 
     @property

@@ -155,6 +155,7 @@ class _PairwiseTally:
         self._raters, self._order = raters, order
 
     def agreement(self, first: int, second: int) -> RaterAgreement:
+        """Return the agreement of two judges by their positions."""
         import numpy as np
 
         from claimeval.statistics import cohen_kappa

@@ -36,6 +36,7 @@ class ReuseCounts:
 
     @property
     def calls(self) -> int:
+        """Return the number of calls that are not made."""
         return self.extractions + self.assessments
 
 
