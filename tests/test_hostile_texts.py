@@ -342,7 +342,9 @@ def read(text: str, document: str) -> dict[str, str | None]:
     """The labels in a judge's reply about the claims and one document; claims without one are left out."""
     claims = [Claim(id=f"answer-{i}", text=claim, of="answer") for i, claim in enumerate(CLAIMS, 1)]
     documents = (Document(id="d", text=document),)
-    request = assess.ask(prompts.load("assess", "three_way"), scripted.judge(), claims, documents, "Q?")
+    request = assess.ask(
+        prompts.load("assess", "three_way"), scripted.judge(), claims, assess.ShownDocuments(documents), "Q?"
+    )
     reading = assess.read(scripted.completion(text), request)
     texts = {claim.id: claim.text for claim in claims}
     return {texts[verdict.subject]: verdict.label for verdict in reading.values.values()}

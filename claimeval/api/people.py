@@ -130,7 +130,11 @@ def annotate(
     if documents:
         if metric or design != "uniform" or annotator:
             raise UsageError("metric, design and annotator are for claims; with documents give each person another out")
-        return _annotate_documents(run, fields, n, seed, depth, corpus, trec_run, out)
+        path = path_of(run)
+        ranked = partial(_candidates, run, fields, corpus, trec_run)
+        source = " ".join(Path(name).name for name in (path, trec_run) if name)
+        target = Path(out) if out is not None else marks.default_path(path or Path("data"))
+        return _annotate_documents(ranked, source, target, n=n, seed=seed, depth=depth)
     if depth or corpus or trec_run or out:
         raise UsageError("depth, corpus, trec_run and out go with documents=True")
     folder = path_of(run)
@@ -286,26 +290,24 @@ class DocumentAnnotation(Annotation):
 
 
 def _annotate_documents(
-    data: Data,
-    fields: Mapping[str, str],
+    ranked: Callable[[int], Iterable[Candidates]],
+    source: str,
+    target: Path,
+    *,
     n: int | None,
     seed: int,
     depth: int | None,
-    corpus: str | Path | None,
-    trec_run: str | Path | None,
-    out: str | Path | None,
 ) -> DocumentAnnotation:
-    path = path_of(data)
-    target = Path(out) if out is not None else marks.default_path(path or Path("data"))
+    """Draw documents to label; `ranked` gives the first documents of each question, to a depth."""
     labels = DocumentLabels(target)
     before = labels.drawn
     depth = depth or (before.first if before else marks.FIRST)
     drawn, todo = marks.draw(
-        _candidates(data, path, fields, depth, corpus, trec_run),
+        ranked(depth),
         n or (before.count if before else marks.COUNT),
         first=depth,
         seed=seed,
-        source=" ".join(Path(name).name for name in (path, trec_run) if name),
+        source=source,
     )
     labels.begin(drawn)
     return DocumentAnnotation(labels, drawn, todo)
@@ -313,16 +315,16 @@ def _annotate_documents(
 
 def _candidates(
     data: Data,
-    path: Path | None,
     fields: Mapping[str, str],
-    depth: int,
     corpus: str | Path | None,
     trec_run: str | Path | None,
+    depth: int,
 ) -> Iterable[Candidates]:
     if (corpus is None) != (trec_run is None):
         raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
     if corpus is None or trec_run is None:
         return marks.of_samples(samples_of(data, fields=fields), depth)
+    path = path_of(data)
     if path is None:
         raise UsageError("with a corpus, the data is a file of queries")
     pool = relevance.pool([ir.read_run(Path(trec_run))], depth)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
-from claimeval.judging.call_record import call_record
 from claimeval.judging.replies import Reading
 from claimeval.types.records import Call, Evidence, Part, Reason
-from claimeval.types.requests import Completion, Failure, Request
+from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 MAX_ATTEMPTS = 2
 """How often a judge is asked if the reply cannot be read or leaves subjects out."""
@@ -81,12 +80,34 @@ async def ask_about(
             failed = isinstance(outcome, Failure)
             reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
             values |= {one.id: reading.lack(one.id) for one in batch} | dict(reading.values)
-            step, part, evidence = address
-            ids = [one.id for one in batch if one.id]
-            calls.append(call_record(step, request, outcome, reading.failure, part, evidence, ids, reading.message))
+            calls.append(_call(address, request, outcome, reading, tuple(one.id for one in batch if one.id)))
             again += [] if failed else _batches_to_re_ask(batch, reading)
         batches = again
     return Replies(values, tuple(calls))
+
+
+def _call(
+    address: CallAddress, request: Request, outcome: Outcome, reading: Reading[T], subjects: tuple[str, ...]
+) -> Call:
+    """Return the record of a call; `reading` says whether the reply, or a part of it, was useless."""
+    completion = outcome if isinstance(outcome, Completion) else None
+    return Call(
+        key=request.key,
+        step=address.step,
+        judge=request.judge.name,
+        part=address.part,
+        evidence=address.evidence,
+        subjects=subjects,
+        prompt=request.prompt_id,
+        attempt=request.attempt,
+        replicate=request.replicate,
+        reply=completion.text if completion else None,
+        failed=reading.failure.reason if reading.failure else None,
+        message=reading.failure.message if reading.failure else reading.message,
+        served_model=completion.served_model if completion else None,
+        prompt_tokens=completion.usage.prompt_tokens if completion else None,
+        completion_tokens=completion.usage.completion_tokens if completion else None,
+    )
 
 
 def _batches_to_re_ask(batch: tuple[S, ...], reading: Reading[T]) -> list[tuple[S, ...]]:

@@ -231,9 +231,8 @@ class ClaimsQuestion:
             self.prompt,
             judge,
             subjects,
-            self.sample.documents(evidence) or (),
+            assess.ShownDocuments(self.sample.documents(evidence) or (), self.sample.alternatives(evidence.part)),
             self.sample.question,
-            alternatives=self.sample.alternatives(evidence.part),
             attempt=attempt,
             replicate=replicate,
         )

@@ -107,7 +107,7 @@ async def run_job(
     Returns:
         The summary of the results, and how the run ended.
     """
-    tallies = Tallies.of(record, options.prices)
+    tallies = Tallies(record, options.prices)
 
     def take(result: SampleResult) -> None:
         """Count the result and pass it on."""

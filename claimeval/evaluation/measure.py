@@ -336,7 +336,7 @@ def run_measure(
     Returns:
         The summary and the status of the run.
     """
-    tallies = Tallies.of(record)
+    tallies = Tallies(record)
     interrupted = False
     texts = progress.unit == "texts"
     with Store(cache_folder(options.cache)) if job.local else nullcontext() as store:

@@ -13,7 +13,7 @@ from claimeval.metrics.rows import Metric
 from claimeval.types.answer_questions import ABSTENTION
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Sample
-from claimeval.types.requests import Judge, Message, Request
+from claimeval.types.requests import Judge, Message
 from claimeval.types.scales import UMBRELA
 
 _READER = Judge(name="reader", model="local:reader")
@@ -55,9 +55,8 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
     if not found:
         raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
     first = next(iter(assess.chunks(found)))
-    documents, several = sample.documents(metric.against) or (), sample.alternatives(metric.against)
-    request: Request = assess.ask(prompt, _READER, first, documents, sample.question, alternatives=several)
-    return request.messages
+    shown = assess.ShownDocuments(sample.documents(metric.against) or (), sample.alternatives(metric.against))
+    return assess.ask(prompt, _READER, first, shown, sample.question).messages
 
 
 def _split(metric: Metric, text: str) -> list[Claim]:

@@ -86,13 +86,25 @@ class _GradePairs(NamedTuple):
     queries: list[str]
 
 
+class GradeSteps(NamedTuple):
+    """The grades that divide relevant documents from others."""
+
+    relevant_from: int = 2
+    """Lowest grade that counts as relevant."""
+    most: int | None = None
+    """Highest grade that the assessor can give. Default: the highest grade of both."""
+    human_relevant_from: int | None = None
+    """Lowest relevant grade of people, if their scale is another one."""
+
+
+_TREC_STEPS = GradeSteps()
+
+
 def validity(
     assessor: ir.Qrels,
     human: ir.Qrels,
     *,
-    relevant_from: int = 2,
-    most: int | None = None,
-    human_relevant_from: int | None = None,
+    steps: GradeSteps = _TREC_STEPS,
     runs: Mapping[str, ir.TrecRun] | None = None,
     measures: str | Sequence[str] = ("ndcg@10", "P@10"),
     clusters: Mapping[str, int] = MappingProxyType({}),
@@ -102,9 +114,7 @@ def validity(
     Args:
         assessor: Grades of the judges.
         human: Grades of people; grades below 0 (pooled, not judged) do not count.
-        relevant_from: Lowest grade that counts as relevant.
-        most: Highest grade that the assessor can give. Default: the highest grade of both.
-        human_relevant_from: Lowest relevant grade of people, if their scale is another one.
+        steps: The lowest relevant grades and the highest grade.
         runs: Rankings whose order under both qrels is compared.
         measures: Measures that rank the runs.
         clusters: Number of each query's cluster, by which intervals draw. A query without one is its own cluster.
@@ -116,7 +126,8 @@ def validity(
         DataError: If the two share no pair.
     """
     joined = _join(assessor, human)
-    theirs = human_relevant_from or relevant_from
+    relevant_from, most = steps.relevant_from, steps.most
+    theirs = steps.human_relevant_from or relevant_from
     check_grades(assessor)
     check_grades(human)
     labels = tuple(range(max([*(g for g in joined.assessor if g is not None), *joined.human, most or 0]) + 1))
@@ -171,9 +182,11 @@ def against_people(
     return validity(
         grades,
         human,
-        relevant_from=int(scale.positive_from),
-        most=scale.steps[-1],
-        human_relevant_from=None if highest == scale.steps[-1] else 2 if highest > 2 else 1,
+        steps=GradeSteps(
+            relevant_from=int(scale.positive_from),
+            most=scale.steps[-1],
+            human_relevant_from=None if highest == scale.steps[-1] else 2 if highest > 2 else 1,
+        ),
         runs=runs,
         measures=measures,
         clusters=clusters,

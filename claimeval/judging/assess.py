@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from claimeval.judging import probabilities, replies
 from claimeval.judging.prompts import Prompt, quoted
@@ -50,14 +51,21 @@ def _scale(prompt: Prompt) -> Scale:
     return prompt.scale
 
 
+class ShownDocuments(NamedTuple):
+    """The documents that a judge sees beside claims."""
+
+    documents: Sequence[Document]
+    alternatives: bool = False
+    """Whether each document is right by itself, so that one that supports a claim is enough."""
+
+
 def ask(
     prompt: Prompt,
     judge: Judge,
     claims: Sequence[Claim],
-    documents: Sequence[Document],
+    evidence: ShownDocuments,
     question: str,
     *,
-    alternatives: bool = False,
     attempt: int = 0,
     replicate: int = 0,
 ) -> Request:
@@ -67,9 +75,8 @@ def ask(
         prompt: The prompt.
         judge: The judge that is asked.
         claims: The claims to assess.
-        documents: The evidence.
+        evidence: The documents to assess them against.
         question: The question of the sample.
-        alternatives: Whether each document is right by itself, so that one that supports a claim is enough.
         attempt: Number of earlier attempts.
         replicate: Number of the replicate, from 0.
 
@@ -82,17 +89,19 @@ def ask(
         judge,
         {
             "question": quoted(question),
-            "documents": numbered("d", documents),
+            "documents": numbered("d", evidence.documents),
             "claims": [{"id": f"c{i}", "text": text, "line": _bare(text)} for i, text in enumerate(texts, 1)],
             "scale": _scale_shown(prompt),
-            "alternatives": int(alternatives),
+            "alternatives": int(evidence.alternatives),
         },
         _schema(prompt),
         attempt=attempt,
         replicate=replicate,
-        top_logprobs=judge.top_logprobs,
         task=AssessTask(
-            claims=tuple(claims), documents=tuple(documents), scale=_scale(prompt), alternatives=alternatives
+            claims=tuple(claims),
+            documents=tuple(evidence.documents),
+            scale=_scale(prompt),
+            alternatives=evidence.alternatives,
         ),
     )
 

@@ -58,7 +58,6 @@ def build_request(
     *,
     attempt: int,
     replicate: int = 0,
-    top_logprobs: int | None = None,
     task: ExtractTask | AssessTask | None = None,
 ) -> Request:
     """Return the request that asks a judge with a prompt; asked again, it may reply at twice the length.
@@ -70,8 +69,7 @@ def build_request(
         schema: JSON schema of the reply, sent with prompts that ask for JSON.
         attempt: How often the question was put before.
         replicate: Which sample of the same question this is.
-        top_logprobs: Number of token probabilities to ask for.
-        task: The question in types, for judges that read no prompts.
+        task: The question in types, for judges that read no prompts; token probabilities go with assessments only.
     """
     return Request(
         judge=judge,
@@ -81,7 +79,7 @@ def build_request(
         max_tokens=judge.max_tokens * (2 if attempt else 1),
         replicate=replicate,
         attempt=attempt,
-        top_logprobs=top_logprobs,
+        top_logprobs=judge.top_logprobs if isinstance(task, AssessTask) else None,
         prompt=prompt.digest,
         task=task,
     )

@@ -93,7 +93,7 @@ class Rebuilder:
             return None
         alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
         assessed = [claims[i] for i in call.subjects]
-        return assess.ask(prompt, judge, assessed, documents, question, alternatives=alternatives, **numbers)
+        return assess.ask(prompt, judge, assessed, assess.ShownDocuments(documents, alternatives), question, **numbers)
 
 
 def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:

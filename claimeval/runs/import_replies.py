@@ -137,7 +137,7 @@ def import_judged(
     )
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
-        tallies = Tallies.of(record)
+        tallies = Tallies(record)
         readings = {judge.name: _ImportCounter() for judge in judged.judges}
         labels = 0
         with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:

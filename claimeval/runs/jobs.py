@@ -57,7 +57,7 @@ async def run_into(
 
 def recount_into(writer: RunWriter, prepared: PreparedRejudge, panel: PanelOptions) -> JobOutcome:
     """Count the votes of a source about which nobody is asked anything, and write the run directory."""
-    tallies = Tallies.of(writer.manifest)
+    tallies = Tallies(writer.manifest)
     for result in prepared.recounted():
         writer.add(result)
         tallies.add(result)

@@ -29,7 +29,7 @@ def settle(writer: RunWriter, labels: Iterable[HumanLabel] | None, *, complete: 
         writer.amend(record)
     voters = Voters(record.judges, record.panel, Families(record.panel.families))
     rates = rates_of(writer.added(), voters)
-    tallies = Tallies.of(record)
+    tallies = Tallies(record)
 
     def voted(result: SampleResult) -> SampleResult:
         now = revote(result, voters, record.metrics, rates, record.derived)

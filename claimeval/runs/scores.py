@@ -56,7 +56,7 @@ def attach(
         cluster: The field by which samples belong together in intervals; None for their question.
     """
     record = Manifest(job="measure", units=dict(units), settings=dict(settings), cluster=cluster, versions=versions())
-    tallies = Tallies.of(record)
+    tallies = Tallies(record)
     with RunWriter(folder / kind, record, overwrite=True) as writer:
         for result in results:
             writer.add(result)

@@ -119,8 +119,9 @@ def test_the_prompt_for_one_gold_answer_is_what_it_would_be_without_alternatives
     prompt = prompts.load("assess", name)
     before, rest = prompt.source.split("{% if alternatives %}\n", 1)
     without = prompts.Prompt("x", "assess", before + rest.split("{% endif %}\n", 1)[1])
-    claims, documents = [Claim(id="answer-1", text="It is.", of="answer")], [Document(id="r", text="It is.")]
-    asked = [assess.ask(p, scripted.judge(), claims, documents, "Q?").messages for p in (prompt, without)]
+    claims = [Claim(id="answer-1", text="It is.", of="answer")]
+    shown = assess.ShownDocuments([Document(id="r", text="It is.")])
+    asked = [assess.ask(p, scripted.judge(), claims, shown, "Q?").messages for p in (prompt, without)]
     assert asked[0] == asked[1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.evaluation.validity import kendall_tau, validity
+from claimeval.evaluation.validity import GradeSteps, kendall_tau, validity
 from claimeval.types.errors import DataError
 
 HUMAN = {"q1": {"a": 0, "b": 1, "pooled": -1}, "q2": {"c": 2, "d": 3, "e": 3}}
@@ -24,7 +24,9 @@ def test_kappa_and_confusion_worked_by_hand() -> None:
 
 def test_a_two_way_scale_is_held_against_four_grades_only_as_relevant_or_not() -> None:
     found = validity(
-        {"q1": {"a": 0, "b": 1}, "q2": {"c": 1, "d": 1}}, HUMAN, relevant_from=1, most=1, human_relevant_from=2
+        {"q1": {"a": 0, "b": 1}, "q2": {"c": 1, "d": 1}},
+        HUMAN,
+        steps=GradeSteps(relevant_from=1, most=1, human_relevant_from=2),
     )
     assert found.kappa is None
     # a no/no, b yes/no, c and d yes/yes: observed 3/4, expected 3/4 * 1/2 + 1/4 * 1/2 = 1/2
@@ -35,7 +37,7 @@ def test_systems_are_put_in_order_over_the_questions_that_both_graded() -> None:
     human = {"q": {"a": 1, "b": 0}, "alone": {"z": 1}}
     assessor = {"q": {"a": 0, "b": 1}}
     runs = {"first": {"q": {"a": 2.0, "b": 1.0}}, "second": {"q": {"b": 2.0, "a": 1.0}}}
-    (order,) = validity(assessor, human, relevant_from=1, runs=runs, measures="mrr").orders
+    (order,) = validity(assessor, human, steps=GradeSteps(relevant_from=1), runs=runs, measures="mrr").orders
     assert order.human == {"first": 1.0, "second": 0.5}
     assert order.assessor == {"first": 0.5, "second": 1.0}
     assert (order.tau, order.queries) == (-1.0, 1)

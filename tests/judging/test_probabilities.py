@@ -26,7 +26,9 @@ Alternatives = dict[str, float]
 
 def request(prompt: str = "three_way", **settings: Any) -> Request:
     judge = Judge.model_validate({"name": "j", "model": "scripted:j", "top_logprobs": 5, **settings})
-    return assess.ask(prompts.load("assess", prompt), judge, CLAIMS, DOCUMENTS, "What is it like?")
+    return assess.ask(
+        prompts.load("assess", prompt), judge, CLAIMS, assess.ShownDocuments(DOCUMENTS), "What is it like?"
+    )
 
 
 def logprobs(tokens: list[tuple[str, Alternatives]]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def make(
     settings: ClaimsJob = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
     settings = replace(settings, metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
     record = settings.manifest.of_data(data).model_copy(update={"notes": notes})
-    tallies = Tallies.of(record)
+    tallies = Tallies(record)
     writer = RunWriter(folder, record)
     for sample in samples:
         result = revise(asyncio.run(settings.evaluate(sample, Rule(says, failing))))

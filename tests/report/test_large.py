@@ -31,7 +31,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text = " ".join(f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110))
             file.write(line.replace("@ID@", f"sample-{i:05}").replace("@TEXT@", text))
     manifest = load_manifest(run)
-    tallies = Tallies(manifest.metrics, (), manifest.judges, manifest.extractor, manifest.panel)
+    tallies = Tallies(manifest)
     for result in read_results(run):
         tallies.add(result)
     write_summary(run, tallies.summary())

@@ -200,8 +200,8 @@ class _Walk:
         claim = Claim(id="", text="", of=part)
         for evidence, documents, in_any_case in self._evidence(sample, part):
             prompt = self._plan.prompt(part, evidence.part)
-            several = sample.alternatives(evidence.part)
-            frame = assess.ask(prompt, self._plan.judges[0], [claim], documents, sample.question, alternatives=several)
+            shown = assess.ShownDocuments(documents, sample.alternatives(evidence.part))
+            frame = assess.ask(prompt, self._plan.judges[0], [claim], shown, sample.question)
             texts = tuple((document.title, document.text) for document in documents)
             for workload, certain, n in self._asked(sample, part, evidence.part):
                 if self._plan.panel.own_claims and workload.judge.name != extraction.judge:
@@ -216,18 +216,11 @@ class _Walk:
         for extraction in result.extractions:
             for evidence, documents, in_any_case in self._evidence(sample, extraction.of):
                 prompt = self._plan.prompt(extraction.of, evidence.part)
+                shown = assess.ShownDocuments(documents, sample.alternatives(evidence.part))
                 for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
                     claims = tuple(c for c in extraction.claims if c.extractor in (None, workload.judge.name))
                     for chunk in [] if certain and in_any_case else assess.chunks(claims):
-                        request = assess.ask(
-                            prompt,
-                            workload.judge,
-                            chunk,
-                            documents,
-                            sample.question,
-                            alternatives=sample.alternatives(evidence.part),
-                            replicate=n,
-                        )
+                        request = assess.ask(prompt, workload.judge, chunk, shown, sample.question, replicate=n)
                         workload.ask(request, certain=False)
 
     def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Evidence, tuple[Document, ...], bool]]:

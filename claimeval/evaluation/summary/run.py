@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from pydantic import Field
 
@@ -19,12 +17,10 @@ from claimeval.evaluation.summary.records import PanelSummary, SameFamily
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.metrics.derived import unknown_because
-from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of
 from claimeval.types.families import Families
 from claimeval.types.records import Assessment, Part, Reason, Record, SampleResult
-from claimeval.types.requests import Judge
 
 _ALONE = Panel()
 EXCERPT = 200
@@ -69,54 +65,30 @@ class Summary(Record):
 class Tallies:
     """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
 
-    def __init__(
-        self,
-        metrics: Sequence[Metric],
-        notes: tuple[str, ...],
-        judges: Sequence[Judge] = (),
-        extractor: Judge | None = None,
-        panel: Panel = _ALONE,
-        derived: Sequence[str] = (),
-        cluster: str | None = None,
-        units: Mapping[str, str] = MappingProxyType({}),
-        prices: str | Path | None = None,
-    ) -> None:
+    def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
+        """Begin a summary of the run; `prices` is a file of prices."""
+        judges, extractor, panel = record.judges, record.extractor, record.panel
         models = {judge.name: judge.model for judge in judges}
-        several = bool(metrics) and (len(models) > 1 or panel.replicates > 1)
+        several = bool(record.metrics) and (len(models) > 1 or panel.replicates > 1)
         families = Families(panel.families)
-        self._notes = notes
-        self._cluster = cluster
+        self._notes = record.notes
+        self._cluster = record.cluster
         self._clusters = array("q")
-        self._rows = [(metric, MetricTally()) for metric in metrics]
-        self._derived = {name: MetricTally() for name in derived}
-        self._others = {name: MetricTally(unit) for name, unit in units.items()}
+        self._rows = [(metric, MetricTally()) for metric in record.metrics]
+        self._derived = {name: MetricTally() for name in record.derived}
+        self._others = {name: MetricTally(unit) for name, unit in record.units.items()}
         self._members = [
             MemberTally(
                 tuple(models) if several else (), panel.about_question(metric.claims_of) if metric.prompt else panel
             )
-            for metric in metrics
+            for metric in record.metrics
         ]
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
         self._failures: dict[Reason, FailureExample] = {}
-        self._cost = CostTally(judges, extractor, panel if metrics else _ALONE, prices)
+        self._cost = CostTally(judges, extractor, panel if record.metrics else _ALONE, prices)
         self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
-
-    @classmethod
-    def of(cls, record: Manifest, prices: str | Path | None = None) -> Tallies:
-        """For the results of a run; `prices` is a file of prices."""
-        return cls(
-            record.metrics,
-            record.notes,
-            record.judges,
-            record.extractor,
-            record.panel,
-            record.derived,
-            record.cluster,
-            record.units,
-            prices,
-        )
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""

@@ -75,7 +75,7 @@ def summary(
     judges: tuple[Judge, ...] = JUDGES,
     extractor: Judge | None = None,
 ) -> Summary:
-    tallies = Tallies((METRIC,), (), judges, extractor, settings or Panel())
+    tallies = Tallies(Manifest(metrics=(METRIC,), judges=judges, extractor=extractor, panel=settings or Panel()))
     for found in results:
         tallies.add(found)
     return tallies.summary()
