@@ -85,7 +85,7 @@ def _with_summary(outcome: JobOutcome, summary: Summary) -> JobOutcome:
 
 def _without_repeated(writer: RunWriter, *, complete: bool) -> Summary:
     """Reject written questions that repeat an earlier one, and add up anew."""
-    tallies, rejected = Tallies.of(writer.manifest), write_queries.reject_repeated()
+    tallies, rejected = Tallies(writer.manifest), write_queries.reject_repeated()
 
     def revised(result: SampleResult) -> SampleResult:
         now = rejected(result)
