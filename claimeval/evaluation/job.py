@@ -6,13 +6,12 @@ An item is a sample, an earlier result of one, or whatever else the job takes; w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary, Tallies
-from claimeval.execution import Executor
-from claimeval.execution.runner import RunStatus, run_items
+from claimeval.execution.runner import ItemJob, RunStatus, run_items
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -22,7 +21,7 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
-class Job(Protocol[T_contra]):
+class Job(ItemJob[T_contra, SampleResult], Protocol[T_contra]):
     """Which questions are put about an item, to whom, and which scores are read off the replies. Can be pickled."""
 
     @property
@@ -36,21 +35,8 @@ class Job(Protocol[T_contra]):
         ...
 
     @property
-    def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
-        ...
-
-    @property
     def manifest(self) -> Manifest:
         """Everything about the job that decides numbers: metrics, prompts, judges, panel, settings."""
-        ...
-
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether nothing can be learned any more without the judges that are stopped."""
-        ...
-
-    async def evaluate(self, item: T_contra, executor: Executor) -> SampleResult:
-        """Return the result of one item. What fails is in it as a reason."""
         ...
 
 
@@ -116,14 +102,5 @@ async def run_job(
 
     if run is None:
         run = run_identity(record, items) if options.capped else ""
-    status = await run_items(
-        items,
-        job.evaluate,
-        judges=job.asked,
-        options=options,
-        progress=progress,
-        on_result=take,
-        hopeless=job.hopeless,
-        run=run,
-    )
+    status = await run_items(job, items, options=options, progress=progress, on_result=take, run=run)
     return JobOutcome(tallies.summary(complete=status.complete, stopped=status.reason), status)

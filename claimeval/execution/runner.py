@@ -6,10 +6,10 @@ It knows nothing of what is done for an item; `evaluation.job.run_job` gives it 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
@@ -34,6 +34,25 @@ WINDOW = 4
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class ItemJob(Protocol[T_contra, R_co]):
+    """A job that asks judges about items, one after another."""
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        ...
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether nothing can be learned any more without the judges that have stopped."""
+        ...
+
+    async def evaluate(self, item: T_contra, executor: Executor) -> R_co:
+        """Return the result of one item. What fails is in it as a reason."""
+        ...
 
 
 class RunStatus(NamedTuple):
@@ -66,36 +85,32 @@ def workers_for(options: RunOptions) -> int:
 
 
 async def run_items(
+    job: ItemJob[T, R],
     items: Iterable[T],
-    work: Callable[[T, Executor], Awaitable[R]],
     *,
-    judges: Sequence[Judge],
     options: RunOptions,
     progress: Progress,
     on_result: Callable[[R], None],
-    hopeless: Callable[[Mapping[str, str]], bool],
     run: str = "",
 ) -> RunStatus:
     """Run the job on every item and pass each result to `on_result`, in item order.
 
     Stops early, with the results finished so far, on Ctrl-C, when a cap is reached and when the judges that have
-    stopped make the rest `hopeless`; waits for pending replies and keeps them.
+    stopped make the job hopeless; waits for pending replies and keeps them.
 
     Args:
+        job: What is done for each item, and the judges that it asks.
         items: The items. With `options.batch` they are iterated several times and must be the same each time.
-        work: Makes the result of an item with an executor.
-        judges: All judges that `work` may ask.
         options: Concurrency, caps, cache and batches.
         progress: Counts items, calls and cost.
         on_result: Called with each result.
-        hopeless: Whether the run cannot go on, given the reason of each judge that has stopped.
         run: Name of what the caps apply to.
 
     Returns:
         The status of the run, with the reason if it stopped early.
     """
     assert not (options.batch and isinstance(items, Iterator)), "items that can be gone over again"
-    cache = cache_folder(options.cache)
+    cache, judges = cache_folder(options.cache), job.asked
     if options.max_cost is not None and not options.offline:
         check_prices(judges, options.prices)
     async with AsyncExitStack() as stack:
@@ -132,7 +147,7 @@ async def run_items(
             return map_in_order(islice(items, first, None), way, workers, WINDOW * workers)
 
         async def one(item: T) -> R:
-            return await work(item, executor)
+            return await job.evaluate(item, executor)
 
         if batched:
             every = run_in_rounds(lambda first: go_over(first, lambda i: run_until_blocked(one(i))), batched.next_round)
@@ -144,7 +159,7 @@ async def run_items(
             try:
                 async with aclosing(every) as results:
                     async for result in results:
-                        if online and (budget.exhausted or hopeless(stopped())):
+                        if online and (budget.exhausted or job.hopeless(stopped())):
                             complete = False
                             await online.drain()
                             break
