@@ -130,8 +130,8 @@ class SampleRow(NamedTuple):
     """Scores in the order of the run's metrics."""
 
 
-def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
-    """Return the row of a sample."""
+def row(result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] = ()) -> SampleRow:
+    """Return the row of a sample, with a cell for each metric of claims, then for each other metric."""
     assessments = {(a.evidence.part, a.subject): a for a in result.assessments}
     extracted = {extraction.of: extraction.claims for extraction in result.extractions}
     scores = {score.metric: score for score in result.scores}
@@ -156,7 +156,8 @@ def row(result: SampleResult, metrics: Sequence[Metric]) -> SampleRow:
                 scores[metric.name].because,
             )
             for metric in metrics
-        ),
+        )
+        + tuple(ScoreCell(_rounded(scores[name].value), "", scores[name].because) for name in others),
     )
 
 

@@ -17,7 +17,7 @@ from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page, visible
 from claimeval.report.packing import Details, Index, as_json, block, row
 from claimeval.report.requests import Literals, Rebuilder, RequestPieces, pack
-from claimeval.runs.compare import SamplePair, compare, shared_metrics
+from claimeval.runs.compare import SamplePair, compare, shared_metrics, shared_units
 from claimeval.runs.directory import load_manifest, to_line
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
@@ -91,7 +91,7 @@ def _one(folder: Path, index: Index, details: Details) -> _Content:
 
     def add(result: SampleResult) -> None:
         """Add a sample to the index and its details."""
-        index.add((row(result, manifest.metrics),))
+        index.add((row(result, manifest.metrics, manifest.units),))
         details.add([to_line(result)], [_requests(result, rebuilder, details.literals)])
 
     return _Content(gather(folder, add), None, None)
@@ -99,11 +99,12 @@ def _one(folder: Path, index: Index, details: Details) -> _Content:
 
 def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Content:
     manifests = load_manifest(folder), load_manifest(compared)
-    metrics, rebuilders = shared_metrics(*manifests), [Rebuilder(manifest) for manifest in manifests]
+    metrics, others = shared_metrics(*manifests), shared_units(*manifests)
+    rebuilders = [Rebuilder(manifest) for manifest in manifests]
 
     def add(pair: SamplePair, flipped: int) -> None:
         """Add a pair of samples to the index and its details."""
-        index.add((row(pair.a, metrics), row(pair.b, metrics), flipped))
+        index.add((row(pair.a, metrics, others), row(pair.b, metrics, others), flipped))
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
         details.add([to_line(result) for result in pair], requests)
 

@@ -66,7 +66,7 @@ class JudgeOverview(Record):
     extractions: int
     """Calls that took claims from texts."""
     assessments: int
-    """Calls that assessed claims."""
+    """All other calls: for verdicts."""
     failed: dict[Reason, int]
     """Calls without a usable reply, by reason."""
     cost: Cost
@@ -382,7 +382,7 @@ class _JudgeTally:
             endpoint=self._judge.endpoint,
             served_models=dict(self._served.most_common()),
             extractions=self._steps["extract"],
-            assessments=self._steps["assess"],
+            assessments=self._steps.total() - self._steps["extract"],
             failed=dict(self._failed.most_common()),
             cost=self._cost.cost(),
             uncounted=self._cost.uncounted,

@@ -15,9 +15,11 @@ const report = {
 async function load() {
   const [overview, index] = await Promise.all([unpack("overview"), unpack("index")]);
   Object.assign(report, overview, { starts: index.starts });
-  report.metrics = report.runs[0].metrics
-    .map(({ metric }) => metric)
-    .filter(({ name }) => !report.comparison || report.comparison.metrics.some((m) => m.metric === name));
+  const { metrics, manifest } = report.runs[0];
+  report.metrics = [
+    ...metrics.map(({ metric }) => metric),
+    ...Object.entries(manifest.units).map(([name, unit]) => ({ name, unit })), // without claims
+  ].filter(({ name }) => !report.comparison || report.comparison.metrics.some((m) => m.metric === name));
   report.rows = index.rows.map((runs, number) => ({
     number,
     ...readRow(runs[0]),

@@ -236,6 +236,7 @@ function rowValue(row, i) {
 }
 
 function strips(row, { metric }) {
+  if (!report.metrics[metric]?.claims_of) return "";
   if (!row.other) return strip(row.cells[metric]);
   return el(
     "span",

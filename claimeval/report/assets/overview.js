@@ -11,10 +11,11 @@ function drawOverview(main, run = 0) {
         { class: "cards" },
         facts.metrics.map((metric) => metricCard(metric, facts, run)),
       ),
+      Object.keys(facts.manifest.units).length > 0 && otherTable(facts),
       Object.keys(facts.derived).length > 0 && derivedTable(facts),
       facts.summary.order_effects && orderSection(facts.summary.order_effects),
       worstClaims(facts, run),
-      judgeTable(facts),
+      facts.judges.length > 0 && judgeTable(facts),
       facts.summary.panel?.measured_on.length > 0 && panelSection(facts, run),
       facts.sides.length > 0 && sideTable(facts.sides),
       facts.ranks.length > 0 && rankSection(facts.ranks),
@@ -34,11 +35,16 @@ function overviewHeading(facts, run) {
     el(
       "p",
       null,
-      `${plural(facts.summary.samples, "sample")}${clustersInWords(facts.summary.samples, facts.summary.clusters, manifest.cluster)}, judged by `,
-      judges,
-      ". Answers were taken apart into claims by ",
-      name(manifest.extractor),
-      "; the judges said of every claim whether its evidence supports it.",
+      `${plural(facts.summary.samples, "sample")}${clustersInWords(facts.summary.samples, facts.summary.clusters, manifest.cluster)}`,
+      judges.length ? [", judged by ", judges] : null,
+      ".",
+      manifest.extractor
+        ? [
+            " Answers were taken apart into claims by ",
+            name(manifest.extractor),
+            "; the judges said of every claim whether its evidence supports it.",
+          ]
+        : null,
     ),
   );
 }
@@ -180,6 +186,12 @@ function rankSection(ranks) {
 function derivedTable({ derived, summary }) {
   const rows = Object.entries(derived).map(([name, says]) => [name, says, summary.metrics[name]]);
   return scoreTable("derived", "Read off these verdicts", "of what", rows);
+}
+
+// Metrics that are not of claims: ratings, grades, and those without a judge.
+function otherTable({ manifest, summary }) {
+  const rows = Object.entries(manifest.units).map(([name, unit]) => [name, unit, summary.metrics[name]]);
+  return scoreTable("scores", "Scores", "unit", rows);
 }
 
 // What the same documents in other orders do to the labels.

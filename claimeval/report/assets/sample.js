@@ -33,8 +33,16 @@ async function drawSample(main, name, params, current) {
     literals: full.literals,
     facts: report.runs[run],
     short: judgeNames(report.runs[run]),
-    entries: entriesOf(result, metric),
+    entries: metric?.claims_of ? entriesOf(result, metric) : [],
   }));
+  if (!metric?.claims_of) {
+    main.replaceChildren(
+      sampleHead(row, opened.sides[0].result.sample),
+      metricTabs(row, metric),
+      ...opened.sides.map(sampleWithoutClaims),
+    );
+    return;
+  }
   if (opened.sides.length > 1) for (const side of opened.sides) side.others = opened.sides[1 - side.run].entries;
   main.replaceChildren(
     sampleHead(row, opened.sides[0].result.sample),
@@ -98,7 +106,7 @@ function sampleHead(row, sample) {
 }
 
 function sampleParams(changed = {}) {
-  return { metric: opened.sides[0]?.metric.name, run: opened.run || null, ...changed };
+  return { metric: opened.sides[0]?.metric?.name, run: opened.run || null, ...changed };
 }
 
 function metricTabs(row, chosen) {
@@ -136,6 +144,51 @@ function derivedScores({ result, facts, run }) {
     { class: "derived", "aria-label": "Read off these verdicts" },
     el("h2", null, opened.sides.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), "Read off these verdicts"),
     scrolling(`derived-${run}`, el("table", { class: "plain" }, head, el("tbody", null, found.map(row)))),
+  );
+}
+
+// A sample of a run without claims: its texts, and what each judge replied about them.
+function sampleWithoutClaims({ result, run, short }) {
+  const { sample } = result;
+  const verdict = ({ judge, label, unassessed, explanation }) =>
+    el(
+      "li",
+      null,
+      data(short.get(judge) ?? judge),
+      ": ",
+      label === undefined ? reasonInWords(unassessed) : el("strong", null, data(label)),
+      explanation ? [" · ", data(explanation)] : null,
+    );
+  const row = ({ subject, question, label, unassessed, verdicts }) =>
+    el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, data(subject)),
+      el("td", null, data(question)),
+      el("td", null, label === undefined ? reasonInWords(unassessed) : data(label)),
+      el("td", null, el("ul", { class: "reasons" }, verdicts.map(verdict))),
+    );
+  const texts = ["answer", "reference", "contexts", "reference_contexts"].flatMap((part) =>
+    documentsOf(sample, part).map(({ id, text }) => [part, id, text]),
+  );
+  return el(
+    "section",
+    { class: "side", "data-run": run, "aria-label": "Assessments" },
+    opened.sides.length > 1 && el("h2", null, el("span", { class: "run-letter" }, "ab"[run])),
+    result.assessments?.length > 0 &&
+      scrolling(
+        `assessments-${run}`,
+        el(
+          "table",
+          { class: "plain" },
+          columns([["subject"], ["question"], ["label"], ["verdicts"]]),
+          el("tbody", null, result.assessments.map(row)),
+        ),
+      ),
+    texts.map(([part, id, text]) => [
+      el("h3", null, capital(partName(part)), id === part ? null : [" ", el("code", { class: "quiet small" }, data(id))]),
+      el("p", null, block(text)),
+    ]),
   );
 }
 

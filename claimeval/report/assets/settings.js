@@ -14,7 +14,9 @@ function drawSettings(main) {
 
 function runSettings(facts, run) {
   const { manifest } = facts;
-  const takers = manifest.judges.some((judge) => judge.name === manifest.extractor.name) ? [] : [manifest.extractor];
+  const takers = [manifest.extractor].filter(
+    (extractor) => extractor && manifest.judges.every((judge) => judge.name !== extractor.name),
+  );
   return [
     report.runs.length > 1 &&
       el("h2", { class: "run-title" }, el("span", { class: "run-letter" }, "ab"[run]), data(facts.name)),
@@ -24,7 +26,7 @@ function runSettings(facts, run) {
       null,
       el("h2", null, "Judges"),
       [...manifest.judges, ...takers].map((judge) =>
-        judgeSettings(judge, facts, judge.name === manifest.extractor.name),
+        judgeSettings(judge, facts, judge.name === manifest.extractor?.name),
       ),
     ),
     el(
