@@ -195,7 +195,9 @@ def _source(data: Data, fields: Mapping[str, str], limit: int | None) -> Rejudge
     """A run, another tool's results, or samples without verdicts."""
     if isinstance(data, Run):
         run = data
-        source = RejudgeSource(str(run.path or run.manifest.data or "run"), lambda: iter(run.results), run.manifest)
+        source = RejudgeSource(
+            str(run.path or run.manifest.data.path or "run"), lambda: iter(run.results), run.manifest
+        )
     elif isinstance(data, (str, Path)):
         source = open_source(Path(data), fields=fields)
     else:

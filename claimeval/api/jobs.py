@@ -158,7 +158,7 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     if source and prepared.rejudged is None and (source / MANIFEST).exists():
         return source / record.job
     digest = hashlib.sha256(record.model_dump_json(exclude={"versions"}).encode()).hexdigest()
-    return Path(out) / f"{Path(record.data or 'data').stem}-{digest[:8]}"
+    return Path(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"
 
 
 def metric_names(metrics: Metrics) -> tuple[str | Metric, ...]:

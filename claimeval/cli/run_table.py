@@ -40,7 +40,7 @@ WIDTH = 66
 def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
     """Print the scores, the panel, the worst claims, and the run directory."""
     output.line()
-    output.line(_heading(manifest, summary, total), bold=Path(manifest.data or "samples").name)
+    output.line(_heading(manifest, summary, total), bold=Path(manifest.data.path or "samples").name)
     for note in summary.notes:
         output.note(f"{note}.")
     _print_scores(output, summary, manifest.short_names)

@@ -19,7 +19,18 @@ from claimeval.types.records import Record
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
 
-RUN_FORMAT = 1
+RUN_FORMAT = 2
+"""Increased when files of a run change their meaning; runs of another format are refused."""
+
+
+class DataSource(Record):
+    """The samples of a run: a file, or samples that were given in Python."""
+
+    path: str | None = None
+    digest: str | None = None
+    """SHA-256 of the file's bytes."""
+    limit: int | None = None
+    """How many of its samples were read; None for all."""
 
 
 class QuestionRecord(Record):
@@ -59,12 +70,7 @@ class Manifest(Record):
     """What must stand beside the numbers, such as "lexical support score, not an LLM judgement"."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     """The other parameters of the job."""
-    data: str | None = None
-    """The file the samples came from."""
-    data_digest: str | None = None
-    """SHA-256 of that file's bytes."""
-    limit: int | None = None
-    """How many of its samples were taken; None for all."""
+    data: DataSource = DataSource()
     cluster: str | None = None
     """The field by which samples belong together in intervals; None for their question."""
     versions: dict[str, str] = Field(default_factory=dict)
@@ -100,14 +106,17 @@ class Manifest(Record):
     def of_data(self, data: str | None, *, limit: int | None = None) -> Manifest:
         """The manifest of a run over a file, or over samples that were given in Python (`data` None)."""
         digest = _digest(Path(data)) if data and Path(data).is_file() else None
-        return self.model_copy(update={"data": data, "data_digest": digest, "limit": limit})
+        return self.model_copy(update={"data": DataSource(path=data, digest=digest, limit=limit)})
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
         asked = ("job", "metrics", "derived", "units", "questions", "judges", "extractor", "prompts", "asked_with")
-        for field in (*asked, "panel", "settings", "data", "data_digest", "limit", "cluster"):
+        for field in (*asked, "panel", "settings", "cluster"):
             if getattr(self, field) != getattr(other, field):
                 return field
+        for field in DataSource.model_fields:
+            if getattr(self.data, field) != getattr(other.data, field):
+                return f"data.{field}"
         return None
 
 

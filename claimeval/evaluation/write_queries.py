@@ -261,7 +261,7 @@ def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[
     """Give the test set: a sample for each question that was kept, with answer, passage, source and origin."""
     writer, checker = record.judges[0], record.judges[-1]
     write_prompt, check_prompt = (f"{prompt.name} {prompt.digest[:12]}" for prompt in record.prompts)
-    corpus = Path(record.data).name if record.data else "documents"
+    corpus = Path(record.data.path).name if record.data.path else "documents"
     for result in results:
         origin: dict[str, JsonValue] = {
             "corpus": corpus,

@@ -29,7 +29,7 @@ def summary(overview: Overview) -> str:
     short_names = {judge.name: judge.short for judge in overview.judges}
     judges = ", ".join(code(short_names[judge.name]) for judge in overview.manifest.judges)
     return _page(
-        f"### claimeval: {code(overview.manifest.data or overview.name)}",
+        f"### claimeval: {code(overview.manifest.data.path or overview.name)}",
         f"{_samples(overview)}, judged by {judges}.",
         _table(
             ("metric", "mean", "95 % interval", "n", "without a score", "counted", "bounds"),

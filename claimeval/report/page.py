@@ -45,7 +45,7 @@ def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
         overview = content.overview
         filled = page("report").html
         for name, text in (
-            ("title", html.escape(visible(overview.manifest.data or overview.name))),
+            ("title", html.escape(visible(overview.manifest.data.path or overview.name))),
             ("table", _table(overview)),
         ):
             filled = filled.replace(f"<!--{name}-->", text)

@@ -18,7 +18,7 @@ from typing import BinaryIO, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary.run import Summary
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError
@@ -151,7 +151,12 @@ def _check_free(folder: Path, manifest: Manifest) -> None:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return
     if field := manifest.differs(load_manifest(folder)):
-        words = {"data_digest": "contents of its data file", "limit": "--limit", "asked_with": "prompts of its judges"}
+        words = {
+            "data.path": "data",
+            "data.digest": "contents of its data file",
+            "data.limit": "--limit",
+            "asked_with": "prompts of its judges",
+        }
         what = words.get(field, field)
         raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
 
@@ -180,7 +185,13 @@ def load_summary(folder: Path) -> Summary:
 def _read(record: type[R], folder: Path, name: str) -> R:
     path = folder / name
     try:
-        return record.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and content.get("format") != RUN_FORMAT:
+            raise DataError(
+                f"{folder} is a run of format {content.get('format')}, and this version reads format {RUN_FORMAT}. Run "
+                "the command again into another --out"
+            )
+        return record.model_validate(content)
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a finished run: it has no {name}") from error
     except ValidationError as error:

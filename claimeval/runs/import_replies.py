@@ -19,7 +19,7 @@ from claimeval.data.foreign.field_maps import FieldMap
 from claimeval.data.foreign.recorded import RecordedReplies
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, UnreadReply, recorded_judge
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.manifest import DataSource, Manifest, versions
 from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
@@ -131,7 +131,7 @@ def import_judged(
         extractor=EXTRACTOR,
         prompts=(),
         panel=panel,
-        data=data,
+        data=DataSource(path=data),
         cluster=cluster,
         versions=versions(),
     )

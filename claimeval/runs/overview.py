@@ -321,7 +321,9 @@ class Gathering:
         summary = load_summary(folder)
         return Overview(
             name=folder.resolve().name,
-            manifest=self._manifest.model_copy(update={"data": data_name(self._manifest)}),
+            manifest=self._manifest.model_copy(
+                update={"data": self._manifest.data.model_copy(update={"path": data_name(self._manifest)})}
+            ),
             summary=summary,
             cautions=cautions(summary, {name: tally.short for name, tally in self._judges.items()}),
             metrics=tuple(
@@ -342,7 +344,7 @@ class Gathering:
 
 def data_name(manifest: Manifest) -> str | None:
     """The name of the data file; its folder is nobody's business who is sent a report."""
-    return manifest.data and re.split(r"[\\/]", manifest.data)[-1]
+    return manifest.data.path and re.split(r"[\\/]", manifest.data.path)[-1]
 
 
 def bar(value: float) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary.cost import CostTally, RunCost
 from claimeval.evaluation.summary.members import MemberTally
 from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
@@ -39,6 +39,9 @@ class FailureExample(Record):
 class Summary(Record):
     """What a run adds up to. `complete` is False when it stopped before the last sample."""
 
+    format: int = RUN_FORMAT
+    job: str = "score"
+    """As in the manifest."""
     complete: bool
     samples: int
     clusters: int
@@ -72,6 +75,7 @@ class Tallies:
         several = bool(record.metrics) and (len(models) > 1 or panel.replicates > 1)
         families = Families(panel.families)
         self._notes = record.notes
+        self._job = record.job
         self._cluster = record.cluster
         self._clusters = array("q")
         self._rows = [(metric, MetricTally()) for metric in record.metrics]
@@ -133,6 +137,7 @@ class Tallies:
         rows = list(zip(self._rows, self._members, strict=True))
         noise = {metric.name: members.noise() for (metric, _), members in rows}
         return Summary(
+            job=self._job,
             complete=complete,
             samples=len(self._clusters),
             clusters=len(set(self._clusters)),

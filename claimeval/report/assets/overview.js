@@ -50,7 +50,7 @@ function overviewHeading(facts, run) {
 }
 
 function dataName(facts) {
-  return facts.manifest.data || facts.name;
+  return facts.manifest.data.path || facts.name;
 }
 
 function cautionBox(cautions) {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from claimeval.data.foreign import recognize
 from claimeval.data.foreign.records import RecordedResults
 from claimeval.data.reading import read_samples
-from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.manifest import DataSource, Manifest, versions
 from claimeval.providers import specs
 from claimeval.runs.directory import MANIFEST, load_manifest, read_results
 from claimeval.runs.import_replies import EXTRACTOR
@@ -47,7 +47,7 @@ def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
         extractor=EXTRACTOR,
         prompts=(),
         panel=specs.valid_settings(judged.panel_settings, judged.scale),
-        data=str(path),
+        data=DataSource(path=str(path)),
         versions=versions(),
     )
     return RejudgeSource(str(path), lambda: (sample.result for sample in judged.samples()), record)
