@@ -165,7 +165,18 @@ def make_job(
     check_prompt: str = "plain",
     per_document: int = 1,
 ) -> WriteQueriesJob:
-    """Return the job, checked; UsageError before any call can be made. By default the writer checks."""
+    """Return the job, checked before any call.
+
+    Args:
+        writer: The judge that writes questions.
+        checker: The judge that checks them. Default: the writer.
+        write_prompt: Name or path of the prompt for writing.
+        check_prompt: Name or path of the prompt for checking.
+        per_document: Questions about each document, at most.
+
+    Raises:
+        UsageError: A judge or prompt is unknown, or a judge reads no prompts.
+    """
     first = specs.parse_judge(writer)
     second = specs.parse_judge(checker) if checker else first
     specs.require_prompt_readers((first, second), "questions are written")
