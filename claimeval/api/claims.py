@@ -12,17 +12,10 @@ from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
 from claimeval.data.reading import parse_references
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import (
-    ClaimsOptions,
-    check_families,
-    choose_metrics,
-    incomplete,
-    make_job,
-)
+from claimeval.evaluation.claims import ClaimsOptions, check_families, choose_metrics, incomplete, make_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT
-from claimeval.runs.rejudge.prepare import prepare
-from claimeval.runs.rejudge.sources import RejudgeSource, open_source
+from claimeval.runs.rejudge import RejudgeSource, open_source, prepare
 from claimeval.types.clusters import check_cluster
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import References, SampleResult

@@ -16,6 +16,7 @@ from claimeval.data.rows import dataframe
 from claimeval.evaluation.claims import choose_metrics
 from claimeval.metrics.rows import canonical_name
 from claimeval.report import forms
+from claimeval.runs.compare import Series, track
 from claimeval.runs.compare import compare as compare_folders
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.design import Arm, read
@@ -23,7 +24,6 @@ from claimeval.runs.experiments.results import ExperimentResult, flips, tabulate
 from claimeval.runs.experiments.running import arm_folder, prepare, run
 from claimeval.runs.experiments.selection import select as select_arm
 from claimeval.runs.overview import MetricComparison, PairedRuns
-from claimeval.runs.track import Series, track
 from claimeval.statistics.formatting import signed
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import RunOptions

@@ -25,7 +25,7 @@ from claimeval.providers import specs
 from claimeval.report import forms
 from claimeval.runs.directory import MANIFEST, RunWriter
 from claimeval.runs.jobs import recount_into, run_into
-from claimeval.runs.rejudge.prepare import PreparedRejudge
+from claimeval.runs.rejudge import PreparedRejudge
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions

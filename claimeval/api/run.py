@@ -20,15 +20,7 @@ from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import forms, page, tables
-from claimeval.runs.directory import (
-    MANIFEST,
-    RESULTS,
-    RunWriter,
-    from_line,
-    load_manifest,
-    load_summary,
-    read_results,
-)
+from claimeval.runs.directory import MANIFEST, RESULTS, RunWriter, from_line, load_manifest, load_summary, read_results
 from claimeval.runs.jobs import qrels_of
 from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, interval, percent

@@ -14,9 +14,9 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
+    from claimeval.runs.compare import Change, MetricSeries
     from claimeval.runs.differences import Differences
     from claimeval.runs.overview import MetricComparison, PairedRuns
-    from claimeval.runs.track import Change, MetricSeries
 
 COLUMNS = ("metric", "n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Holm)")
 
@@ -52,13 +52,13 @@ class CompareOptions:
 
 def do(given: CompareOptions) -> int:
     """Compare the runs, print what differs, and return the exit code."""
-    from claimeval.runs import scores
+    from claimeval.runs import directory
 
     if len(given.runs) < 2:
         raise UsageError("compare needs two or more runs, as in `claimeval compare runs/before runs/after`")
     if len(given.runs) > 2 or given.metrics is not None:
         return _series(given)
-    if any(map(scores.stand_alone, given.runs)):
+    if any(map(directory.stand_alone, given.runs)):
         return _scores(given)
     return _pair(given)
 
@@ -68,7 +68,7 @@ compare = command("compare", CompareOptions, do)
 
 def _pair(given: CompareOptions) -> int:
     from claimeval.report import forms
-    from claimeval.runs import scores
+    from claimeval.runs import directory
     from claimeval.runs.differences import differences, metrics_without_claims
 
     a, b = given.runs
@@ -76,7 +76,7 @@ def _pair(given: CompareOptions) -> int:
     comparison = found.compared.comparison
     of_claims = [metric.metric for metric in comparison.metrics]
     sides = metrics_without_claims(a, b, comparison.cluster, of_claims)
-    changed = list(scores.changed_settings(a, b))
+    changed = list(directory.changed_settings(a, b))
     if given.out:
         forms.write(a, "html", given.out, compared=b)
     _print_pair(given, found, sides, changed)
@@ -202,7 +202,7 @@ def _cells(metric: MetricComparison) -> list[str]:
 
 def _series(given: CompareOptions) -> int:
     from claimeval.metrics.scoring import ends_in_words
-    from claimeval.runs.track import track
+    from claimeval.runs.compare import track
     from claimeval.statistics.formatting import decimal
 
     if given.out:

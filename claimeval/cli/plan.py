@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from claimeval.cli.experiment import ExperimentOptions
     from claimeval.cli.score import ScoreOptions
     from claimeval.evaluation.claims import ClaimsJob
-    from claimeval.evaluation.forecast.walk import Forecast
-    from claimeval.evaluation.forecast.workload import StepForecast
+    from claimeval.evaluation.forecast.walk import Forecast, StepForecast
 
 PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
 """The commands that can be planned; all but score and experiment have a function `forecast`."""

@@ -13,8 +13,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
-    from claimeval.evaluation.baseline import RatingComparison
-    from claimeval.evaluation.raters import Members
+    from claimeval.evaluation.raters import Members, RatingComparison
     from claimeval.types.estimates import Estimate
     from claimeval.types.records import Reason
 
@@ -63,9 +62,8 @@ def do(given: RateCommand) -> int:
     from claimeval.api.ratings import rate
     from claimeval.cli.running import print_finished, watch
     from claimeval.data.reading import parse_fields
-    from claimeval.evaluation.baseline import compare_ratings
     from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
-    from claimeval.evaluation.raters import members
+    from claimeval.evaluation.raters import compare_ratings, members
     from claimeval.runs.directory import RESULTS, read_results
 
     finished = watch(
@@ -113,7 +111,7 @@ def forecast(given: RateCommand) -> int:
     from claimeval.api.forecast import cached_replies
     from claimeval.cli.plan import print_forecast
     from claimeval.data.reading import parse_fields
-    from claimeval.evaluation.forecast.quotes import forecast_job
+    from claimeval.evaluation.forecast.estimates import forecast_job
     from claimeval.evaluation.rate import RateOptions, make_job
 
     samples = samples_of(given.data, fields=parse_fields(list(given.reading.fields)), limit=given.reading.limit)
@@ -169,7 +167,7 @@ def _holes(reasons: Mapping[Reason, int]) -> str:
 
 def _print_comparisons(output: Output, held: Sequence[RatingComparison]) -> None:
     """Whole-answer ratings and claims side by side, and where they differ."""
-    from claimeval.evaluation.baseline import words
+    from claimeval.evaluation.raters import words
 
     if not held:
         return

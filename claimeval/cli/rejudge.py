@@ -75,8 +75,8 @@ def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, d
     from claimeval.cli.run_table import print_run
     from claimeval.cli.running import watch
     from claimeval.data.reading import parse_fields
-    from claimeval.runs.rejudge.known import ReuseCounts
-    from claimeval.runs.rejudge.prepare import Results
+    from claimeval.runs.rejudge import Results
+    from claimeval.runs.reuse import ReuseCounts
 
     asked = given.questions
     finished = watch(

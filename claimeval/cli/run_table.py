@@ -16,10 +16,9 @@ from claimeval.evaluation.summary.run import Summary
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import ScoresSummary, read_results
+from claimeval.runs.directory import read as read_sides
 from claimeval.runs.overview import WorstClaim, WorstClaims
-from claimeval.runs.scores import ScoresSummary
-from claimeval.runs.scores import read as read_sides
 from claimeval.statistics.formatting import decimal, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
 from claimeval.types.records import Part, Reason

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.judging.recorded.vocabulary import Vocabulary
+from claimeval.judging.recorded import Vocabulary
 from claimeval.types.errors import DataError
 from claimeval.types.records import Evidence, Label, Record
 

@@ -19,14 +19,6 @@ from claimeval.judging.prompts import Prompt
 from claimeval.judging.rate import RatingVerdict
 from claimeval.judging.replies import Reading
 from claimeval.providers import specs
-from claimeval.types.answer_questions import (
-    ABSTENTION,
-    ANSWER_QUESTIONS,
-    FAITHFULNESS,
-    RELEVANCE,
-    AnswerQuestion,
-    answer_question,
-)
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
@@ -42,7 +34,15 @@ from claimeval.types.records import (
     says_something,
 )
 from claimeval.types.requests import Completion, Judge, Request
-from claimeval.types.scales import FLAG
+from claimeval.types.scales import (
+    ABSTENTION,
+    ANSWER_QUESTIONS,
+    FAITHFULNESS,
+    FLAG,
+    RELEVANCE,
+    AnswerQuestion,
+    answer_question,
+)
 
 ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
 """`answered`: 1 if the answer gives at least a part of what was asked for. `abstention_accuracy`: 1 if it does so for

@@ -10,11 +10,10 @@ from claimeval.judging import rate as rate_answer
 from claimeval.judging.prompts import Prompt
 from claimeval.lexical.claims import split_claims
 from claimeval.metrics.rows import Metric
-from claimeval.types.answer_questions import ABSTENTION
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Sample
 from claimeval.types.requests import Judge, Message
-from claimeval.types.scales import UMBRELA
+from claimeval.types.scales import ABSTENTION, UMBRELA
 
 _READER = Judge(name="reader", model="local:reader")
 """Stands for any judge: the messages do not depend on who reads them."""

@@ -1,11 +1,14 @@
-"""The runner: opens the reply store and the judges, and carries work that asks judges over many items.
+"""The runner: opens the reply cache and the judges, and runs a job on many items, with Ctrl-C handled.
 
-It knows nothing of what is done for an item; `evaluation.job.run_job` gives it the jobs.
+The first Ctrl-C waits for the replies in flight, the second one stops immediately.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
+import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
@@ -17,7 +20,6 @@ from claimeval.execution.batch.rounds import run_in_rounds, run_until_blocked
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
 from claimeval.execution.cached import CachedExecutor, OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
-from claimeval.execution.interrupts import Interrupt
 from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.pace import MAX_CONCURRENCY
 from claimeval.store.replies import pack
@@ -25,6 +27,46 @@ from claimeval.store.store import Store, cache_folder
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Outcome, Request
+
+GRACE = 8.0
+"""Seconds to wait for the replies in flight."""
+
+
+class Interrupt:
+    """Whether the user asked to stop the run."""
+
+    def __init__(self, online: OnlineExecutor | None) -> None:
+        self.requested = False
+        self._online = online
+        self._draining: asyncio.Task[None] | None = None
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Cancel the current task on SIGINT. Does nothing outside the main thread."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop.add_signal_handler(signal.SIGINT, self._on_signal, task)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            if self._draining:
+                self._draining.cancel()
+
+    def _on_signal(self, task: asyncio.Task[object]) -> None:
+        if self.requested or self._online is None:
+            task.cancel()
+        else:
+            self._draining = asyncio.create_task(self._drain(self._online, task))
+        self.requested = True
+
+    async def _drain(self, online: OnlineExecutor, task: asyncio.Task[object]) -> None:
+        await online.drain(GRACE)
+        task.cancel()
+
 
 SYNC_EVERY = 1.0
 """Seconds between two flushes of the store to the disk, and at most between two looks at the progress."""

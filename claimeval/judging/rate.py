@@ -8,9 +8,9 @@ from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import Reading, shown
 from claimeval.judging.requests import TEXT, YES_OR_NO, build_request, numbered, object_schema, read_reply, schema_text
-from claimeval.types.answer_questions import AnswerQuestion
 from claimeval.types.records import Sample, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
+from claimeval.types.scales import AnswerQuestion
 
 
 @lru_cache(maxsize=16)

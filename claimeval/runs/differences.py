@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.metrics.flips import claim_pairs, counted_differently
-from claimeval.runs import scores
+from claimeval.runs import directory
 from claimeval.runs.compare import Compared, SamplePair, compare, pair_up, shared_metrics
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.overview import MetricComparison
@@ -100,20 +100,22 @@ def differences(a: Path, b: Path, cluster: str | None = None) -> Differences:
 
 def score_differences(a: Path, b: Path, cluster: str | None = None) -> ScoreDifferences:
     """Compare the scores of two folders without claims; UsageError if they share no metric or no sample."""
-    field = scores.clustering(a, cluster)
-    scores.clustering(b, cluster if scores.stand_alone(b) else None)
-    kinds = [kind for kind, names in scores.shared(a, b).items() if names]
+    field = directory.clustering(a, cluster)
+    directory.clustering(b, cluster if directory.stand_alone(b) else None)
+    kinds = [kind for kind, names in directory.shared(a, b).items() if names]
     if not kinds:
-        has = [", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in scores.sources(run).values()) for run in (a, b)]
+        has = [
+            ", ".join(f"{s.kind}: {', '.join(s.metrics)}" for s in directory.sources(run).values()) for run in (a, b)
+        ]
         raise UsageError(
             f"{a} and {b} have no metric in common: one has {has[0] or 'none'}; the other {has[1] or 'none'}"
         )
-    ours, theirs = ({row.id for kind in kinds for row in scores.rows(run, kind)} for run in (a, b))
+    ours, theirs = ({row.id for kind in kinds for row in directory.rows(run, kind)} for run in (a, b))
     if not ours & theirs:
         raise UsageError(f"{a} and {b} have no sample id in common")
     return ScoreDifferences(
         metrics_without_claims(a, b, field),
-        list(scores.changed_settings(a, b)),
+        list(directory.changed_settings(a, b)),
         field,
         len(ours & theirs),
         len(ours - theirs),
@@ -137,15 +139,15 @@ def metrics_without_claims(
     Returns:
         A comparison for each metric that both runs have from the same kind.
     """
-    kinds = {kind: names for kind, names in scores.shared(a, b).items() if names}
+    kinds = {kind: names for kind, names in directory.shared(a, b).items() if names}
     names = Counter([*of_claims, *(name for shared in kinds.values() for name in shared)])
     together: dict[str, int] = {}
-    if kinds and not scores.stand_alone(a):
+    if kinds and not directory.stand_alone(a):
         together = {result.sample.id: cluster_of(result.sample, cluster) for result in read_results(a)}
     found = []
     for kind, shared in kinds.items():
-        ours = {row.id: row for row in scores.rows(a, kind)}
-        both = [(ours[row.id], row) for row in scores.rows(b, kind) if row.id in ours]
+        ours = {row.id: row for row in directory.rows(a, kind)}
+        both = [(ours[row.id], row) for row in directory.rows(b, kind) if row.id in ours]
         clusters = [together.get(row.id, row.cluster_key) for row, _ in both]
         for name in shared if both else ():
             label = f"{name} ({kind})" if names[name] > 1 else name

@@ -25,7 +25,7 @@ from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
 from claimeval.providers.specs import valid_settings
-from claimeval.runs import scores
+from claimeval.runs import directory
 from claimeval.runs.directory import RunWriter
 from claimeval.runs.revote import revote, settle
 from claimeval.types.clusters import check_cluster
@@ -265,4 +265,4 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
         )
         for sample in judged.samples()
     )
-    scores.attach(folder, judged.kind, results, units, {"recorded by": judged.kind}, cluster)
+    directory.attach(folder, judged.kind, results, units, {"recorded by": judged.kind}, cluster)

@@ -15,7 +15,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.execution.runner import RunStatus
 from claimeval.runs.directory import MANIFEST, RunWriter, load_manifest, read_results
-from claimeval.runs.rejudge.prepare import PreparedRejudge
+from claimeval.runs.rejudge import PreparedRejudge
 from claimeval.runs.revote import settle
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress

@@ -23,9 +23,8 @@ from claimeval.metrics.derived import derived
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs import scores
-from claimeval.runs.directory import load_manifest, load_summary, read_results
-from claimeval.runs.scores import ScoresSummary
+from claimeval.runs import directory
+from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
 from claimeval.statistics.formatting import interval, percent
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
@@ -335,7 +334,7 @@ class Gathering:
                 for metric in self._manifest.metrics
             ),
             derived={name: derived(name).says for name in self._manifest.derived},
-            sides=tuple(scores.read(folder)),
+            sides=tuple(directory.read(folder)),
             judges=tuple(tally.facts() for tally in self._judges.values()),
             ranks=self._ranks.facts(),
             worst=self._worst.troubles(),

@@ -1,13 +1,14 @@
-"""A scale: the words a judge may reply with, what each means and counts, and whether they are in order."""
+"""Scales: the words a judge may reply with, what each means and counts, and their order; questions about answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from claimeval.types.records import LABELS, Record
+from claimeval.types.errors import unknown_name
+from claimeval.types.records import LABELS, Part, Record
 
 
 class Scale(Record):
@@ -229,3 +230,65 @@ FLAG = Scale(name="flag", words=("no", "yes"), values=(1, 0))
 """Whether something speaks against an answer; `no` is the favorable word."""
 YES_NO = Scale(name="yes_no", words=("yes", "no"), values=(1, 0), ordered=True)
 ANSWERING_OR_NOT = Scale(name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0))
+
+
+class AnswerQuestion(Record):
+    """One question about a whole answer, to which a judge replies with one word of a scale."""
+
+    name: str
+    metric: str
+    """The score, and the name of the question in assessments and manifests."""
+    scale: Scale
+    field: str = "rating"
+    """Under which the word stands in the reply."""
+    flags: tuple[str, ...] = ()
+    """Further fields of the reply that are true or false."""
+    against: Part | None = None
+    """What the answer is held against besides its question."""
+    step: str = "answers"
+    """The step of its prompts."""
+    prompt: str
+    """The shipped prompt."""
+    vote: Literal["majority", "median"] = "majority"
+    """The vote if none is named."""
+
+
+RELEVANCE = AnswerQuestion(
+    name="relevance",
+    metric="rated_relevance",
+    scale=FULLY_PARTLY_NO,
+    flags=("noncommittal",),
+    prompt="relevance",
+    vote="median",
+)
+"""Does the answer answer the question? Whether it is true does not matter."""
+
+FAITHFULNESS = AnswerQuestion(
+    name="faithfulness", metric="rated_faithfulness", scale=YES_NO, against="contexts", prompt="faithful"
+)
+"""Is all that the answer says supported by what was retrieved? The baseline of faithfulness by claims."""
+
+CORRECTNESS = AnswerQuestion(
+    name="correctness", metric="rated_correctness", scale=YES_NO, against="reference", prompt="correct"
+)
+"""Does the answer say what a reference answer says? The baseline of correctness by claims."""
+
+ABSTENTION = AnswerQuestion(
+    name="abstention",
+    metric="abstention",
+    scale=ANSWERING_OR_NOT,
+    field="kind",
+    step="answering",
+    prompt="plain",
+)
+"""What the answer does with its question."""
+
+ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)}
+"""What can be asked by name."""
+
+
+def answer_question(name: str) -> AnswerQuestion:
+    """The question of that name; UsageError with the closest name otherwise."""
+    if name not in ANSWER_QUESTIONS:
+        raise unknown_name("question about answers", name, ANSWER_QUESTIONS)
+    return ANSWER_QUESTIONS[name]

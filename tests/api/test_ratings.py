@@ -16,8 +16,8 @@ from benchmarks.loopback.claim_judge import answer
 from benchmarks.loopback.judge import Reply, ScriptedJudge
 from claimeval import ir
 from claimeval.api.measures import measure
-from claimeval.evaluation.baseline import compare_ratings
 from claimeval.evaluation.grade import summarize_grades
+from claimeval.evaluation.raters import compare_ratings
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from tests.conftest import StartServer

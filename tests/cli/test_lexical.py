@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.runs import scores
+from claimeval.runs import directory
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
 
@@ -25,7 +25,7 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     metrics = json.loads(done.stdout)["metrics"]
     assert list(metrics) == ["exact_match", "k_precision", "answer_length"]
     assert metrics["exact_match"]["n"] == 3
-    rows = list(scores.rows(data.parent / "here" / "run", "measure"))
+    rows = list(directory.rows(data.parent / "here" / "run", "measure"))
     assert [row.id for row in rows] == ["good", "bad", "silent"]
     assert rows[0].values["answer_length"] == 10.0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import claim_judge
-from claimeval.runs import scores as side_scores
+from claimeval.runs import directory as side_scores
 from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run

@@ -10,10 +10,10 @@ import pytest
 from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, make_job, outcomes
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.types.answer_questions import ABSTENTION
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample, SampleResult, Score
 from claimeval.types.requests import Failure, Outcome, Request
+from claimeval.types.scales import ABSTENTION
 from tests.sample_runs import reasons, values
 from tests.scripted import FAILED, completion, judge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.evaluation.baseline import compare_ratings, every_claim
+from claimeval.evaluation.raters import compare_ratings, every_claim
 from claimeval.types.records import Sample, SampleResult, Score
 from tests.sample_runs import scored
 

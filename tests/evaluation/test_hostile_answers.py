@@ -7,8 +7,8 @@ import json
 import pytest
 
 from claimeval.judging import prompts, rate
-from claimeval.types.answer_questions import ANSWER_QUESTIONS, AnswerQuestion
 from claimeval.types.records import Document, Sample, says_something
+from claimeval.types.scales import ANSWER_QUESTIONS, AnswerQuestion
 from tests.scripted import judge
 from tests.test_hostile_texts import TEXTS, within
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from claimeval.evaluation.forecast.quotes import Prospect, foresee
+from claimeval.evaluation.forecast.estimates import Prospect, foresee
 from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, count_words, make_job
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.types.answer_questions import ANSWER_QUESTIONS
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Failure, Outcome, Request
+from claimeval.types.scales import ANSWER_QUESTIONS
 from tests.sample_runs import reasons, values
 from tests.scripted import FAILED, completion, judge
 

@@ -7,14 +7,7 @@ import json
 
 import pytest
 
-from claimeval.evaluation.write_queries import (
-    WriteQueriesJob,
-    draw,
-    make_job,
-    queries_of,
-    reject_repeated,
-    rejected,
-)
+from claimeval.evaluation.write_queries import WriteQueriesJob, draw, make_job, queries_of, reject_repeated, rejected
 from claimeval.judging import prompts
 from claimeval.judging.replies import WrittenQuery
 from claimeval.types.errors import DataError, UsageError

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from claimeval.judging.recorded.forms import FORMS
-from claimeval.judging.recorded.reading import Reader, says_yes_or_no
-from claimeval.judging.recorded.vocabulary import Meaning, Vocabulary
+from claimeval.judging.recorded import FORMS, Meaning, Reader, Vocabulary, says_yes_or_no
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import UsageError
 from claimeval.types.scales import grade_scale

@@ -10,8 +10,7 @@ import pytest
 from claimeval.judging import prompts, replies, reply_values
 from claimeval.judging.prompts import quoted
 from claimeval.judging.reply_values import Unparsable
-from claimeval.types.answer_questions import ANSWER_QUESTIONS
-from claimeval.types.scales import ABSTAIN, BINARY, SCALES, TAGS, THREE_WAY
+from claimeval.types.scales import ABSTAIN, ANSWER_QUESTIONS, BINARY, SCALES, TAGS, THREE_WAY
 
 IDS = ("c1", "c2", "c3")
 

@@ -10,8 +10,8 @@ import pytest
 from claimeval.evaluation import grade
 from claimeval.metrics.derived import DERIVED, GROUPS, MetricSelection, derived, resolve_derived, select_metrics
 from claimeval.metrics.rows import METRICS, Metric
-from claimeval.types.answer_questions import ANSWER_QUESTIONS, RELEVANCE
 from claimeval.types.errors import UsageError
+from claimeval.types.scales import ANSWER_QUESTIONS, RELEVANCE
 
 
 def names(chosen: MetricSelection) -> tuple[list[str], tuple[str, ...] | None]:

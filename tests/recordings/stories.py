@@ -318,7 +318,7 @@ def stored(bench: Bench) -> None:
 
 def python(bench: Bench) -> None:
     import claimeval as ce
-    from claimeval.runs.track import track
+    from claimeval.runs.compare import track
 
     a, b = bench.openai("alpha"), bench.mistral("beta")
     report = ce.score(

@@ -12,7 +12,7 @@ import pytest
 from claimeval.judging.panel import Panel
 from claimeval.report import forms, markdown, tables
 from claimeval.report.assets import visible
-from claimeval.runs import scores
+from claimeval.runs import directory
 from claimeval.types.records import SampleResult
 from tests.command_line import call
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -28,7 +28,7 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
     run = make(tmp_path / "run", panel=Panel(shuffles=1))
     found = scored("tower", {"words": 0.5, "grade": None}, "refused", unit="grade")
     odd = SampleResult(sample=TOWER, scores=found.scores)
-    scores.attach(run, "odd", [odd], {"words": "share", "grade": "grade"})
+    directory.attach(run, "odd", [odd], {"words": "share", "grade": "grade"})
     text = forms.text(run, "md")
     assert "| `words` | odd | 0.500 | - | 1 | none | 0.50 to 0.50 |" in text
     assert "| `grade` (`grade`) | odd | - | - | 0 | 1 refused | - |" in text

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from claimeval.data.labels import HumanLabel
-from claimeval.evaluation.baseline import compare_ratings
+from claimeval.evaluation.raters import compare_ratings
 from claimeval.evaluation.validity import GradeSteps, validity
 from claimeval.metrics.scoring import MetricTally
-from claimeval.runs import scores
-from claimeval.runs.compare import compare
+from claimeval.runs import directory
+from claimeval.runs.compare import compare, track
 from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.runs.labels.agreement import measure
 from claimeval.runs.labels.correct import correct
 from claimeval.runs.labels.join import join
-from claimeval.runs.track import track
 from claimeval.statistics import mean_interval, paired_difference
 from claimeval.types.clusters import check_cluster, cluster_of, sample_count
 from claimeval.types.errors import UsageError
@@ -143,11 +142,11 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     rows = [sample_runs.scored(f"s{i}", {"words": value}) for i, value in enumerate(VALUES)]
     samples = answers(VALUES)
     kept = [SampleResult(sample=sample, scores=row.scores) for sample, row in zip(samples, rows, strict=True)]
-    scores.attach(tmp_path, "odd", kept, {"words": "share"})
-    (found,) = scores.read(tmp_path)
+    directory.attach(tmp_path, "odd", kept, {"words": "share"})
+    (found,) = directory.read(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
-    again = [row.cluster_key for row in scores.rows(tmp_path, "odd")]
+    again = [row.cluster_key for row in directory.rows(tmp_path, "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 
 

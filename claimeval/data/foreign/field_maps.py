@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from claimeval.data.rows import SourceRow
-from claimeval.judging.recorded.vocabulary import Meaning
+from claimeval.judging.recorded import Meaning
 from claimeval.metrics.rows import ambiguous
 from claimeval.types.errors import DataError, UsageError, read_yaml
 from claimeval.types.records import Part, Record

@@ -12,8 +12,7 @@ from claimeval.data.foreign.field_maps import FieldMap, RecordedJudge, value_at
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
 from claimeval.data.labels import HumanLabel, parse_label
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.judging.recorded.reading import Reader, says_yes_or_no
-from claimeval.judging.recorded.vocabulary import Vocabulary
+from claimeval.judging.recorded import Reader, Vocabulary, says_yes_or_no
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import DataError
 from claimeval.types.records import Call, Document, Evidence, Extraction, Sample, SampleResult, Verdict

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli import progress_line
+from claimeval.cli import terminal
 from claimeval.providers.local import perplexity
-from claimeval.runs import scores
+from claimeval.runs import directory
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
 from tests.command_line import call
@@ -43,13 +43,13 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
     for part in ("query_likelihood@5", "1 missing_input", "texts: 4", "texts cut: 1", "Run: run"):
         assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
-    first, none, last = scores.rows(data.parent / "run", "measure")
+    first, none, last = directory.rows(data.parent / "run", "measure")
     texts = first.details["texts"]
     assert isinstance(texts, list)
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
     assert none.reasons["query_likelihood"] == "missing_input"
     assert last.values["query_likelihood"] == last.values["query_likelihood@5"]
-    (summary,) = scores.sources(data.parent / "run").values()
+    (summary,) = directory.sources(data.parent / "run").values()
     assert summary.kind == "measure"
     assert "sha256:" in " ".join(summary.settings.values())
 
@@ -88,7 +88,7 @@ def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path)
     assert done.returncode == 0
     for part in ("answer_reward", "1 missing_input", "answers cut: 1"):
         assert part in done.stdout + done.stderr
-    first, _, last = scores.rows(data.parent / "run", "measure")
+    first, _, last = directory.rows(data.parent / "run", "measure")
     assert first.details == {}
     cut = last.details["tokens_cut"]
     assert isinstance(cut, int)
@@ -99,7 +99,7 @@ def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: 
     assert call("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").returncode == 0
     assert call("perplexity", "run", "--model", t5, "--device", "cpu").returncode == 0
     assert call("reward", "run", "--model", reward_model, "--device", "cpu").returncode == 0
-    assert [summary.kind for summary in scores.read(data.parent / "run")] == ["perplexity", "reward"]
+    assert [summary.kind for summary in directory.read(data.parent / "run")] == ["perplexity", "reward"]
 
 
 def test_a_command_without_the_weights_says_how_to_fetch_them(
@@ -116,8 +116,8 @@ def test_a_command_without_the_weights_says_how_to_fetch_them(
 
 
 def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_line, "QUIET", 0.0)
-    monkeypatch.setattr(progress_line, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr(terminal, "QUIET", 0.0)
+    monkeypatch.setattr(terminal, "PLAIN_EVERY", 0.0)
     lines = call("perplexity", data, "--model", t5).stderr.splitlines()
     assert any("3/3 samples" in line for line in lines)
 

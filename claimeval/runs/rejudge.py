@@ -1,11 +1,14 @@
-"""Settles what is asked when a source is judged again, and what is taken over from it."""
+"""Judging a source again (a run, another tool's results, a file of samples): what is asked, and what is reused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.data.foreign.records import RECORDED
+from claimeval.data.foreign import recognize
+from claimeval.data.foreign.records import RECORDED, RecordedResults
+from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import (
     EXTRACT_PROMPT,
@@ -17,7 +20,7 @@ from claimeval.evaluation.claims import (
     usual_assess_prompt,
 )
 from claimeval.evaluation.claims import notes as notes_of
-from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.manifest import DataSource, Manifest, versions
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
@@ -26,14 +29,52 @@ from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.providers import specs
 from claimeval.providers import specs as judging
 from claimeval.providers.specs import PanelSpec
-from claimeval.runs.rejudge.known import ReusableVerdicts, ReuseCounts
-from claimeval.runs.rejudge.sources import RejudgeSource
+from claimeval.runs.directory import MANIFEST, load_manifest, read_results
+from claimeval.runs.import_replies import EXTRACTOR
+from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts
 from claimeval.runs.revote import revote
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Part, Sample, SampleResult
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
+
+
+class RejudgeSource(NamedTuple):
+    """What is judged again: a run, another tool's results, or plain samples."""
+
+    name: str
+    results: Callable[[], Iterator[SampleResult]]
+    """Goes over the samples anew each time it is called."""
+    manifest: Manifest | None
+    """None for plain samples."""
+
+
+def open_source(path: Path, *, fields: Mapping[str, str] | None = None) -> RejudgeSource:
+    """A run directory, a result file of another tool, or a file of samples."""
+    if (path / MANIFEST).exists():
+        return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path))
+    if not path.is_dir() and (found := recognize(path)):
+        return _recorded(path, found)
+    return RejudgeSource(str(path), lambda: map(_unjudged, read_samples(path, fields=fields)), None)
+
+
+def _unjudged(sample: Sample) -> SampleResult:
+    return SampleResult(sample=sample)
+
+
+def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
+    record = Manifest(
+        metrics=judged.metrics,
+        derived=judged.derived,
+        judges=judged.judges,
+        extractor=EXTRACTOR,
+        prompts=(),
+        panel=specs.valid_settings(judged.panel_settings, judged.scale),
+        data=DataSource(path=str(path)),
+        versions=versions(),
+    )
+    return RejudgeSource(str(path), lambda: (sample.result for sample in judged.samples()), record)
 
 
 class Results:

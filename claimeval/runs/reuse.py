@@ -1,4 +1,4 @@
-"""What an earlier run knows that still holds: claims, and verdicts of judges who would be asked the same again."""
+"""What can be reused of an earlier run: its claims, and verdicts of judges who would be asked the same again."""
 
 from __future__ import annotations
 
