@@ -11,7 +11,7 @@ from claimeval.api.comparison import experiment
 from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.twins import blocking
 from claimeval.evaluation.claims import ClaimsJob, choose_metrics
-from claimeval.evaluation.forecast.estimates import forecast_job, quote
+from claimeval.evaluation.forecast.quotes import forecast_job, quote
 from claimeval.evaluation.forecast.walk import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.write_queries import WriteQueriesJob

@@ -41,8 +41,8 @@ def do(given: ExperimentOptions) -> int:
     from dataclasses import replace
 
     from claimeval.api import comparison
+    from claimeval.cli.progress_line import ProgressLine
     from claimeval.cli.running import notes_on_stderr
-    from claimeval.cli.terminal import ProgressLine
 
     output = given.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.run import Run, check_gates, raise_if_stopped
 from claimeval.cli.printer import Output, say
+from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.run_table import print_run
 from claimeval.cli.shared import Gates
-from claimeval.cli.terminal import ProgressLine
 from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.statistics.formatting import percent

@@ -189,9 +189,9 @@ def _read(record: type[R], folder: Path, name: str) -> R:
     path = folder / name
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and content.get("format") != RUN_FORMAT:
+        if isinstance(content, dict) and content.get("format", RUN_FORMAT) != RUN_FORMAT:
             raise DataError(
-                f"{folder} is a run of format {content.get('format')}, and this version reads format {RUN_FORMAT}. Run "
+                f"{folder} is a run of format {content['format']}, and this version reads format {RUN_FORMAT}. Run "
                 "the command again into another --out"
             )
         return record.model_validate(content)

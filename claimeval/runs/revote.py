@@ -9,7 +9,8 @@ from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.run import Summary, Tallies
 from claimeval.judging.panel.ballots import cast_ballots
-from claimeval.judging.panel.voting import ErrorRates, Pattern, Voters, estimate_error_rates
+from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
+from claimeval.judging.panel.voting import Voters
 from claimeval.metrics import scoring
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import RunWriter

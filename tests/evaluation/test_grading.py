@@ -12,7 +12,7 @@ import pytest
 
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import relevance
-from claimeval.evaluation.forecast.estimates import foresee
+from claimeval.evaluation.forecast.quotes import foresee
 from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts

@@ -225,7 +225,7 @@ def rated(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
     bench.run("rate runs/a --ask relevance,faithfulness -j", a, keep="runs/a/rate")
     bench.run("rate few.jsonl --ask abstention --out runs/s -j", a, keep="runs/s")
-    bench.run("rate few.jsonl --ask abstention --json -j", b)
+    bench.run("rate few.jsonl --ask abstention --json --out runs/t -j", b)
 
 
 def graded(bench: Bench) -> None:

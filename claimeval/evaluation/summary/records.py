@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from claimeval.judging.panel.voting import ErrorRates
+from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Evidence, Part, Record
 

@@ -15,7 +15,7 @@ from claimeval.evaluation.summary.panel import PanelTally
 from claimeval.evaluation.summary.preference import Kinship, Preferences
 from claimeval.evaluation.summary.records import PanelSummary, SameFamily
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.voting import ErrorRates
+from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.metrics.derived import unknown_because
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of

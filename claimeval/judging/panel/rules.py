@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claimeval.judging.panel.ballots import EQUAL, Ballot, Winners, leading
+from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.settings import Panel
-from claimeval.judging.panel.voting import ErrorRates
 from claimeval.types.options import Vote
 from claimeval.types.scales import Scale
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation.forecast.estimates import Prospect, Range, quote
+from claimeval.evaluation.forecast.estimates import Range
+from claimeval.evaluation.forecast.quotes import Prospect, quote
 from claimeval.types.requests import Judge, Message, Request
 
 JUDGE = Judge(name="m", model="openai:m", endpoint="http://127.0.0.1:1/v1", structured=False)

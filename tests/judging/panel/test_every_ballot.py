@@ -10,8 +10,8 @@ import pytest
 
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
+from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
-from claimeval.judging.panel.voting import ErrorRates
 from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
 from claimeval.types.scales import THREE_WAY, grade_scale

@@ -10,9 +10,9 @@ import pytest
 
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
+from claimeval.judging.panel.error_rates import ErrorRates, estimate_error_rates
 from claimeval.judging.panel.rules import VOTES
 from claimeval.judging.panel.settings import vote_name
-from claimeval.judging.panel.voting import ErrorRates, estimate_error_rates
 from claimeval.types.errors import UsageError
 from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Verdict

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli import terminal
+from claimeval.cli import progress_line
 from claimeval.providers.local import perplexity
 from claimeval.runs import directory
 from claimeval.types.errors import UsageError
@@ -116,8 +116,8 @@ def test_a_command_without_the_weights_says_how_to_fetch_them(
 
 
 def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "QUIET", 0.0)
-    monkeypatch.setattr(terminal, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr(progress_line, "QUIET", 0.0)
+    monkeypatch.setattr(progress_line, "PLAIN_EVERY", 0.0)
     lines = call("perplexity", data, "--model", t5).stderr.splitlines()
     assert any("3/3 samples" in line for line in lines)
 
