@@ -157,7 +157,7 @@ def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
 
     `reply` is what the model writes, or says it for the text of a prompt.
     """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _LoopbackHandler)
     server.daemon_threads = True
     running = LoopbackProvider(f"http://127.0.0.1:{server.server_port}/v1")
     _RUNNING[server.server_port] = running, (lambda text: reply) if isinstance(reply, str) else reply
@@ -176,7 +176,7 @@ _RUNNING: dict[int, tuple[LoopbackProvider, Callable[[str], str]]] = {}
 """By port."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _LoopbackHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 

@@ -10,7 +10,7 @@ from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
 from claimeval.api.jobs import Prepared, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking
-from claimeval.evaluation.measure import MeasureOptions, make_job
+from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
@@ -59,7 +59,7 @@ def measure(
     total = _check_ids(samples)
     check_cluster(options.cluster, samples)
     job = make_job(
-        MeasureOptions(
+        Measurement(
             metrics=metrics,
             match=match,
             collapse_ids=collapse_ids,

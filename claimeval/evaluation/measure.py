@@ -47,7 +47,7 @@ ALIASES = {"perplexity_q": "query_likelihood", "query_likelihood@all": "query_li
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureOptions:
+class Measurement:
     """What a user says about the measure job."""
 
     metrics: str | Sequence[str] | Mapping[str, OwnMetric]
@@ -358,7 +358,7 @@ def run_measure(
     return JobOutcome(tallies.summary(complete=status.complete), status)
 
 
-def make_job(wanted: MeasureOptions) -> MeasureJob:
+def make_job(wanted: Measurement) -> MeasureJob:
     """Return the job with everything checked; UsageError for a metric that does not exist."""
     if isinstance(wanted.metrics, Mapping):
         if not wanted.metrics:

@@ -327,7 +327,7 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
     return job
 
 
-class _Survey(NamedTuple):
+class _AnswerCounts(NamedTuple):
     """What the samples have."""
 
     fed: frozenset[str]
@@ -335,7 +335,7 @@ class _Survey(NamedTuple):
     generators: tuple[str, ...]
 
 
-def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Survey:
+def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _AnswerCounts:
     """Return what the samples can feed; an error for what is named and cannot be fed, and for a repeated id."""
     fed: set[str] = set()
     ids: dict[str, int] = {}
@@ -359,7 +359,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Surv
         if question.name not in fed:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
-    return _Survey(frozenset(fed), tuple(generators))
+    return _AnswerCounts(frozenset(fed), tuple(generators))
 
 
 def _check_families(job: RateJob, generators: Iterable[str]) -> None:

@@ -297,7 +297,7 @@ def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[
                 )
 
 
-class QueryCounts(Record):
+class WrittenCounts(Record):
     """How many questions were written, kept and rejected."""
 
     documents: int
@@ -309,7 +309,7 @@ class QueryCounts(Record):
     """Documents without a usable reply and questions without an opinion, by reason."""
 
 
-def count_queries(results: Iterable[SampleResult]) -> QueryCounts:
+def count_queries(results: Iterable[SampleResult]) -> WrittenCounts:
     """Return the counts of a run."""
     documents = written = kept = 0
     rejected: Counter[str] = Counter()
@@ -325,7 +325,7 @@ def count_queries(results: Iterable[SampleResult]) -> QueryCounts:
                 rejected[query.rejected[0]] += 1
             elif query.unassessed:
                 failures[query.unassessed] += 1
-    return QueryCounts(
+    return WrittenCounts(
         documents=documents,
         written=written,
         kept=kept,

@@ -172,7 +172,7 @@ async def run_items(
             syncing = asyncio.create_task(_sync(store, progress))
             stack.callback(syncing.cancel)
         cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor()))
-        executor: Executor = _Counted(cached, progress)
+        executor: Executor = _CountingExecutor(cached, progress)
         batched: BatchExecutor | None = None
         if options.batch and online:
             batch_budget = BatchBudget(budget, row, run)
@@ -224,7 +224,7 @@ async def run_items(
         )
 
 
-class _Counted:
+class _CountingExecutor:
     """Tells the progress which answers came from the store."""
 
     def __init__(self, behind: Executor, progress: Progress) -> None:

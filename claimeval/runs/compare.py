@@ -315,7 +315,7 @@ CLAIMS = "claims"
 """The source of metrics of claims."""
 
 
-class _Run(NamedTuple):
+class _LoadedRun(NamedTuple):
     name: str
     folder: Path
     manifest: Manifest | None
@@ -376,7 +376,7 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
     )
 
 
-def _called(metric: str, shared: Sequence[_Key], runs: Sequence[_Run]) -> list[_Key]:
+def _called(metric: str, shared: Sequence[_Key], runs: Sequence[_LoadedRun]) -> list[_Key]:
     """The metrics of that name, of whatever source; UsageError if no source has it in every run."""
     found = [key for key in shared if key.name == metric]
     if found:
@@ -394,7 +394,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
-def _read(folder: Path, name: str, cluster: str | None) -> _Run:
+def _read(folder: Path, name: str, cluster: str | None) -> _LoadedRun:
     points: dict[_Key, Point] = {}
     values: dict[_Key, dict[str, float | None]] = {}
     clusters: dict[str, int] = {}
@@ -417,14 +417,14 @@ def _read(folder: Path, name: str, cluster: str | None) -> _Run:
             clusters.setdefault(row.id, row.cluster_key)
             for metric, value in row.values.items():
                 values[_Key(side.kind, metric)][row.id] = value
-    return _Run(name, folder, manifest, points, values, clusters)
+    return _LoadedRun(name, folder, manifest, points, values, clusters)
 
 
 def _point(run: str, found: MetricSummary) -> Point:
     return Point(run=run, **dict(found))
 
 
-def _check_meaning(runs: Sequence[_Run], metrics: Sequence[_Key]) -> None:
+def _check_meaning(runs: Sequence[_LoadedRun], metrics: Sequence[_Key]) -> None:
     manifests = [run.manifest for run in runs if run.manifest]
     for metric in (key.name for key in metrics if key.source == CLAIMS):
         meant = {(m.claims_of, m.against) for manifest in manifests for m in manifest.metrics if m.name == metric}
@@ -433,7 +433,7 @@ def _check_meaning(runs: Sequence[_Run], metrics: Sequence[_Key]) -> None:
             raise UsageError(f"{metric} means different things in these runs: {ways}")
 
 
-def _change(a: _Run, b: _Run, metric: _Key) -> Change:
+def _change(a: _LoadedRun, b: _LoadedRun, metric: _Key) -> Change:
     before, after = a.values[metric], b.values[metric]
     both = [sample for sample in before if sample in after]
     if not both:

@@ -439,7 +439,7 @@ EXCERPT = 200
 """Characters of a document that a trouble carries."""
 
 
-class _Ranked(NamedTuple):
+class _WorstKey(NamedTuple):
     rank: tuple[int, int, float, int]
     trouble: WorstClaim
 
@@ -452,7 +452,7 @@ class WorstClaims:
         self._order = {part: i for i, part in reversed(list(enumerate(order)))}
         self._shown = shown
         self._samples = 0
-        self._found: list[_Ranked] = []
+        self._found: list[_WorstKey] = []
 
     def add(self, result: SampleResult) -> None:
         """Looks at one sample; of its answer's claims at most one is kept."""
@@ -465,7 +465,7 @@ class WorstClaims:
         ]
         if troubles:
             worst = min(troubles, key=self._rank)
-            self._found.append(_Ranked((*self._rank(worst), self._samples), _trouble(result, worst)))
+            self._found.append(_WorstKey((*self._rank(worst), self._samples), _trouble(result, worst)))
             self._found = heapq.nsmallest(self._shown, self._found, key=lambda ranked: ranked.rank)
 
     def troubles(self) -> tuple[WorstClaim, ...]:

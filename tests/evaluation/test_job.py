@@ -27,7 +27,7 @@ RATE = rate.make_job(
 )
 GRADE = grade.make_job(grade.GradingOptions(judges=["openai:a"]))
 JOBS: list[Job[Sample]] = [CLAIMS, RATE, GRADE]
-MEASURE = measure.make_job(measure.MeasureOptions(metrics="rouge_l,recall@5"))
+MEASURE = measure.make_job(measure.Measurement(metrics="rouge_l,recall@5"))
 
 
 def copied(made: T) -> T:

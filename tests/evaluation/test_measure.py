@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.evaluation.job import JobOutcome
-from claimeval.evaluation.measure import MeasureOptions, make_job, run_measure
+from claimeval.evaluation.measure import Measurement, make_job, run_measure
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -26,7 +26,7 @@ SAMPLES = [
 ]
 
 
-def run(wanted: MeasureOptions, cache: Path) -> tuple[list[SampleResult], JobOutcome]:
+def run(wanted: Measurement, cache: Path) -> tuple[list[SampleResult], JobOutcome]:
     job, results = make_job(wanted), list[SampleResult]()
     outcome = run_measure(
         job, SAMPLES, job.manifest, options=RunOptions(cache=cache), progress=Progress(), on_result=results.append
@@ -35,7 +35,7 @@ def run(wanted: MeasureOptions, cache: Path) -> tuple[list[SampleResult], JobOut
 
 
 def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
-    results, outcome = run(MeasureOptions(metrics="token_recall,mrr,recall@1"), tmp_path)
+    results, outcome = run(Measurement(metrics="token_recall,mrr,recall@1"), tmp_path)
     found = [{score.metric: (score.value, score.unit) for score in result.scores} for result in results]
     assert found == [
         {
@@ -60,14 +60,14 @@ def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
 
 def test_a_function_of_ones_own_is_a_metric(tmp_path: Path) -> None:
     words = {"words": lambda sample: None if sample.answer is None else float(len(sample.answer.split()))}
-    results, outcome = run(MeasureOptions(metrics=words), tmp_path)
+    results, outcome = run(Measurement(metrics=words), tmp_path)
     assert [result.score("words").value for result in results] == [3.0, None]
     assert results[1].score("words").because == "no_evidence"
     assert outcome.summary["words"].mean == 3.0
 
 
 def test_a_group_stands_for_its_metrics() -> None:
-    job = make_job(MeasureOptions(metrics="retrieval,answer_length"))
+    job = make_job(Measurement(metrics="retrieval,answer_length"))
     assert job.manifest.names == ("answer_length", "mrr", "map", "recall@5", "P@5", "ndcg@10")
     assert job.manifest.settings == {"normalization": "squad", "match": "ids"}
 
@@ -83,4 +83,4 @@ def test_a_group_stands_for_its_metrics() -> None:
 )
 def test_what_cannot_be_measured_is_refused(metrics: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_job(MeasureOptions(metrics=metrics))
+        make_job(Measurement(metrics=metrics))

@@ -28,16 +28,16 @@ class Range(NamedTuple):
     high: float
 
 
-class Counted(NamedTuple):
+class TokenCounts(NamedTuple):
     """Prompts whose tokens a provider has counted."""
 
     replies: int = 0
     bytes: int = 0
     tokens: int = 0
 
-    def plus(self, other: Counted) -> Counted:
+    def plus(self, other: TokenCounts) -> TokenCounts:
         """Both together."""
-        return Counted(self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens)
+        return TokenCounts(self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens)
 
 
 BYTES_PER_TOKEN = Range(3, 5)
@@ -113,7 +113,7 @@ def _output_tokens(value: bytes) -> int | None:
         return None
 
 
-def measured(counted: Counted) -> Range | None:
+def measured(counted: TokenCounts) -> Range | None:
     """Bytes per token of prompts that the provider has counted; None for fewer than `ENOUGH_PROMPTS`."""
     if counted.replies < ENOUGH_PROMPTS:
         return None

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Self
 
 from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.forecast import estimates
-from claimeval.evaluation.forecast.estimates import Counted, Range
+from claimeval.evaluation.forecast.estimates import Range, TokenCounts
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
 from claimeval.judging.assess import CLAIMS_PER_CALL
@@ -104,7 +104,7 @@ class StepWorkload:
     prompt: Prompt
     price: Price | None
     stored: int = 0
-    counted: Counted = field(default_factory=Counted)
+    counted: TokenCounts = field(default_factory=TokenCounts)
     certain: _Found = field(default_factory=_Found)
     possible: _Found = field(default_factory=_Found)
     """On top of these: what is asked only if earlier judges disagree."""
@@ -128,7 +128,7 @@ class StepWorkload:
         """Counts a question that the store answers."""
         self.stored += 1
         if tokens := reply.usage.prompt_tokens:
-            self.counted = self.counted.plus(Counted(1, prompt_bytes(request), tokens))
+            self.counted = self.counted.plus(TokenCounts(1, prompt_bytes(request), tokens))
 
     def ask(self, request: Request, *, certain: bool = True) -> None:
         """Counts a question that will, or may, be asked."""
@@ -154,7 +154,7 @@ class StepWorkload:
         had = found.unknown.get(sentences, _Texts())
         found.unknown[sentences] = _Texts(had.texts + 1, had.bytes + size, had.frames + prompt_bytes(frame))
 
-    def line(self, per_sentence: Range, counted: Counted, seen: Range | None) -> StepForecast:
+    def line(self, per_sentence: Range, counted: TokenCounts, seen: Range | None) -> StepForecast:
         """What it comes to: with so many claims in a sentence, prompts counted by this model, and outputs as seen."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low, 0)
         high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high, 1)
@@ -196,7 +196,7 @@ class StepWorkload:
             worst += (self.price or FREE).dollars(added + requests * OVERHEAD, requests * self.judge.max_tokens)
         return _Sum(calls, size, output, worst)
 
-    def _how(self, counted: Counted, seen: Range | None) -> tuple[str, str]:
+    def _how(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
         prompt, output = "prompt tokens", "output tokens"
         if (found := estimates.measured(counted)) is None:
             prompt += f": assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
@@ -439,10 +439,10 @@ class _Walk:
     def sum_up(self, samples: int) -> Forecast:
         """What was found, in tokens and money."""
         workloads = [*self._extractions.values(), *self._assessments.values()]
-        counted: dict[str, Counted] = {}
+        counted: dict[str, TokenCounts] = {}
         for workload in workloads:
             model = workload.judge.model
-            counted[model] = counted.get(model, Counted()).plus(workload.counted)
+            counted[model] = counted.get(model, TokenCounts()).plus(workload.counted)
         still_open = {workload.source for workload in workloads if workload.is_open}
         seen = estimates.output_seen(self._store, still_open) if self._store else {}
         ratio = estimates.spread(self._claims_per_sentence)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from claimeval.evaluation.forecast import estimates
-from claimeval.evaluation.forecast.estimates import Counted, Range
+from claimeval.evaluation.forecast.estimates import Range, TokenCounts
 from claimeval.judging import extract, prompts
 from claimeval.store.store import Store
 from tests.evaluation.forecast.paid import SAMPLES, Paid, foresee, holds, judge, line, pay, plan, sample
@@ -38,8 +38,8 @@ def test_prompts_of_the_same_data_that_were_counted_say_how_long_a_token_is(stor
 
 
 def test_bytes_per_token_are_those_of_five_or_more_replies_with_a_margin() -> None:
-    assert estimates.measured(Counted(4, 4000, 1000)) is None
-    assert estimates.measured(Counted(5, 4000, 1000)) == pytest.approx(Range(3.8, 4.2))
+    assert estimates.measured(TokenCounts(4, 4000, 1000)) is None
+    assert estimates.measured(TokenCounts(5, 4000, 1000)) == pytest.approx(Range(3.8, 4.2))
 
 
 def test_a_spread_is_the_10th_to_the_90th_percentile_and_holds_the_mean() -> None:
