@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -161,32 +162,34 @@ class ClaimItem(NamedTuple):
     """Save the label: `supported`, `contradicted`, `not_found` or `unsure`. It is on disk when this returns."""
 
 
-class Annotation:
+class Annotation(ABC):
     """What was drawn for people to label, and the labels so far; iterating gives the items without one.
 
     Claims are `ClaimItem`, documents `DocumentItem`; `item.label(...)` saves a label at once.
     """
 
     @property
+    @abstractmethod
     def path(self) -> Path:
         """The file of the labels."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def labeled(self) -> int:
         """How many items have a label, "unsure" included."""
-        raise NotImplementedError
 
     @property
     def estimate(self) -> Lgtm:
         """LGTM@depth of documents: the mean over questions of the share of good ones."""
         raise UsageError("claims have no estimate of their own; see `correct`")
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """How many items were drawn."""
 
+    @abstractmethod
     def __iter__(self) -> Iterator[ClaimItem | DocumentItem]:
-        raise NotImplementedError
+        """The items without a label."""
 
     def export(self, path: str | Path) -> int:
         """Write the drawn claims as CSV with an empty column `label`, and return how many there are."""
