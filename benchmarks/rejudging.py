@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.types.options import PanelOptions, Vote
+from claimeval.types.options import PanelOptions
 
 JUDGES = ("one", "two", "three")
 CLAIMS = 4
@@ -89,7 +89,7 @@ def imported(folder: Path) -> None:
     import_judged(open_file(path, field_map(MAPPING)), str(path), folder / "run", overwrite=True)
 
 
-def revote(vote: Vote) -> Callable[[Path], None]:
+def revote(vote: str) -> Callable[[Path], None]:
     def step(folder: Path) -> None:
         from claimeval.api.claims import rejudge
 

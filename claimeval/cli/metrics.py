@@ -73,5 +73,5 @@ def _rows() -> Iterator[MetricRow]:
         yield MetricRow(name, "measure: words", metric.meaning)
     for name, members in measure.GROUPS.items():
         yield MetricRow(name, "measure: group", ", ".join(members))
-    for rule, function in rules.VOTES.items():
-        yield MetricRow(rule, "vote rule", (function.__doc__ or "").partition("\n")[0].rstrip("."))
+    for name, rule in rules.VOTES.items():
+        yield MetricRow(name, "vote rule", (rule.decide.__doc__ or "").partition("\n")[0].rstrip("."))

@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
+from claimeval.judging.panel.rules import VOTES
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
-from claimeval.types.options import Vote
 from claimeval.types.requests import Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
@@ -182,7 +182,7 @@ def panel_settings(
     settings: Mapping[str, Any],
     scale: Scale,
     *,
-    usual: Vote = "majority",
+    usual: str = "majority",
     with_labels: bool = False,
     about_claims: bool = True,
 ) -> Panel:
@@ -203,7 +203,7 @@ def panel_settings(
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
     if not about_claims and chosen.needs_whole_run:
-        others = ", ".join(vote for vote in get_args(Vote) if vote != chosen.vote)
+        others = ", ".join(vote for vote in VOTES if vote != chosen.vote)
         raise UsageError(f"the vote {chosen.vote!r} learns from a whole run of claims; take one of {others}")
     if not about_claims and chosen.own_claims:
         raise UsageError("own_claims is for claims; every judge rates the same answers and documents")
@@ -223,5 +223,7 @@ def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Pan
         return Panel.model_validate({**settings, "scale": scale})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        if isinstance(refused := first.get("ctx", {}).get("error"), UsageError):
+            raise refused from error
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"panel setting {where}: {first['msg']}, got {first['input']!r}") from error

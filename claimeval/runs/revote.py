@@ -43,7 +43,7 @@ def settle(writer: RunWriter, labels: Iterable[HumanLabel] | None, *, complete: 
 def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iterable[HumanLabel] | None) -> Manifest:
     """Return the manifest with weights learned from the labels, where its vote is weighted and has none."""
     panel = record.panel
-    if panel.vote != "weighted" or panel.weights:
+    if panel.rule.learns != "weights" or panel.weights:
         return record
     names = [judge.name for judge in record.judges]
     learned = weights(join(results, names, panel, labels), panel)
@@ -52,7 +52,7 @@ def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iter
 
 def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | None:
     """What all verdicts together say of the judges' errors; None where the vote does not rest on it."""
-    if voters.panel.vote != "dawid_skene":
+    if voters.panel.rule.learns != "error_rates":
         return None
     patterns: Counter[Pattern] = Counter()
     judges = {judge.name for judge in voters.judges}

@@ -17,9 +17,6 @@ from claimeval.types.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from claimeval.types.progress import Progress
 
-Vote = Literal["majority", "unanimous", "any", "median", "mean", "weighted", "dawid_skene"]
-"""The vote rules; `judging.panel.rules` has a function for each."""
-
 OnSameFamily = Literal["warn", "skip", "no-vote", "error"]
 """What becomes of judges of the family that wrote the answer: asked and counted with a warning, not asked about it,
 asked without a vote, or refused before the run begins."""
@@ -127,10 +124,10 @@ class PanelOptions:
     single judge too.
     """
 
-    vote: Vote | None = None
+    vote: str | None = None
     """majority by default; `claimeval metrics` lists all.
 
-    `median` where answers are grades.
+    `median` where answers are grades. An unknown name is refused when the panel is made, before any call.
     """
     tie: str | None = None
     """abstain, conservative, or a judge.  [default: abstain]"""
@@ -158,7 +155,6 @@ class PanelOptions:
     def __post_init__(self) -> None:
         require_at_least(self, 1, "quorum", "replicates")
         require_at_least(self, 2, "escalate")
-        require_one_of(self, "vote", get_args(Vote))
         require_one_of(self, "on_same_family", get_args(OnSameFamily))
 
     @property

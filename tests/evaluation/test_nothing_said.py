@@ -18,7 +18,7 @@ from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast.walk import forecast
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.derived import select_metrics
-from claimeval.types.options import PanelOptions, Vote
+from claimeval.types.options import PanelOptions
 from claimeval.types.records import Document, Sample
 from tests.command_line import call
 from tests.conftest import StartServer
@@ -286,7 +286,7 @@ def test_a_vote_over_the_run_again_keeps_what_nobody_was_asked(server: Server) -
 
 
 @pytest.mark.parametrize("vote", ["majority", "unanimous"])
-def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vote: Vote) -> None:
+def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vote: str) -> None:
     silent = row(answer="", contexts=[], reference_answers=GOLD)
     first = ce.score([silent], judges=[f"openai:judge-1@{server.url}"], metrics=["coverage", "context_recall"])
     first.save(tmp_path / "a")

@@ -76,7 +76,7 @@ def test_the_labels_are_those_of_the_scale() -> None:
         ("judges: [{name: x}]\n", "judge 1 names no model"),
         ("judges: [{model: local:lexical, heat: 1}]\n", "judge 1: 'heat'"),
         ("judges: [3]\n", "judge 1: 3 is neither"),
-        ("judges: [local:lexical]\nvote: most\n", "panel setting vote"),
+        ("judges: [local:lexical]\nvote: most\n", "unknown vote 'most'"),
         ("judges: [local:lexical]\nquorum: 0\n", "panel setting quorum"),
         ("judges: [local:lexical]\nquorum: 2\n", "never be met"),
         ("judges: [local:lexical, local:lexical]\n", "named twice"),

@@ -59,7 +59,6 @@ def test_options_out_of_range_or_without_meaning_are_refused(given: dict[str, An
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"vote": "mayority"}, "Did you mean 'majority'"),
         ({"on_same_family": "no_vote"}, "Did you mean 'no-vote'"),
         ({"quorum": 0}, "quorum: 0"),
         ({"replicates": 0}, "replicates: 0"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from claimeval.judging.panel.settings import Panel
 from claimeval.types.records import Reason, Verdict
+
+if TYPE_CHECKING:
+    from claimeval.judging.panel.settings import Panel
 
 T = TypeVar("T")
 

@@ -3,7 +3,8 @@
 The first vote is on what a score counts: supported against all other labels together, or the grade. The second is
 among the labels of the winning value. Winners of one value are no tie; `voting.py` chooses among them.
 
-Every rule sees only ballots with a choice, two different ones at least. A new rule is a function and a row in `VOTES`.
+Every rule sees only ballots with a choice, two different ones at least. A new rule is a function and a row in `VOTES`;
+the first line of its docstring is what `claimeval metrics` says of it.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claimeval.judging.panel.ballots import EQUAL, Ballot, Winners, leading
 from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.judging.panel.settings import Panel
-from claimeval.types.options import Vote
+from claimeval.types.errors import unknown_name
 from claimeval.types.scales import Scale
+
+if TYPE_CHECKING:
+    from claimeval.judging.panel.settings import Panel
 
 
 class VoteContext(NamedTuple):
@@ -28,7 +31,13 @@ class VoteContext(NamedTuple):
     """The error rates of the judges, learned from the whole run, for `dawid_skene`."""
 
 
-Rule = Callable[[Sequence[Ballot], VoteContext], Winners]
+class VoteRule(NamedTuple):
+    """A row of the table of rules."""
+
+    decide: Callable[[Sequence[Ballot], VoteContext], Winners]
+    learns: Literal["weights", "error_rates"] | None = None
+    """What it needs to know of the judges beforehand: weights that are given or learned from human labels, or error
+    rates learned from all votes of the run."""
 
 
 def majority(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
@@ -93,15 +102,22 @@ def dawid_skene(ballots: Sequence[Ballot], known: VoteContext) -> Winners:
     return leading(_open(likelihoods, ballots, known.panel), known.panel)
 
 
-VOTES: Mapping[Vote, Rule] = {
-    "majority": majority,
-    "unanimous": unanimous,
-    "any": any_,
-    "median": median,
-    "mean": mean,
-    "weighted": weighted,
-    "dawid_skene": dawid_skene,
+VOTES: Mapping[str, VoteRule] = {
+    "majority": VoteRule(majority),
+    "unanimous": VoteRule(unanimous),
+    "any": VoteRule(any_),
+    "median": VoteRule(median),
+    "mean": VoteRule(mean),
+    "weighted": VoteRule(weighted, learns="weights"),
+    "dawid_skene": VoteRule(dawid_skene, learns="error_rates"),
 }
+
+
+def vote_rule(name: str) -> VoteRule:
+    """Return the rule of that name; UsageError with the closest name otherwise."""
+    if name not in VOTES:
+        raise unknown_name("vote", name, VOTES)
+    return VOTES[name]
 
 
 def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) -> dict[str, float]:

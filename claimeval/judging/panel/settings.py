@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
-from typing import get_args
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from claimeval.judging.panel.rules import VoteRule, vote_rule
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.options import OnSameFamily, Vote
+from claimeval.types.options import OnSameFamily
 from claimeval.types.records import ASKED, Part, Record, claims_question
 from claimeval.types.scales import SCALES, THREE_WAY, Scale
 
@@ -22,7 +22,8 @@ class Panel(Record):
     """The settings of a panel as a run is carried out: what `PanelOptions`, the panel file or the source left open is
     settled, and here are the defaults. They fit a single judge too."""
 
-    vote: Vote = "majority"
+    vote: str = "majority"
+    """A name in `rules.VOTES`."""
     tie: str = ABSTAIN
     """`abstain`: no label; `conservative`: not supported, or the lowest of the tied grades; else the judge who
     decides."""
@@ -52,6 +53,17 @@ class Panel(Record):
     scale: Scale = THREE_WAY
     """The words that the judges can give."""
 
+    @field_validator("vote")
+    @classmethod
+    def _known_rule(cls, vote: str) -> str:
+        vote_rule(vote)
+        return vote
+
+    @property
+    def rule(self) -> VoteRule:
+        """The rule of the vote."""
+        return vote_rule(self.vote)
+
     def other_orders(self, documents: int) -> range:
         """The numbers of the other orders in which so many documents are shown; no more than they have."""
         return range(1, min(self.shuffles, factorial(documents) - 1) + 1)
@@ -73,12 +85,12 @@ class Panel(Record):
     @property
     def needs_whole_run(self) -> bool:
         """Whether the vote on one claim rests on what the whole run shows: errors, or weights still to be learned."""
-        return self.vote == "dawid_skene" or (self.vote == "weighted" and not self.weights)
+        return self.rule.learns == "error_rates" or (self.rule.learns == "weights" and not self.weights)
 
     def about_question(self, of: Part) -> Panel:
         """Return these settings for claims of a part weighed by the question, which have words, and errors, of their
         own."""
-        vote = "majority" if self.vote == "dawid_skene" else self.vote
+        vote = "majority" if self.rule.learns == "error_rates" else self.vote
         return self.model_copy(update={"scale": SCALES[claims_question(of, ASKED)], "vote": vote})
 
 
@@ -105,17 +117,8 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
     if strangers := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(strangers), judges)
     learned = with_labels and not panel.weights
-    if panel.vote == "weighted" and not learned and (missing := [n for n in judges if n not in panel.weights]):
+    if panel.rule.learns == "weights" and not learned and (missing := [n for n in judges if n not in panel.weights]):
         raise UsageError(
             f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
             "or human labels with --labels to take them from"
         )
-
-
-def vote_name(name: str) -> Vote:
-    """The voting rule of that name; UsageError with the closest name otherwise."""
-    for known in get_args(Vote):
-        if name == known:
-            found: Vote = known
-            return found
-    raise unknown_name("vote", name, get_args(Vote))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from claimeval.judging.panel.ballots import Ballot, Winners, cast_ballots, choice, representative
 from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.judging.panel.rules import VOTES, VoteContext
+from claimeval.judging.panel.rules import VoteContext
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.statistics import vote_entropy
 from claimeval.types.families import Families
@@ -78,7 +78,7 @@ def vote(
     if reason := _too_few(ballots, labelled, panel):
         return _assessment(about, verdicts, _Outcome(None, None, reason), ballots, panel)
     said = {ballot.choice for ballot in labelled if ballot.choice is not None}
-    winners = VOTES[panel.vote](labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
+    winners = panel.rule.decide(labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
     label = winner or _label(winners, panel)
     return _assessment(about, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)

@@ -12,7 +12,6 @@ from pydantic import Field, JsonValue, ValidationError
 
 from claimeval.evaluation.claims import ClaimsJob, own_prompts, usual_assess_prompt
 from claimeval.judging import prompts
-from claimeval.judging.panel.settings import Panel, vote_name
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.derived import MetricSelection, resolve_derived
 from claimeval.providers import specs as judging
@@ -195,12 +194,8 @@ def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> Clai
         if stray := set(arm.prompt_parameters) - taken:
             raise unknown_name("parameter of the arm's prompts:", min(stray), taken)
         assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
-        panel = Panel(
-            vote=vote_name(arm.vote),
-            tie=arm.tie,
-            replicates=arm.replicates,
-            per_document=arm.per_document,
-            scale=assess_prompt.scale,
+        panel = judging.valid_settings(
+            arm.model_dump(include={"vote", "tie", "replicates", "per_document"}), assess_prompt.scale
         )
         return ClaimsJob(
             metrics=metrics.rows,

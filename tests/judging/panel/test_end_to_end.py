@@ -15,7 +15,7 @@ from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_panel
 from claimeval.data.reading import read_samples
 from claimeval.runs.overview import cautions
-from claimeval.types.options import PanelOptions, RunOptions, Vote
+from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Verdict
 from tests.conftest import StartServer
 from tests.shared_data import shared_data
@@ -81,7 +81,7 @@ def in_other_words(body: Body) -> Reply:
 
 
 @pytest.mark.parametrize("vote", ["majority", "unanimous", "mean"])
-def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: Vote) -> None:
+def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: str) -> None:
     """40 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
     answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
     samples = [{"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]} for n in range(40)]

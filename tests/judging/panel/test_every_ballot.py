@@ -12,15 +12,14 @@ from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
-from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
 from claimeval.types.scales import THREE_WAY, grade_scale
 
 JUDGES = "abcde"
 LABELS: tuple[Label, ...] = ("contradicted", "not_found", "supported")
 GRADES = grade_scale("grades", highest=3, positive_from=2, divided=False)
-RULES: tuple[Vote, ...] = tuple(VOTES)
-ALIKE: tuple[Vote, ...] = ("majority", "unanimous", "any", "median", "mean")
+RULES: tuple[str, ...] = tuple(VOTES)
+ALIKE: tuple[str, ...] = ("majority", "unanimous", "any", "median", "mean")
 """The rules that know no judge from another."""
 
 
@@ -40,7 +39,7 @@ RIGHT = {"good judges": (0.9, 0.8, 0.7, 0.6, 0.9), "judges worse than chance": (
 WEIGHTS = {"good judges": (2.0, 1.5, 1.0, 0.5, 2.0), "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5)}
 
 
-def voted(said: Sequence[str], rule: Vote, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
+def voted(said: Sequence[str], rule: str, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
     """What judges a, b, ... who say that come to."""
     scale = GRADES if said[0] in GRADES.words else THREE_WAY
     verdicts = [
@@ -76,7 +75,7 @@ every_scale = pytest.mark.parametrize("choices", [LABELS, GRADES.ranked], ids=["
 @every_line_up
 @every_rule
 def test_what_every_judge_counts_the_same_the_panel_counts_so(
-    rule: Vote, line_up: str, tie: str, choices: Sequence[str]
+    rule: str, line_up: str, tie: str, choices: Sequence[str]
 ) -> None:
     for said in ballots(choices):
         if len({supports(one) for one in said}) == 1:
@@ -89,7 +88,7 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
 
 @every_tie_rule
 @pytest.mark.parametrize("rule", [*ALIKE, "weighted"])
-def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(rule: Vote, tie: str) -> None:
+def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(rule: str, tie: str) -> None:
     """Against the same ballots with `not_found` for every `contradicted`. To Dawid-Skene a label betrays the truth."""
     for said in ballots(LABELS):
         two_way: list[str] = ["not_found" if one == "contradicted" else one for one in said]
@@ -98,7 +97,7 @@ def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(ru
 
 @every_scale
 @pytest.mark.parametrize("rule", ALIKE)
-def test_the_order_of_the_judges_does_not_matter(rule: Vote, choices: Sequence[str]) -> None:
+def test_the_order_of_the_judges_does_not_matter(rule: str, choices: Sequence[str]) -> None:
     for said in ballots(choices):
         if list(said) == sorted(said, key=choices.index):
             found = {(a.label, a.tied) for a in (voted(order, rule) for order in set(permutations(said)))}
@@ -123,7 +122,7 @@ def test_a_majority_of_labels_ties_only_where_half_of_the_judges_find_support() 
         assert (voted(said, "majority").unassessed == "tie") == tie, said
 
 
-EXPECTED: dict[Vote, Callable[[int, int], bool | None]] = {
+EXPECTED: dict[str, Callable[[int, int], bool | None]] = {
     "unanimous": lambda yes, judges: True if yes == judges else None if yes else False,
     "any": lambda yes, judges: yes > 0,
     "median": lambda yes, judges: 2 * yes > judges,
@@ -133,7 +132,7 @@ EXPECTED: dict[Vote, Callable[[int, int], bool | None]] = {
 
 
 @pytest.mark.parametrize("rule", EXPECTED)
-def test_the_number_of_judges_who_find_support_decides(rule: Vote) -> None:
+def test_the_number_of_judges_who_find_support_decides(rule: str) -> None:
     for said in ballots(LABELS):
         assert value(voted(said, rule)) == EXPECTED[rule](sum(map(supports, said)), len(said)), said
 

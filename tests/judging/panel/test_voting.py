@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from claimeval.judging import panel
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, rules
+from claimeval.judging.panel.ballots import Ballot
 from claimeval.judging.panel.error_rates import ErrorRates, estimate_error_rates
-from claimeval.judging.panel.rules import VOTES
-from claimeval.judging.panel.settings import vote_name
+from claimeval.judging.panel.rules import VOTES, VoteContext, VoteRule
+from claimeval.providers.specs import valid_settings
 from claimeval.types.errors import UsageError
-from claimeval.types.options import Vote
 from claimeval.types.records import Assessment, Evidence, Verdict
 from claimeval.types.scales import Scale, grade_scale
 
@@ -53,10 +53,6 @@ def grades_of(grades: Sequence[int | None], scale: Scale, replicate: int = 0) ->
         said.model_copy(update={**scale.labeled(scale.of_step(grade)), "replicate": replicate})
         for said, grade in zip(verdicts("".join("x" if g is None else "+" for g in grades)), grades, strict=True)
     ]
-
-
-def test_every_vote_has_a_rule() -> None:
-    assert set(VOTES) == set(get_args(Vote))
 
 
 @pytest.mark.parametrize(
@@ -367,15 +363,25 @@ def test_settings_that_do_not_fit_the_judges_are_refused(settings: dict[str, Any
 
 
 def test_an_unknown_vote_names_the_closest() -> None:
-    assert vote_name("majority") == "majority"
     with pytest.raises(UsageError, match="Did you mean 'majority'"):
-        vote_name("majorty")
+        valid_settings({"vote": "majorty"})
+
+
+def test_a_rule_is_a_row_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_contradiction(ballots: Sequence[Ballot], known: VoteContext) -> tuple[str, ...]:
+        """Contradicted as soon as one judge finds a contradiction."""
+        return ("contradicted",) if any(b.choice == "contradicted" for b in ballots) else ("supported",)
+
+    monkeypatch.setattr(rules, "VOTES", {**VOTES, "any_contradiction": VoteRule(any_contradiction)})
+    assert vote("++-", vote="any_contradiction").label == "contradicted"
+    assert vote("++0", vote="any_contradiction").label == "supported"
+    assert valid_settings({"vote": "any_contradiction"}).vote == "any_contradiction"
 
 
 @pytest.mark.parametrize("rule", sorted(VOTES))
 @pytest.mark.parametrize("label", ["supported", "contradicted", "not_found", None])
 @pytest.mark.parametrize("probability", [None, 0.7])
-def test_one_verdict_stands_as_it_is_under_every_rule(rule: Vote, label: str, probability: float | None) -> None:
+def test_one_verdict_stands_as_it_is_under_every_rule(rule: str, label: str, probability: float | None) -> None:
     said = Verdict.model_validate(
         {
             "subject": "c",
