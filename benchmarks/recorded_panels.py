@@ -21,10 +21,10 @@ from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
+from claimeval.runs.agreement import measure
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
-from claimeval.runs.labels.agreement import measure
-from claimeval.runs.labels.join import RaterTable, join, weights
+from claimeval.runs.labels import RaterTable, join, weights
 from claimeval.runs.revote import rates_of, revote
 from claimeval.statistics import IntervalEstimate, cohen_kappa
 from claimeval.types.families import Families

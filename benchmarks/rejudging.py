@@ -100,9 +100,9 @@ def revote(vote: str) -> Callable[[Path], None]:
 
 def agreement(folder: Path) -> None:
     from claimeval.data.labels import read_labels
+    from claimeval.runs.agreement import measure
     from claimeval.runs.directory import load_manifest, read_results
-    from claimeval.runs.labels.agreement import measure
-    from claimeval.runs.labels.join import join
+    from claimeval.runs.labels import join
 
     panel = load_manifest(folder / "run").panel
     measure(join(read_results(folder / "run"), JUDGES, panel, read_labels(folder / "run" / "labels.jsonl")), panel)

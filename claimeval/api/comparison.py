@@ -18,8 +18,7 @@ from claimeval.metrics.rows import canonical_name
 from claimeval.report import forms
 from claimeval.runs.compare import Series, track
 from claimeval.runs.compare import compare as compare_folders
-from claimeval.runs.experiments import printing
-from claimeval.runs.experiments.design import Arm, read
+from claimeval.runs.experiments import Arm, printing, read
 from claimeval.runs.experiments.results import ExperimentResult, flips, tabulate
 from claimeval.runs.experiments.running import arm_folder, prepare, run
 from claimeval.runs.experiments.selection import select as select_arm

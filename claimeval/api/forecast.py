@@ -11,12 +11,12 @@ from claimeval.api.comparison import experiment
 from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.twins import blocking
 from claimeval.evaluation.claims import ClaimsJob, choose_metrics
-from claimeval.evaluation.forecast.quotes import forecast_job, quote
-from claimeval.evaluation.forecast.walk import Forecast, forecast
+from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
+from claimeval.evaluation.quotes import forecast_job, quote
 from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution.batch.executor import batch_judges, options_for
-from claimeval.runs.experiments.design import read
+from claimeval.runs.experiments import read
 from claimeval.runs.experiments.running import prepare
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError

@@ -14,13 +14,13 @@ from claimeval.api.run import Run
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates
-from claimeval.runs.labels import correct as corrections
-from claimeval.runs.labels import documents as marks
-from claimeval.runs.labels import draw as drawing
-from claimeval.runs.labels.agreement import Agreement, measure_run
-from claimeval.runs.labels.correct import Correction, Method
-from claimeval.runs.labels.documents import DocumentDraw, DocumentLabel, DocumentLabels, DocumentToLabel, Lgtm, Mark
-from claimeval.runs.labels.draw import ClaimDraw, ClaimToLabel, Design
+from claimeval.runs import claim_labels as drawing
+from claimeval.runs import correct as corrections
+from claimeval.runs import document_labels as marks
+from claimeval.runs.agreement import Agreement, measure_run
+from claimeval.runs.claim_labels import ClaimDraw, ClaimToLabel, Design
+from claimeval.runs.correct import Correction, Method
+from claimeval.runs.document_labels import DocumentDraw, DocumentLabel, DocumentLabels, DocumentToLabel, Lgtm, Mark
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document, Label, Sample
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 from claimeval.data.rows import dataframe
 from claimeval.evaluation import write_queries
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.records import PanelSummary
-from claimeval.evaluation.summary.run import Summary
 from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary

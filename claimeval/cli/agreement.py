@@ -13,7 +13,7 @@ from claimeval.cli.shared import Out
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from claimeval.runs.labels.agreement import Agreement, RaterReport
+    from claimeval.runs.agreement import Agreement, RaterReport
     from claimeval.types.estimates import Estimate
 
 PAIRS = 15

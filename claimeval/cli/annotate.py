@@ -16,8 +16,8 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.evaluation.relevance import Candidates
-    from claimeval.runs.labels.documents import DocumentDraw, DocumentLabels, DocumentToLabel, Lgtm, Mark
-    from claimeval.runs.labels.draw import ClaimDraw, ClaimLabels, ClaimToLabel
+    from claimeval.runs.claim_labels import ClaimDraw, ClaimLabels, ClaimToLabel
+    from claimeval.runs.document_labels import DocumentDraw, DocumentLabels, DocumentToLabel, Lgtm, Mark
     from claimeval.types.records import Label
 
 LABELS: dict[str, Label | Literal["unsure"]] = {
@@ -110,7 +110,7 @@ annotate = command("annotate", AnnotateOptions, do)
 
 
 def _label_claims(given: AnnotateOptions) -> int:
-    from claimeval.runs.labels.draw import ClaimLabels, draw, export
+    from claimeval.runs.claim_labels import ClaimLabels, draw, export
 
     run, output = given.run, given.output
     found = draw(run, given.metric, given.n or 100, given.design, given.seed)
@@ -134,7 +134,7 @@ def _label_claims(given: AnnotateOptions) -> int:
 
 def _ask_about_claims(given: AnnotateOptions, found: ClaimDraw, labels: ClaimLabels) -> None:
     from claimeval.cli.terminal import Keys
-    from claimeval.runs.labels.draw import questions
+    from claimeval.runs.claim_labels import questions
 
     keys, output = Keys(), given.output
     for question in questions(given.run, found, labels.answered):
@@ -166,7 +166,7 @@ def _show_claim(output: Output, question: ClaimToLabel, found: ClaimDraw, number
 
 
 def _label_documents(given: AnnotateOptions) -> int:
-    from claimeval.runs.labels.documents import DocumentLabels, default_path, lgtm
+    from claimeval.runs.document_labels import DocumentLabels, default_path, lgtm
 
     about = given.about
     labels = DocumentLabels(about.out or default_path(given.run))
@@ -180,7 +180,7 @@ def _label_documents(given: AnnotateOptions) -> int:
 
 
 def _draw_documents(given: AnnotateOptions, labels: DocumentLabels) -> DocumentDraw:
-    from claimeval.runs.labels.documents import COUNT, FIRST, draw
+    from claimeval.runs.document_labels import COUNT, FIRST, draw
 
     about, before = given.about, labels.drawn
     depth = about.depth or (before.first if before else FIRST)
@@ -205,7 +205,7 @@ def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
     from claimeval.data.reading import parse_fields, read_samples
     from claimeval.evaluation import relevance
     from claimeval.runs.directory import RESULTS, read_results
-    from claimeval.runs.labels.documents import of_samples
+    from claimeval.runs.document_labels import of_samples
 
     about, data = given.about, given.run
     if (about.corpus is None) != (about.trec_run is None):
@@ -222,7 +222,7 @@ def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
 
 def _ask_about_documents(output: Output, labels: DocumentLabels, todo: list[DocumentToLabel], queries: int) -> None:
     from claimeval.cli.terminal import Keys
-    from claimeval.runs.labels.documents import DocumentLabel
+    from claimeval.runs.document_labels import DocumentLabel
 
     keys, at = Keys(), _next(labels, todo)
     while at < len(todo):

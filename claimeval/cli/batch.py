@@ -12,8 +12,8 @@ from claimeval.cli.command import Argument, Names, command, group
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
+    from claimeval.execution.batch import Batch
     from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches
-    from claimeval.execution.batch.records import Batch
 
 R = TypeVar("R")
 

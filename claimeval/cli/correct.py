@@ -10,7 +10,7 @@ from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
-    from claimeval.runs.labels.correct import Correction
+    from claimeval.runs.correct import Correction
     from claimeval.types.estimates import Estimate
 
 

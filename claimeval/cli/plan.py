@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from claimeval.cli.experiment import ExperimentOptions
     from claimeval.cli.score import ScoreOptions
     from claimeval.evaluation.claims import ClaimsJob
-    from claimeval.evaluation.forecast.walk import Forecast, StepForecast
+    from claimeval.evaluation.forecast import Forecast, StepForecast
 
 PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
 """The commands that can be planned; all but score and experiment have a function `forecast`."""
@@ -106,7 +106,7 @@ def forecast_score(given: ScoreOptions) -> int:
     from claimeval.data.reading import parse_fields, parse_references
     from claimeval.data.survey import survey
     from claimeval.evaluation.claims import ClaimsOptions, choose_metrics, make_job
-    from claimeval.evaluation.forecast.walk import forecast
+    from claimeval.evaluation.forecast import forecast
     from claimeval.metrics.derived import select_metrics
     from claimeval.metrics.rows import SUPPORT
 

@@ -111,7 +111,7 @@ def forecast(given: RateCommand) -> int:
     from claimeval.api.forecast import cached_replies
     from claimeval.cli.plan import print_forecast
     from claimeval.data.reading import parse_fields
-    from claimeval.evaluation.forecast.quotes import forecast_job
+    from claimeval.evaluation.quotes import forecast_job
     from claimeval.evaluation.rate import RateOptions, make_job
 
     samples = samples_of(given.data, fields=parse_fields(list(given.reading.fields)), limit=given.reading.limit)

@@ -10,9 +10,9 @@ from typing import Any
 from claimeval.cli.printer import BOUNDED, Output
 from claimeval.data.foreign.records import RECORDED
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, SelfPreference
-from claimeval.evaluation.summary.run import Summary
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.execution.runner import ItemJob, RunStatus, run_items
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress

@@ -19,7 +19,7 @@ from claimeval import ir, lexical
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.job import JobOutcome
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.summary.run import Tallies
+from claimeval.evaluation.summary import Tallies
 from claimeval.execution.runner import RunStatus
 from claimeval.ir.measures import MEASURES
 from claimeval.ir.names import split_names

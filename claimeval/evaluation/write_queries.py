@@ -19,9 +19,9 @@ from rapidfuzz import fuzz
 
 from claimeval.data.sampling import DistinctQuestions
 from claimeval.evaluation.ask import CallAddress, ask_until_read
-from claimeval.evaluation.forecast.estimates import Range
-from claimeval.evaluation.forecast.quotes import Prospect
+from claimeval.evaluation.estimates import Range
 from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.quotes import Prospect
 from claimeval.evaluation.relevance import check_name
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all

@@ -21,7 +21,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.metrics.scoring import MetricSummary, SampleScores
 from claimeval.types.clusters import check_cluster, cluster_of
 from claimeval.types.errors import DataError, StoppedEarly, UsageError

@@ -20,7 +20,7 @@ from claimeval.data.foreign.recorded import RecordedReplies
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, UnreadReply, recorded_judge
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.evaluation.manifest import DataSource, Manifest, versions
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters

@@ -12,7 +12,7 @@ from claimeval.data.labels import read_labels
 from claimeval.evaluation import grade, write_queries
 from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.execution.runner import RunStatus
 from claimeval.runs.directory import MANIFEST, RunWriter, load_manifest, read_results
 from claimeval.runs.rejudge import PreparedRejudge

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.cost import JudgeCost
-from claimeval.evaluation.summary.run import Summary
 from claimeval.metrics.derived import derived
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
 from claimeval.judging.panel.voting import Voters
 from claimeval.metrics import scoring
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import RunWriter
-from claimeval.runs.labels.join import join, weights
+from claimeval.runs.labels import join, weights
 from claimeval.types.families import Families
 from claimeval.types.records import ASKED, Assessment, Part, SampleResult
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.runs.labels.draw import ClaimLabels, drawn
+from claimeval.runs.claim_labels import ClaimLabels, drawn
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
 from tests.command_line import call

@@ -15,7 +15,7 @@ from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval import testing
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.forecast.walk import forecast
+from claimeval.evaluation.forecast import forecast
 from claimeval.judging import assess, prompts
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.scoring import best

@@ -12,8 +12,8 @@ import pytest
 
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import relevance
-from claimeval.evaluation.forecast.quotes import foresee
 from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job
+from claimeval.evaluation.quotes import foresee
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel

@@ -15,7 +15,7 @@ from benchmarks.loopback import claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.forecast.walk import forecast
+from claimeval.evaluation.forecast import forecast
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.derived import select_metrics
 from claimeval.types.options import PanelOptions
@@ -298,7 +298,7 @@ def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vo
 
 def test_people_and_judges_are_not_compared_on_what_nobody_was_asked(server: Server, tmp_path: Path) -> None:
     from claimeval.judging.panel import Panel
-    from claimeval.runs.labels.join import join
+    from claimeval.runs.labels import join
 
     found = scored(server, row(contexts=[]), "faithfulness")
     assert join(found.results, ["a", "b"], Panel(), None).clusters == []

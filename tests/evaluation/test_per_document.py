@@ -15,7 +15,7 @@ from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.forecast.walk import forecast
+from claimeval.evaluation.forecast import forecast
 from claimeval.execution.batch import polling
 from claimeval.judging.panel import Panel
 from claimeval.metrics.derived import select_metrics

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.evaluation.forecast.quotes import Prospect, foresee
+from claimeval.evaluation.quotes import Prospect, foresee
 from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, count_words, make_job
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel

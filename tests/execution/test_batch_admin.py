@@ -11,9 +11,8 @@ import pytest
 
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Name, Options, claim_judge
-from claimeval.execution.batch import polling
+from claimeval.execution.batch import Batch, polling
 from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches, open_batch_admin
-from claimeval.execution.batch.records import Batch
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from tests.conftest import StartServer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from claimeval.execution.batch.records import Result, read_line
+from claimeval.execution.batch import Result, read_line
 from claimeval.types.requests import CallError, Completion
 
 KEY = "ab" * 32

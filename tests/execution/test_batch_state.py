@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.execution.batch.records import ClosedRequestFile, ReleasedRequests, batch_target
+from claimeval.execution.batch import ClosedRequestFile, ReleasedRequests, batch_target
 from claimeval.execution.batch.state import FILE, MAX_TRIES, BatchState
 from claimeval.providers.batches import BatchStatus
 from claimeval.store.store import Store

@@ -9,7 +9,7 @@ import pytest
 
 from claimeval.metrics.flips import ClaimPair, FlipTally, claim_pairs
 from claimeval.runs.compare import compare
-from claimeval.runs.experiments.design import read
+from claimeval.runs.experiments import read
 from claimeval.runs.experiments.results import tabulate
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.types.options import RunOptions

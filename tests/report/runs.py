@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.evaluation.summary.run import Tallies
+from claimeval.evaluation.summary import Tallies
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
 from claimeval.runs.directory import RunWriter

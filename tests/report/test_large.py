@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation.summary.run import Tallies
+from claimeval.evaluation.summary import Tallies
 from claimeval.report import forms
 from claimeval.runs.directory import RESULTS, load_manifest, read_results, write_summary
 from tests.report.conftest import Browser

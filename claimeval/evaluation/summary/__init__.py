@@ -1,1 +1,165 @@
-"""What the samples of a run add up to: metrics, judges of a panel, agreement, effects of order."""
+"""The summary of a run, added up sample by sample."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+from pydantic import Field
+
+from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
+from claimeval.evaluation.summary.cost import CostTally, RunCost
+from claimeval.evaluation.summary.members import MemberTally
+from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
+from claimeval.evaluation.summary.panel import PanelTally
+from claimeval.evaluation.summary.preference import Kinship, Preferences
+from claimeval.evaluation.summary.records import PanelSummary, SameFamily
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.error_rates import ErrorRates
+from claimeval.metrics.derived import unknown_because
+from claimeval.metrics.scoring import MetricSummary, MetricTally
+from claimeval.types.clusters import cluster_of
+from claimeval.types.families import Families
+from claimeval.types.records import Assessment, Part, Reason, Record, SampleResult
+
+_ALONE = Panel()
+EXCERPT = 200
+"""Characters of a useless reply that a summary has."""
+
+
+class FailureExample(Record):
+    """A call that gave nothing."""
+
+    sample: str
+    judge: str
+    excerpt: str
+    """The beginning of the reply, or the provider's words."""
+
+
+class Summary(Record):
+    """What a run adds up to. `complete` is False when it stopped before the last sample."""
+
+    format: int = RUN_FORMAT
+    job: str = "score"
+    """As in the manifest."""
+    complete: bool
+    samples: int
+    clusters: int
+    """Questions that these are about, or what `--cluster` names."""
+    metrics: dict[str, MetricSummary]
+    notes: tuple[str, ...] = ()
+    panel: PanelSummary | None = None
+    """How the judges stand to each other; None for one judge asked once."""
+    same_family: tuple[SameFamily, ...] = ()
+    """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
+    cost: RunCost | None = None
+    """What the calls cost that the results rest on; None for a run without judges."""
+    failures: dict[Reason, FailureExample] = Field(default_factory=dict)
+    """The first call that failed for each reason."""
+    stopped: str | None = None
+    """Why the run ended before the last sample."""
+    order_effects: OrderEffects | None = None
+    """What other orders of the documents do to the labels, where they were asked about."""
+
+    def __getitem__(self, metric: str) -> MetricSummary:
+        return self.metrics[metric]
+
+
+class Tallies:
+    """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
+
+    def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
+        """Begin a summary of the run; `prices` is a file of prices."""
+        judges, extractor, panel = record.judges, record.extractor, record.panel
+        models = {judge.name: judge.model for judge in judges}
+        several = bool(record.metrics) and (len(models) > 1 or panel.replicates > 1)
+        families = Families(panel.families)
+        self._notes = record.notes
+        self._job = record.job
+        self._cluster = record.cluster
+        self._clusters = array("q")
+        self._rows = [(metric, MetricTally()) for metric in record.metrics]
+        self._derived = {name: MetricTally() for name in record.derived}
+        self._others = {name: MetricTally(unit) for name, unit in record.units.items()}
+        self._members = [
+            MemberTally(
+                tuple(models) if several else (), panel.about_question(metric.claims_of) if metric.prompt else panel
+            )
+            for metric in record.metrics
+        ]
+        self._panel = PanelTally(tuple(models), panel) if several else None
+        self._preferences = Preferences(models, families)
+        self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
+        self._failures: dict[Reason, FailureExample] = {}
+        self._cost = CostTally(judges, extractor, panel if record.metrics else _ALONE, prices)
+        self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
+
+    def add(self, result: SampleResult) -> None:
+        """Counts one sample in."""
+        cluster = cluster_of(result.sample, self._cluster)
+        self._clusters.append(cluster)
+        claims = {extraction.of: extraction.claims for extraction in result.extractions}
+        columns = _columns(result) if self._rows else {}
+        rows = len(self._rows)
+        if self._others:
+            for score in result.scores:
+                self._others[score.metric].add(score, cluster=cluster)
+        for score in result.scores[rows:] if self._derived else ():
+            self._derived[score.metric].add(score, unknown_because(score, result), cluster=cluster)
+        for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
+            assessments = columns.get((metric.claims_of, metric.against), [])
+            counted = result.counted(metric.name, metric.claims_of)
+            mine = {claim.id: claim for claim in claims.get(metric.claims_of, ())}
+            tally.add(
+                score,
+                [a.unassessed for a in assessments if a.unassessed and a.subject in counted],
+                sum(mine[subject].grounding == "ungrounded" for subject in counted),
+                cluster=cluster,
+                unasked=any(a.unasked for a in assessments),
+            )
+            if self._panel:
+                values = members.add(score, assessments, cluster, mine)
+                if "answer" in (metric.claims_of, metric.against):
+                    self._preferences.add(result.sample, metric.name, values, cluster)
+        if self._panel:
+            self._panel.add(result)
+        self._kinship.add(result.sample)
+        self._cost.add(result)
+        for call in result.calls:
+            if call.failed and call.failed not in self._failures:
+                excerpt = (call.reply or call.message or "")[:EXCERPT]
+                self._failures[call.failed] = FailureExample(sample=result.sample.id, judge=call.judge, excerpt=excerpt)
+        if self._orders:
+            self._orders.add(result, cluster)
+
+    def summary(self, *, stopped: str | None = None, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
+        """What the samples so far come to; `rates` are what the vote rests on, where it does."""
+        rows = list(zip(self._rows, self._members, strict=True))
+        noise = {metric.name: members.noise() for (metric, _), members in rows}
+        return Summary(
+            job=self._job,
+            complete=complete,
+            samples=len(self._clusters),
+            clusters=len(set(self._clusters)),
+            metrics={
+                metric.name: tally.summary().model_copy(update={"by_judge": members.summary()})
+                for (metric, tally), members in rows
+            }
+            | {name: tally.summary() for name, tally in (self._derived | self._others).items()},
+            notes=self._notes,
+            panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
+            same_family=self._kinship.summary(),
+            cost=self._cost.summary(),
+            failures=self._failures,
+            stopped=stopped,
+            order_effects=self._orders.summary() if self._orders else None,
+        )
+
+
+def _columns(result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
+    """The assessments by part of the claim and evidence."""
+    part = {claim.id: claim.of for claim in result.claims}
+    columns: dict[tuple[Part, Part], list[Assessment]] = {}
+    for assessment in result.assessments:
+        columns.setdefault((part[assessment.subject], assessment.evidence.part), []).append(assessment)
+    return columns

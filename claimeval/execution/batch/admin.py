@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from claimeval.execution.batch import OPEN, Batch
 from claimeval.execution.batch.lifecycle import BatchLifecycle
 from claimeval.execution.batch.polling import BatchPoller
-from claimeval.execution.batch.records import OPEN, Batch
 from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.state import BatchState
 from claimeval.store.locks import LOCK_FILE, KeyLocks

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from claimeval.execution import Executor
+from claimeval.execution.batch import BatchTarget, ReleasedRequests, batch_target
 from claimeval.execution.batch.lifecycle import BatchLifecycle
 from claimeval.execution.batch.polling import BatchPoller
-from claimeval.execution.batch.records import BatchTarget, ReleasedRequests, batch_target
 from claimeval.execution.batch.request_file import RequestFile
 from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.rounds import request_in_progress, suspend

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
-from claimeval.execution.batch.records import Batch, BatchTarget, ReleasedRequests, State
+from claimeval.execution.batch import Batch, BatchTarget, ReleasedRequests, State
 from claimeval.execution.batch.results import BatchResultReader, Received
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.execution.budget import LEDGER_FILE, NANO, Ledger

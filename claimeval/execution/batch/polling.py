@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from claimeval.execution.batch import Batch, BatchTarget
 from claimeval.execution.batch.lifecycle import BatchLifecycle, BatchProgress
-from claimeval.execution.batch.records import Batch, BatchTarget
 from claimeval.execution.batch.request_file import split
 from claimeval.execution.batch.results import Received
 from claimeval.execution.batch.state import BatchState

@@ -7,7 +7,7 @@ import json
 import os
 import uuid
 
-from claimeval.execution.batch.records import Batch, ClosedRequestFile, ReleasedRequests
+from claimeval.execution.batch import Batch, ClosedRequestFile, ReleasedRequests
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.providers.batches import file_limits
 from claimeval.store.locks import KeyLocks

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
-from claimeval.execution.batch.records import Batch, Entry, read_line
+from claimeval.execution.batch import Batch, Entry, read_line
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, cost
 from claimeval.providers.prices import batch_price

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from claimeval.execution.batch.records import (
+from claimeval.execution.batch import (
     Batch,
     BatchTarget,
     ClosedRequestFile,

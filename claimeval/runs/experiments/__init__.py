@@ -1,1 +1,224 @@
-"""Experiments: prompt variants, judges and panels over the same samples, compared in pairs."""
+"""An experiment as a user writes it: a YAML file with defaults, a grid of variants, and arms by hand."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import Field, JsonValue, ValidationError
+
+from claimeval.evaluation.claims import ClaimsJob, own_prompts, usual_assess_prompt
+from claimeval.judging import prompts
+from claimeval.judging.prompts import Prompt
+from claimeval.metrics.derived import MetricSelection, resolve_derived
+from claimeval.providers import specs as judging
+from claimeval.types.errors import UsageError, read_yaml, unknown_name
+from claimeval.types.records import Record
+
+
+class Arm(Record):
+    """One configuration of an experiment: only what differs between arms."""
+
+    name: str
+    judges: tuple[str, ...]
+    extractor: str | None = None
+    """If None, the baseline's, or its first judge."""
+    extract_prompt: str = "atomic"
+    assess_prompt: str | None = None
+    """If None, the metrics decide, as in `claimeval score`."""
+    prompt_parameters: dict[str, str] = Field(default_factory=dict)
+    """Values for the prompts' own parameters."""
+    judge_settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """Settings of all judges of the arm, as in a judge file: temperature, seed, max_tokens, ..."""
+    vote: str = "majority"
+    tie: str = "abstain"
+    replicates: int = Field(default=1, ge=1)
+    per_document: bool = False
+
+
+class Experiment(Record):
+    """What an experiment varies, over which samples, against which baseline."""
+
+    data: Path
+    arms: tuple[Arm, ...]
+    baseline: str
+    """The name of the arm that the others are compared with."""
+    metrics: tuple[str, ...] | None = None
+    fields: dict[str, str] = Field(default_factory=dict)
+    limit: int | None = Field(default=None, ge=1)
+    labels: Path | None = None
+    """Human labels that the arms' agreement is measured with."""
+    seed: int = 0
+    cluster: str | None = None
+    """The field by which samples belong together in intervals and tests; None for their question."""
+
+    def arm(self, name: str) -> Arm:
+        """The arm of that name."""
+        return next(arm for arm in self.arms if arm.name == name)
+
+
+R = TypeVar("R", bound=Record)
+_VARIED = tuple(name for name in Arm.model_fields if name != "name")
+_COMMON = tuple(name for name in Experiment.model_fields if name != "arms")
+
+
+def read(design: str | Path | Mapping[str, Any]) -> Experiment:
+    """Return the design in a YAML file, or in a mapping like it.
+
+    Paths in a file are relative to it. UsageError names the file and the key for anything that is wrong.
+    """
+    if isinstance(design, Mapping):
+        return _design(Path("the design"), dict(design), Path())
+    path = Path(design)
+    content = read_yaml(path, "experiment")
+    return _design(path, content, path.parent)
+
+
+def _design(path: Path, content: Any, folder: Path) -> Experiment:
+    """The design in the content of `path`, with paths relative to a folder."""
+    if not isinstance(content, dict):
+        raise UsageError(f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms")
+    if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
+        raise unknown_name(f"key in {path}:", str(min(extra, key=str)), [*_VARIED, *_COMMON, "grid", "arms"])
+    common = {name: content[name] for name in _COMMON if name in content}
+    defaults = {name: content[name] for name in _VARIED if name in content}
+    arms = [
+        *_from_grid(path, content.get("grid") or {}, defaults),
+        *_by_hand(path, content.get("arms") or [], defaults),
+    ]
+    if not arms:
+        raise UsageError(f"the experiment {str(path)!r} has neither a grid nor arms")
+    names = [arm.name for arm in arms]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"the experiment {str(path)!r} has two arms called {twice!r}")
+    if "data" not in common:
+        raise UsageError(f"the experiment {str(path)!r} has no data")
+    baseline = str(common.pop("baseline", names[0]))
+    if baseline not in names:
+        raise unknown_name(f"baseline in {path}:", baseline, names)
+    if isinstance(common.get("metrics"), str):
+        common["metrics"] = tuple(common["metrics"].split(","))
+    for name in ("data", "labels"):
+        if common.get(name):
+            common[name] = folder / str(common[name])
+    return _valid(path, Experiment, {**common, "baseline": baseline, "arms": tuple(_placed(folder, a) for a in arms)})
+
+
+def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
+    """An arm for every combination of the grid's values, called by what varies."""
+    if not isinstance(grid, dict):
+        raise UsageError(f"{path}: grid is not a mapping of lists")
+    axes: list[list[tuple[str, str, Any]]] = []
+    for key, values in grid.items():
+        if key not in _VARIED:
+            raise unknown_name(f"key in the grid of {path}:", str(key), _VARIED)
+        if key in ("prompt_parameters", "judge_settings"):
+            if not isinstance(values, dict) or not all(isinstance(v, list) and v for v in values.values()):
+                raise UsageError(f"{path}: grid.{key} is not a mapping of lists")
+            axes += [[(key, f"{name}={v}", {name: v}) for v in options] for name, options in values.items()]
+        elif isinstance(values, list) and values:
+            axes.append([(key, name, value) for name, value in zip(_names(key, values), values, strict=True)])
+        else:
+            raise UsageError(f"{path}: grid.{key} is not a list of values")
+    for combination in itertools.product(*axes) if axes else ():
+        fields = dict(defaults)
+        for key, _, value in combination:
+            fields[key] = {**fields.get(key, {}), **value} if key in ("prompt_parameters", "judge_settings") else value
+        varying = [name for axis, (_, name, _) in zip(axes, combination, strict=True) if len(axis) > 1]
+        yield _arm(path, " ".join(varying) or "only", fields)
+
+
+def _names(key: str, values: list[Any]) -> list[str]:
+    """What the values of an axis are called: judges by their short names, prompts by their files."""
+    if key in ("judges", "extractor"):
+        panels = [list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values]
+        names = judging.short_names(itertools.chain(*panels))
+        return ["+".join(names[judge] for judge in panel) for panel in panels]
+    return [Path(str(value)).stem if key.endswith("_prompt") else f"{key}={value}" for value in values]
+
+
+def _by_hand(path: Path, arms: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
+    if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms):
+        raise UsageError(f"{path}: arms is not a list of mappings")
+    for number, arm in enumerate(arms, 1):
+        if extra := set(arm) - {"name", *_VARIED}:
+            raise unknown_name(f"key in arm {number} of {path}:", str(min(extra, key=str)), ["name", *_VARIED])
+        yield _arm(path, str(arm.get("name", f"arm {number}")), {**defaults, **arm})
+
+
+def _arm(path: Path, name: str, fields: Mapping[str, Any]) -> Arm:
+    judges = fields.get("judges")
+    if not judges:
+        raise UsageError(f"{path}: arm {name!r} names no judges; claimeval never chooses a paid service by itself")
+    parameters = {str(k): str(v) for k, v in (fields.get("prompt_parameters") or {}).items()}
+    listed = (judges,) if isinstance(judges, str) else tuple(judges)
+    return _valid(path, Arm, {**fields, "name": name, "judges": listed, "prompt_parameters": parameters})
+
+
+def _valid(path: Path, record: type[R], fields: Mapping[str, Any]) -> R:
+    try:
+        return record.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}, {where}: {first['msg']}, got {str(first['input'])[:60]!r}") from error
+
+
+def _placed(folder: Path, arm: Arm) -> Arm:
+    """The arm with the paths of prompt and judge files made independent of where the command runs."""
+
+    def placed(spec: str) -> str:
+        return str(folder / spec) if spec.endswith((".j2", ".yaml", ".yml")) else spec
+
+    return arm.model_copy(
+        update={
+            "judges": tuple(map(placed, arm.judges)),
+            "extractor": placed(arm.extractor) if arm.extractor else None,
+            "extract_prompt": placed(arm.extract_prompt),
+            "assess_prompt": placed(arm.assess_prompt) if arm.assess_prompt else None,
+        }
+    )
+
+
+def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> ClaimsJob:
+    """Everything that the arm asks of every sample, checked; UsageError that names the arm, before any call."""
+    try:
+        judges = judging.parse_judges(arm.judges, arm.judge_settings)
+        extract_prompt = _prompt("extract", arm.extract_prompt, arm.prompt_parameters)
+        assess_prompt = _prompt("assess", arm.assess_prompt or usual_assess_prompt(metrics), arm.prompt_parameters)
+        taken = extract_prompt.parameters.keys() | assess_prompt.parameters.keys()
+        if stray := set(arm.prompt_parameters) - taken:
+            raise unknown_name("parameter of the arm's prompts:", min(stray), taken)
+        assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
+        panel = judging.valid_settings(
+            arm.model_dump(include={"vote", "tie", "replicates", "per_document"}), assess_prompt.scale
+        )
+        return ClaimsJob(
+            metrics=metrics.rows,
+            derived=resolve_derived(
+                metrics, per_document=arm.per_document, three_way="contradicted" in assess_prompt.scale.words
+            ),
+            own_prompts=own_prompts(metrics.rows, judges, panel),
+            judges=judges,
+            extractor=judging.parse_judge(arm.extractor) if arm.extractor else judges[0],
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            panel=panel,
+            cluster=cluster,
+        )
+    except UsageError as error:
+        raise type(error)(f"arm {arm.name!r}: {error}") from error
+
+
+def _prompt(step: str, spec: str, parameters: Mapping[str, str]) -> Prompt:
+    own = prompts.load(step, spec).parameters
+    return prompts.load(step, spec, {name: value for name, value in parameters.items() if name in own})
+
+
+def slug(name: str) -> str:
+    """The name as a folder: letters, digits and a few signs."""
+    return re.sub(r"[^\w.=+-]+", "-", name).strip("-") or "arm"

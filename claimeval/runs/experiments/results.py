@@ -13,7 +13,7 @@ from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.compare import flip_tally
 from claimeval.runs.directory import load_manifest, load_summary, read_results
-from claimeval.runs.experiments.design import Arm, Experiment
+from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.experiments.selection import LabelAgreement, Selection, agreement
 from claimeval.statistics import holm, mean_interval, paired_difference

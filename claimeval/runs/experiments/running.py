@@ -20,7 +20,7 @@ from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.providers import check_key
 from claimeval.runs.directory import RunWriter
-from claimeval.runs.experiments.design import Arm, Experiment, plan, slug
+from claimeval.runs.experiments import Arm, Experiment, plan, slug
 from claimeval.runs.jobs import run_into
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.clusters import check_cluster

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.runs.agreement import measure
 from claimeval.runs.directory import load_manifest, read_results
-from claimeval.runs.experiments.design import Arm, Experiment
+from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
-from claimeval.runs.labels.agreement import measure
-from claimeval.runs.labels.join import PANEL, join
+from claimeval.runs.labels import PANEL, join
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record, Sample, SampleResult

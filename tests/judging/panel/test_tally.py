@@ -12,7 +12,7 @@ import pytest
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_panel
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary.run import Summary, Tallies
+from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import metric

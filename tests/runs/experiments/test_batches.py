@@ -16,7 +16,7 @@ from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.evaluation.claims import choose_metrics
 from claimeval.execution.batch import polling
-from claimeval.runs.experiments.design import Arm, read
+from claimeval.runs.experiments import Arm, read
 from claimeval.runs.experiments.running import Carried, prepare, run
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress

@@ -10,7 +10,7 @@ import pytest
 
 from claimeval.data.survey import Survey
 from claimeval.metrics.derived import MetricSelection, select_metrics
-from claimeval.runs.experiments import design
+from claimeval.runs import experiments
 from claimeval.runs.experiments.running import prepare
 from claimeval.types.errors import UsageError
 
@@ -21,10 +21,10 @@ parameters: {strictness: [strict, lenient]} #}
 {% block system %}s{% endblock %}{% block user %}{{ strictness }}{% endblock %}"""
 
 
-def read(folder: Path, text: str) -> design.Experiment:
+def read(folder: Path, text: str) -> experiments.Experiment:
     path = folder / "experiment.yaml"
     path.write_text("data: samples.jsonl\n" + dedent(text))
-    return design.read(path)
+    return experiments.read(path)
 
 
 def test_a_grid_is_every_combination_called_by_what_varies(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
 
 def test_nuggets_are_asked_with_a_prompt_that_knows_partial_support_unless_the_arm_names_one(tmp_path: Path) -> None:
     arms = "judges: openai:m@http://127.0.0.1:9\narms: [{name: a}, {name: b, assess_prompt: binary}]"
-    plans = [design.plan(arm, select_metrics(["nuggets"])) for arm in read(tmp_path, arms).arms]
+    plans = [experiments.plan(arm, select_metrics(["nuggets"])) for arm in read(tmp_path, arms).arms]
     assert [plan.assess_prompt.name for plan in plans] == ["assess/partial", "assess/binary"]
 
 
@@ -137,7 +137,7 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
         tmp_path,
         "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness: [strict, lenient]}}",
     )
-    plans = [design.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
+    plans = [experiments.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
     assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
     assert plans[0].extract_prompt.parameters == {}
 
@@ -154,7 +154,7 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
 def test_what_is_wrong_with_an_arm_names_the_arm(tmp_path: Path, line: str, words: str) -> None:
     found = read(tmp_path, f"judges: local:lexical\n{line}\narms: [{{name: x}}]")
     with pytest.raises(UsageError, match="arm 'x'") as raised:
-        design.plan(found.arms[0], select_metrics(["faithfulness"]))
+        experiments.plan(found.arms[0], select_metrics(["faithfulness"]))
     assert words in str(raised.value)
 
 

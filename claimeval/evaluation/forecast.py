@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
+from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
-from claimeval.evaluation.forecast import estimates
-from claimeval.evaluation.forecast.estimates import Range, TokenCounts
+from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
 from claimeval.judging.assess import CLAIMS_PER_CALL

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from claimeval.evaluation.forecast import estimates
-from claimeval.evaluation.forecast.estimates import Range, TokenCounts
+from claimeval.evaluation import estimates
+from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.judging import extract, prompts
 from claimeval.store.store import Store
-from tests.evaluation.forecast.paid import SAMPLES, Paid, foresee, holds, judge, line, pay, plan, sample
+from tests.evaluation.paid import SAMPLES, Paid, foresee, holds, judge, line, pay, plan, sample
 
 
 def test_the_ranges_of_tokens_hold_what_the_run_then_uses(store: Store) -> None:

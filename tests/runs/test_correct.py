@@ -9,7 +9,7 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback import claim_judge
 from claimeval.data.labels import HumanLabel
-from claimeval.runs.labels.correct import correct
+from claimeval.runs.correct import correct
 from claimeval.statistics import prediction_powered
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Evidence, Label

@@ -9,7 +9,7 @@ from claimeval.data.labels import read_labels
 from claimeval.judging.panel import Panel
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.import_replies import LABELS
-from claimeval.runs.labels.join import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
+from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
 from claimeval.statistics import (
     binary_report,
     cohen_kappa,

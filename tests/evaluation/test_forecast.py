@@ -16,7 +16,7 @@ from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample
 from claimeval.types.requests import AssessTask, Completion, Judge, Request
-from tests.evaluation.forecast.paid import SAMPLES, Paid, foresee, holds, judge, line, pay, plan, sample
+from tests.evaluation.paid import SAMPLES, Paid, foresee, holds, judge, line, pay, plan, sample
 
 
 def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_the_truth(store: Store) -> None:

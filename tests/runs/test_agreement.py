@@ -10,8 +10,8 @@ import pytest
 from claimeval.data.labels import HumanLabel
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.runs.labels.agreement import Agreement, measure
-from claimeval.runs.labels.join import join, weights
+from claimeval.runs.agreement import Agreement, measure
+from claimeval.runs.labels import join, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
 from claimeval.types.scales import BINARY, grade_scale

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.evaluation.relevance import Candidates
-from claimeval.runs.labels.documents import (
+from claimeval.runs.document_labels import (
     DocumentDraw,
     DocumentLabel,
     DocumentLabels,

@@ -18,10 +18,10 @@ from typing import Literal
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
+from claimeval.runs.claim_labels import ClaimDraw, ClaimLabels, drawn, metric_of
 from claimeval.runs.directory import cluster_field, read_results
 from claimeval.runs.import_replies import LABELS
-from claimeval.runs.labels.draw import ClaimDraw, ClaimLabels, drawn, metric_of
-from claimeval.runs.labels.join import HumanLabelCounts, added, claims_meant, people, rolled_up
+from claimeval.runs.labels import HumanLabelCounts, added, claims_meant, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError

@@ -12,10 +12,10 @@ from benchmarks.recorded_panels import OPENQA
 from claimeval.api.claims import rejudge
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import read_labels
+from claimeval.runs.agreement import Agreement, measure
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
-from claimeval.runs.labels.agreement import Agreement, measure
-from claimeval.runs.labels.join import join
+from claimeval.runs.labels import join
 from claimeval.types.options import PanelOptions
 from tests.shared_data import shared_data
 

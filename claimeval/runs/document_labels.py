@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from claimeval import ir
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, gradable
+from claimeval.runs.claim_labels import FOLDER
 from claimeval.runs.directory import RESULTS
-from claimeval.runs.labels.draw import FOLDER
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.estimates import Estimate

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation.forecast.estimates import Range
-from claimeval.evaluation.forecast.quotes import Prospect, quote
+from claimeval.evaluation.estimates import Range
+from claimeval.evaluation.quotes import Prospect, quote
 from claimeval.types.requests import Judge, Message, Request
 
 JUDGE = Judge(name="m", model="openai:m", endpoint="http://127.0.0.1:1/v1", structured=False)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from claimeval.evaluation.forecast.estimates import BYTES_PER_TOKEN, Range, thinking
-from claimeval.evaluation.forecast.walk import StepForecast
+from claimeval.evaluation.estimates import BYTES_PER_TOKEN, Range, thinking
+from claimeval.evaluation.forecast import StepForecast
 from claimeval.execution import Executor
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging.panel import Panel

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.loopback import claim_judge
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.evaluation.forecast.walk import Forecast, StepForecast, forecast
+from claimeval.evaluation.forecast import Forecast, StepForecast, forecast
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import rows

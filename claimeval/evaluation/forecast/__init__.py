@@ -1,1 +1,0 @@
-"""What a job would ask and cost, found before anything is paid."""

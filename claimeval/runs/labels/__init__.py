@@ -1,1 +1,0 @@
-"""Human labels: drawing what to label, joining labels to claims, agreement, and scores corrected by labels."""
