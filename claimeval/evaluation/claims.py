@@ -6,7 +6,7 @@ once more about claims that a reply left out, vote, score. What an earlier resul
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 
 from claimeval.data.survey import Survey
 from claimeval.evaluation.ask import CallAddress, ask_until_read
-from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, judge
-from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, Question, judge, one_each
+from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
 from claimeval.judging.prompts import Prompt
-from claimeval.judging.replies import Reading
 from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
@@ -40,11 +39,10 @@ from claimeval.types.records import (
     Part,
     Sample,
     SampleResult,
-    Verdict,
     claims_question,
     says_something,
 )
-from claimeval.types.requests import Completion, Failure, Judge, Request
+from claimeval.types.requests import Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
@@ -158,6 +156,23 @@ class ClaimsJob:
                 return self.own_prompts[metric.name]
         return self.assess_prompt
 
+    def record(self, of: Part, against: Part) -> QuestionRecord:
+        """The question about claims of a part against a text."""
+        if (of, against) not in self._records:
+            panel = self.voters.settings(of, against)
+            self._records[of, against] = QuestionRecord(
+                name=claims_question(of, against),
+                prompt=self.prompt(of, against).id,
+                scale=panel.scale,
+                subjects="claims",
+                panel=panel,
+            )
+        return self._records[of, against]
+
+    @cached_property
+    def _records(self) -> dict[tuple[Part, Part], QuestionRecord]:
+        return {}
+
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge, or no extractor, is left."""
         asked = [judge.name for judge in self.judges if judge.name not in self.on_record]
@@ -175,71 +190,38 @@ class ClaimsJob:
         return await _evaluate(sample, self, executor, EarlierVerdicts(known))
 
 
-@dataclass(frozen=True)
-class ClaimsQuestion:
-    """Whether a part of a sample supports the claims of another, or what they have to do with its question."""
+def claims_question_about(sample: Sample, of: Part, against: Part, job: ClaimsJob) -> Question[Claim]:
+    """Ask whether a part of a sample supports the claims of another, or what they have to do with its question."""
+    prompt, alternatives = job.prompt(of, against), sample.alternatives(against)
+    own_claims = job.panel.own_claims
 
-    sample: Sample
-    prompt: Prompt
-    of: Part
-    evidence: Evidence
-    own_claims: bool = False
-    """Whether a judge is asked only about the claims that it took itself."""
-    per_call = assess.CLAIMS_PER_CALL
+    def concerns(judge: Judge, claim: Claim) -> bool:
+        """Whether the judge reads such a prompt and, where each takes its own claims, took this one."""
+        reads = prompt.step == "assess" or reads_prompts(judge)
+        return reads and (not own_claims or claim.extractor == judge.name)
 
-    @property
-    def name(self) -> str:
-        """Which question it is."""
-        return claims_question(self.of, self.evidence.part)
+    def ask(judge: Judge, claims: Sequence[Claim], evidence: Evidence, attempt: int, replicate: int) -> Request:
+        """Return the request for verdicts on the claims, shown as c1, c2, ..."""
+        shown = assess.ShownDocuments(sample.documents(evidence) or (), alternatives)
+        return assess.ask(prompt, judge, claims, shown, sample.question, attempt=attempt, replicate=replicate)
 
-    @property
-    def address(self) -> CallAddress:
-        """Step and part that calls are recorded under."""
-        return CallAddress("assess", self.of)
+    return Question(
+        records=(job.record(of, against),),
+        address=CallAddress("assess", of),
+        evidence=Evidence(part=against),
+        ask=ask,
+        read=lambda completion, request, _: one_each(
+            assess.read(completion, request, computed=not reads_prompts(request.judge))
+        ),
+        singles=() if against in ONE_TEXT else tuple(_singles(sample, against)),
+        per_call=assess.CLAIMS_PER_CALL,
+        concerns=concerns,
+    )
 
-    @cached_property
-    def singles(self) -> tuple[tuple[Evidence, Document], ...]:
-        """The single documents of the evidence; none if it is read as a whole."""
-        part = self.evidence.part
-        if part in ONE_TEXT:
-            return ()
-        documents = self.sample.documents(part) or ()
-        ranks = self.sample.ranks(part)
-        return tuple((Evidence(part=part, document=rank), one) for rank, one in zip(ranks, documents, strict=True))
 
-    def concerns(self, judge: Judge, subject: Claim) -> bool:
-        """Whether the judge reads such a prompt and, with claims of its own, took this claim."""
-        reads = self.prompt.step == "assess" or reads_prompts(judge)
-        return reads and (not self.own_claims or subject.extractor == judge.name)
-
-    def ask(
-        self, judge: Judge, subjects: Sequence[Claim], evidence: Evidence, *, attempt: int, replicate: int
-    ) -> Request:
-        """Return the request for verdicts on the claims.
-
-        Args:
-            judge: The judge that is asked.
-            subjects: The claims, shown as c1, c2, ...
-            evidence: The part of the sample, or the documents of it, to judge against.
-            attempt: Number of earlier attempts.
-            replicate: Number of the replicate, from 0.
-
-        Returns:
-            The request.
-        """
-        return assess.ask(
-            self.prompt,
-            judge,
-            subjects,
-            assess.ShownDocuments(self.sample.documents(evidence) or (), self.sample.alternatives(evidence.part)),
-            self.sample.question,
-            attempt=attempt,
-            replicate=replicate,
-        )
-
-    def read(self, completion: Completion, request: Request, subjects: Sequence[Claim]) -> Reading[Verdict]:
-        """Read the verdicts on the claims."""
-        return assess.read(completion, request, computed=not reads_prompts(request.judge))
+def _singles(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
+    for rank, document in zip(sample.ranks(part), sample.documents(part) or (), strict=True):
+        yield Evidence(part=part, document=rank), document
 
 
 class _Extracted(NamedTuple):
@@ -255,19 +237,15 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
         """Judge the claims of one part against another part."""
-        question = ClaimsQuestion(
-            sample, job.prompt(of, against), of, Evidence(part=against), own_claims=job.panel.own_claims
-        )
         context = JudgingContext(
             judges=job.judges,
-            panel=job.voters.settings(of, against),
             executor=executor,
             same_family=job.voters.same_family(sample, of, against),
             on_record=job.on_record,
             joint=job.joint,
             earlier=known,
         )
-        return judge(question, extractions[of].claims, context)
+        return judge(claims_question_about(sample, of, against, job), extractions[of].claims, context)
 
     pairs = [
         (of, against)

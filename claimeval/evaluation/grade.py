@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, judge
+from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, Question, judge, one_each
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.relevance import gradable
 from claimeval.execution import Executor
@@ -22,7 +23,6 @@ from claimeval.judging import grade, prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.prompts import Prompt
-from claimeval.judging.replies import Reading
 from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.clusters import cluster_of
@@ -39,9 +39,8 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Score,
-    Verdict,
 )
-from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.requests import Judge, Request
 from claimeval.types.scales import MATCH, Scale
 
 Against = Literal["question", "reference_contexts"]
@@ -69,45 +68,6 @@ class GradingOptions:
     """The rank metrics of matches."""
     panel: PanelOptions = PanelOptions()
     cluster: str | None = None
-
-
-@dataclass(frozen=True)
-class DocumentQuestion:
-    """How relevant documents are to a question, or whether they hold what a passage says."""
-
-    question: str
-    evidence: Evidence
-    prompt: Prompt
-    scale: Scale
-    per_call: int
-    name: str
-    address = CallAddress("rate", "documents")
-    singles = ()
-
-    def concerns(self, judge: Judge, subject: Document) -> bool:
-        """Every judge is asked."""
-        return True
-
-    def ask(
-        self, judge: Judge, subjects: Sequence[Document], evidence: Evidence, *, attempt: int, replicate: int
-    ) -> Request:
-        """Return the request for verdicts on the documents.
-
-        Args:
-            judge: The judge that is asked.
-            subjects: The documents, shown as d1, d2, ...
-            evidence: Not used; documents are graded against the question.
-            attempt: Number of earlier attempts.
-            replicate: Number of the replicate, from 0.
-
-        Returns:
-            The request.
-        """
-        return grade.ask(self.prompt, judge, self.question, subjects, self.scale, attempt=attempt, replicate=replicate)
-
-    def read(self, completion: Completion, request: Request, subjects: Sequence[Document]) -> Reading[Verdict]:
-        """Read the verdicts on the documents."""
-        return grade.read(completion, request, subjects, self.scale)
 
 
 @dataclass(frozen=True)
@@ -139,17 +99,10 @@ class GradeJob:
     @property
     def manifest(self) -> Manifest:
         """Everything about the job that decides numbers."""
-        question = QuestionRecord(
-            name=self.question,
-            prompt=self.prompt.id,
-            scale=self.scale,
-            subjects="documents",
-            panel=self.panel,
-        )
         return Manifest(
             job=self.name,
             units=self.units,
-            questions=(question,),
+            questions=(self.record,),
             judges=self.judges,
             prompts=(self.prompt.record,),
             asked_with={judge.name: (self.prompt.id,) for judge in self.judges},
@@ -183,16 +136,33 @@ class GradeJob:
             calls=judged.calls,
         )
 
-    @property
-    def question(self) -> str:
+    @cached_property
+    def record(self) -> QuestionRecord:
         """Which question is put about documents."""
-        return "grade" if self.against == "question" else "match"
+        return QuestionRecord(
+            name="grade" if self.against == "question" else "match",
+            prompt=self.prompt.id,
+            scale=self.scale,
+            subjects="documents",
+            panel=self.panel,
+        )
 
     async def _judge(
         self, question: str, evidence: Evidence, documents: Sequence[Document], executor: Executor
     ) -> JudgedSubjects:
-        put = DocumentQuestion(question, evidence, self.prompt, self.scale, self.per_call, self.question)
-        return await judge(put, documents, JudgingContext(self.judges, self.panel, executor))
+        def ask(judge: Judge, documents: Sequence[Document], _: Evidence, attempt: int, replicate: int) -> Request:
+            """Return the request for verdicts on the documents, shown as d1, d2, ..."""
+            return grade.ask(self.prompt, judge, question, documents, self.scale, attempt=attempt, replicate=replicate)
+
+        asked = Question(
+            records=(self.record,),
+            address=CallAddress("rate", "documents"),
+            evidence=evidence,
+            ask=ask,
+            read=lambda reply, request, documents: one_each(grade.read(reply, request, documents, self.scale)),
+            per_call=self.per_call,
+        )
+        return await judge(asked, documents, JudgingContext(self.judges, executor))
 
     async def _match(self, sample: Sample, executor: Executor) -> SampleResult:
         """The rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""

@@ -6,81 +6,50 @@ documents are here, for claims, documents and answers alike.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.evaluation.ask import CallAddress, Replies, Subject, ask_about
+from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
 from claimeval.types.records import Assessment, Call, Document, Evidence, Reason, SampleResult, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
 
 S = TypeVar("S", bound=Subject)
-S_contra = TypeVar("S_contra", bound=Subject, contravariant=True)
 
 
-class Question(Protocol[S_contra]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Generic[S]):
     """What every judge is asked about subjects of one kind, held against one body of evidence."""
 
-    @property
-    def name(self) -> str:
-        """Which question it is: `support`, `on_topic`, `grade`, `rated_relevance`, ..."""
-        ...
+    records: tuple[QuestionRecord, ...]
+    """The question, and others that the same reply answers about the same subject."""
+    address: CallAddress
+    """Step and part that calls are recorded under."""
+    evidence: Evidence
+    """What the subjects are held against as a whole."""
+    ask: Callable[[Judge, Sequence[S], Evidence, int, int], Request]
+    """Build the request for verdicts of a judge on subjects, from the evidence, the number of earlier attempts, and the
+    number of the replicate."""
+    read: Callable[[Completion, Request, Sequence[S]], Reading[tuple[Verdict, ...]]]
+    """Read the verdicts of a reply: of each subject one a record."""
+    singles: tuple[tuple[Evidence, Document], ...] = ()
+    """The single documents of the evidence; none if it is read as a whole."""
+    per_call: int = 1
+    """Subjects in one request."""
+    concerns: Callable[[Judge, S], bool] = lambda judge, subject: True
+    """Whether a judge is asked about a subject."""
 
     @property
-    def prompt(self) -> Prompt:
-        """What judges are asked with."""
-        ...
-
-    @property
-    def address(self) -> CallAddress:
-        """Step and part that calls are recorded under."""
-        ...
-
-    @property
-    def evidence(self) -> Evidence:
-        """What the subjects are held against as a whole."""
-        ...
-
-    @property
-    def singles(self) -> tuple[tuple[Evidence, Document], ...]:
-        """The single documents of the evidence; none if it is read as a whole."""
-        ...
-
-    @property
-    def per_call(self) -> int:
-        """Subjects in one request."""
-        ...
-
-    def concerns(self, judge: Judge, subject: S_contra) -> bool:
-        """Whether this judge is asked about the subject."""
-        ...
-
-    def ask(
-        self, judge: Judge, subjects: Sequence[S_contra], evidence: Evidence, *, attempt: int, replicate: int
-    ) -> Request:
-        """Return the request for verdicts on the subjects.
-
-        Args:
-            judge: The judge that is asked.
-            subjects: The subjects of the request.
-            evidence: The evidence to judge against.
-            attempt: Number of earlier attempts.
-            replicate: Number of the replicate, from 0.
-
-        Returns:
-            The request.
-        """
-        ...
-
-    def read(self, completion: Completion, request: Request, subjects: Sequence[S_contra]) -> Reading[Verdict]:
-        """Read the verdicts of a reply."""
-        ...
+    def panel(self) -> Panel:
+        """How the judges are asked, and how their verdicts are counted."""
+        return self.records[0].panel
 
 
 class EarlierVerdicts:
@@ -90,16 +59,32 @@ class EarlierVerdicts:
         self.calls = earlier.calls if earlier else ()
         self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
         self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
-        self.verdicts = {
-            (a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
+        self._verdicts = {
+            (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
             for a in ((*earlier.assessments, *self._not_whole) if earlier else ())
             for verdict in a.verdicts
             if verdict.unassessed != "not_in_cache"
         }
 
+    def verdicts(
+        self, question: Question[S], subject: Subject, evidence: Evidence, judge: Judge, replicate: int
+    ) -> tuple[Verdict, ...]:
+        """Return a judge's verdicts on a subject, one for each record of the question; none if one is missing.
+
+        Args:
+            question: The question.
+            subject: The subject.
+            evidence: What it is held against.
+            judge: The judge.
+            replicate: Number of the replicate, from 0.
+        """
+        keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
+        found = tuple(self._verdicts[key] for key in keys if key in self._verdicts)
+        return found if len(found) == len(keys) else ()
+
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
-    ) -> Iterator[tuple[Evidence, Verdict]]:
+    ) -> Iterator[_Verdict]:
         """Yield a judge's verdicts against single documents of a set, or against other orders of it.
 
         Args:
@@ -109,19 +94,18 @@ class EarlierVerdicts:
             replicate: Number of the replicate, from 0.
 
         Yields:
-            The evidence of each verdict and the verdict.
+            The verdicts with the question and the evidence of each.
         """
         ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
             if a.subject in ids and a.evidence.part == evidence.part:
-                yield from ((a.evidence, v) for v in a.verdicts if (v.judge, v.replicate) == asked)
+                yield from (_Verdict(a.question, a.evidence, v) for v in a.verdicts if (v.judge, v.replicate) == asked)
 
 
 class JudgingContext(NamedTuple):
     """What is constant while the subjects of one item are judged."""
 
     judges: tuple[Judge, ...]
-    panel: Panel
     executor: Executor
     same_family: frozenset[str] = frozenset()
     """The judges of the family that wrote the answer."""
@@ -130,11 +114,6 @@ class JudgingContext(NamedTuple):
     joint: bool = True
     """Whether claims that no single document supports are assessed against all of them together."""
     earlier: EarlierVerdicts = EarlierVerdicts()
-
-    @property
-    def excluded(self) -> frozenset[str]:
-        """The judges that are not asked because of their family."""
-        return self.same_family if self.panel.on_same_family == "skip" else frozenset()
 
 
 class JudgedSubjects(NamedTuple):
@@ -149,17 +128,23 @@ class JudgedSubjects(NamedTuple):
     calls: tuple[Call, ...]
 
 
-class _Verdicts(NamedTuple):
-    """The verdicts of judges with the evidence of each, and the calls that brought them."""
+class _Verdict(NamedTuple):
+    question: str
+    evidence: Evidence
+    verdict: Verdict
 
-    verdicts: tuple[tuple[Evidence, Verdict], ...] = ()
+
+class _Verdicts(NamedTuple):
+    """The verdicts of judges with the question and the evidence of each, and the calls that brought them."""
+
+    verdicts: tuple[_Verdict, ...] = ()
     calls: tuple[Call, ...] = ()
 
-    def by_subject(self) -> dict[tuple[Evidence, str], list[Verdict]]:
-        """The verdicts on each subject against each body of evidence."""
-        rows: dict[tuple[Evidence, str], list[Verdict]] = {}
-        for evidence, verdict in self.verdicts:
-            rows.setdefault((evidence, verdict.subject), []).append(verdict)
+    def by_subject(self) -> dict[tuple[str, Evidence, str], list[Verdict]]:
+        """The verdicts on each subject by question and evidence."""
+        rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
+        for question, evidence, verdict in self.verdicts:
+            rows.setdefault((question, evidence, verdict.subject), []).append(verdict)
         return rows
 
 
@@ -170,29 +155,29 @@ def _joined(parts: Iterable[_Verdicts]) -> _Verdicts:
 
 async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
     """Ask all judges about the subjects and vote; those after `escalate` are asked only where the first ones differ."""
-    judges, settings, whole = context.judges, context.panel, question.evidence
+    judges, settings, whole = context.judges, question.panel, question.evidence
     found = await _ask_judges(question, subjects, judges[: settings.escalate], context)
     if settings.escalate:
-        rows = found.by_subject()
-        divided = [subject for subject in subjects if panel.disputed(rows.get((whole, subject.id), ()), settings)]
+        rows, name = found.by_subject(), question.records[0].name
+        divided = [one for one in subjects if panel.disputed(rows.get((name, whole, one.id), ()), settings)]
         found = _joined([found, await _ask_judges(question, divided, judges[settings.escalate :], context)])
-    rows = found.by_subject()
-    pairs = dict.fromkeys([*((whole, subject.id) for subject in subjects), *rows])
-    voted = {
-        (evidence, subject): panel.vote(
+    rows, records = found.by_subject(), {record.name: record for record in question.records}
+    keys = dict.fromkeys([*((name, whole, subject.id) for subject in subjects for name in records), *rows])
+    voted = [
+        panel.vote(
             subject,
             evidence,
-            rows.get((evidence, subject), ()),
-            settings,
+            rows.get((name, evidence, subject), ()),
+            records[name].panel,
             same_family=context.same_family,
-            question=question.name,
+            question=name,
         )
-        for evidence, subject in pairs
-    }
+        for name, evidence, subject in keys
+    ]
     return JudgedSubjects(
-        tuple([voted[whole, subject.id] for subject in subjects]),
-        tuple([one for (evidence, _), one in voted.items() if evidence != whole and evidence.document is not None]),
-        tuple([one for (evidence, _), one in voted.items() if evidence != whole and evidence.order is not None]),
+        tuple([one for one in voted if one.evidence == whole]),
+        tuple([one for one in voted if one.evidence != whole and one.evidence.document is not None]),
+        tuple([one for one in voted if one.evidence != whole and one.evidence.order is not None]),
         found.calls,
     )
 
@@ -202,21 +187,19 @@ async def _ask_judges(
 ) -> _Verdicts:
     if not subjects:
         return _Verdicts()
+    excluded = context.same_family if question.panel.on_same_family == "skip" else frozenset()
     found = await gather_all(
         [
             _ask_judge(question, [one for one in subjects if question.concerns(judge, one)], judge, n, context)
             for judge in judges
-            if judge.name not in context.excluded
-            for n in range(context.panel.replicates)
+            if judge.name not in excluded
+            for n in range(question.panel.replicates)
         ]
     )
-    not_asked = tuple(
-        (question.evidence, unassessed(subject, judge, "same_family"))
-        for judge in judges
-        if judge.name in context.excluded
-        for subject in subjects
+    skipped = [judge for judge in judges if judge.name in excluded]
+    return _joined(
+        [*found, *(_unassessed(question, question.evidence, subjects, judge, "same_family") for judge in skipped)]
     )
-    return _joined([*found, _Verdicts(not_asked)])
 
 
 async def _ask_judge(
@@ -228,7 +211,7 @@ async def _ask_judge(
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
-    whole, settings = question.evidence, context.panel
+    whole, settings = question.evidence, question.panel
     if judge.name in context.on_record:
         others = _Verdicts(tuple(context.earlier.not_whole(whole, subjects, judge, replicate)))
         return _joined([await ask(whole), others])
@@ -244,16 +227,16 @@ async def _ask_judge(
     if context.joint:
         joint = await ask(whole, rest)
     else:
-        joint = _Verdicts(tuple((whole, unassessed(one, judge, "not_in_cache", replicate)) for one in rest))
-    verdicts |= {verdict.subject: verdict for _, verdict in joint.verdicts}
-    together = tuple((whole, verdicts[subject.id]) for subject in subjects)
+        joint = _unassessed(question, whole, rest, judge, "not_in_cache", replicate)
+    verdicts |= {one.verdict.subject: one.verdict for one in joint.verdicts}
+    together = tuple(_Verdict(question.records[0].name, whole, verdicts[subject.id]) for subject in subjects)
     return _Verdicts((*alone.verdicts, *together), (*alone.calls, *joint.calls))
 
 
 def _supported(alone: _Verdicts, documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
     """What verdicts on single documents, one of which at least supports the claim, come to for all of them."""
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
-    for evidence, verdict in alone.verdicts:
+    for _, evidence, verdict in alone.verdicts:
         if verdict.support == "supported":
             by_subject.setdefault(verdict.subject, []).append((evidence, verdict))
     return {
@@ -276,18 +259,29 @@ async def _ask_at(
     context: JudgingContext,
 ) -> _Verdicts:
     """The verdicts of one judge on one body of evidence; those that are known are taken over."""
-    earlier = context.earlier.verdicts
-    verdicts = {one.id: v for one in subjects if (v := earlier.get((one.id, evidence, judge.name, replicate)))}
-    unknown = [subject for subject in subjects if subject.id not in verdicts]
+    earlier = {one.id: context.earlier.verdicts(question, one, evidence, judge, replicate) for one in subjects}
+    unknown = [subject for subject in subjects if not earlier[subject.id]]
+    names = [record.name for record in question.records]
+
+    def given(verdicts: Mapping[str, Sequence[Verdict]]) -> tuple[_Verdict, ...]:
+        """Return the verdicts in the order of the subjects."""
+        return tuple(
+            [
+                _Verdict(name, evidence, verdict)
+                for subject in subjects
+                for name, verdict in zip(names, verdicts[subject.id], strict=True)
+            ]
+        )
+
     if judge.name in context.on_record:
-        verdicts |= {one.id: unassessed(one, judge, "not_in_cache", replicate) for one in unknown}
-        return _Verdicts(tuple((evidence, verdicts[subject.id]) for subject in subjects))
+        lacking = {one.id: [unassessed(one, judge, "not_in_cache", replicate)] * len(names) for one in unknown}
+        return _Verdicts(given({**earlier, **lacking}))
     chunks = [unknown[start : start + question.per_call] for start in range(0, len(unknown), question.per_call)]
-    replies: list[Replies[Verdict]] = await gather_all(
+    replies: list[Replies[tuple[Verdict, ...]]] = await gather_all(
         [
             ask_about(
                 chunk,
-                lambda batch, attempt: question.ask(judge, batch, evidence, attempt=attempt, replicate=replicate),
+                lambda batch, attempt: question.ask(judge, batch, evidence, attempt, replicate),
                 question.read,
                 context.executor,
                 question.address._replace(evidence=evidence),
@@ -295,19 +289,38 @@ async def _ask_at(
             for chunk in chunks
         ]
     )
-    asked = {"prompt": question.prompt.id, "settings": judge.id}
+    asked = {"prompt": question.records[0].prompt, "settings": judge.id}
     values = {name: value for reply in replies for name, value in reply.values.items()}
-    for subject in unknown:
+
+    def verdicts(subject: S) -> Sequence[Verdict]:
+        """Return what the judge replied about the subject, or why there is nothing."""
         value = values[subject.id]
-        verdicts[subject.id] = (
-            unassessed(subject, judge, value.reason, replicate).model_copy(update=asked)
-            if isinstance(value, Failure)
-            else value
-        )
+        if isinstance(value, Failure):
+            return [unassessed(subject, judge, value.reason, replicate).model_copy(update=asked)] * len(names)
+        return value
+
     return _Verdicts(
-        tuple((evidence, verdicts[subject.id]) for subject in subjects),
+        given({**earlier, **{subject.id: verdicts(subject) for subject in unknown}}),
         tuple(call for reply in replies for call in reply.calls),
     )
+
+
+def _unassessed(
+    question: Question[S], evidence: Evidence, subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
+) -> _Verdicts:
+    return _Verdicts(
+        tuple(
+            _Verdict(record.name, evidence, unassessed(subject, judge, reason, replicate))
+            for subject in subjects
+            for record in question.records
+        )
+    )
+
+
+def one_each(reading: Reading[Verdict]) -> Reading[tuple[Verdict, ...]]:
+    """Return the reading of a reply that answers one question alone."""
+    values = {subject: (verdict,) for subject, verdict in reading.values.items()}
+    return Reading(values, reading.failure, reading.unread)
 
 
 def unassessed(subject: Subject, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:

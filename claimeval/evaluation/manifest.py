@@ -34,13 +34,13 @@ class DataSource(Record):
 
 
 class QuestionRecord(Record):
-    """A question about documents or a whole answer: its words, and how verdicts on it are counted."""
+    """A question about claims, documents or a whole answer: its words, and how verdicts on it are counted."""
 
     name: str
     prompt: str
     """Id of the prompt."""
     scale: Scale
-    subjects: Literal["documents", "answer"]
+    subjects: Literal["claims", "documents", "answer"]
     panel: Panel
 
 

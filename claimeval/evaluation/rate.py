@@ -9,15 +9,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, judge
+from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, Question, judge
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging import panel, prompts, rate
+from claimeval.judging import prompts, rate
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
-from claimeval.judging.rate import RatingVerdict
-from claimeval.judging.replies import Reading
 from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.families import Families
@@ -30,10 +28,9 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Score,
-    Verdict,
     says_something,
 )
-from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.requests import Judge, Request
 from claimeval.types.scales import (
     ABSTENTION,
     ANSWER_QUESTIONS,
@@ -62,7 +59,8 @@ class RateOptions:
     cluster: str | None = None
 
 
-class PutQuestion(NamedTuple):
+@dataclass(frozen=True)
+class PutQuestion:
     """A question with its prompt and how verdicts on it are counted."""
 
     question: AnswerQuestion
@@ -76,6 +74,16 @@ class PutQuestion(NamedTuple):
             return ANSWERED, ABSTENTION_ACCURACY
         return (self.question.metric, *self.question.flags)
 
+    @cached_property
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The question and its flags, on which the majority decides."""
+        flags = self.panel.model_copy(update={"vote": "majority", "scale": FLAG})
+        panels = {self.question.metric: self.panel} | dict.fromkeys(self.question.flags, flags)
+        return tuple(
+            QuestionRecord(name=name, prompt=self.prompt.id, scale=panel.scale, subjects="answer", panel=panel)
+            for name, panel in panels.items()
+        )
+
 
 class _WholeAnswer(NamedTuple):
     """The answer of a sample as the subject of a question."""
@@ -83,59 +91,20 @@ class _WholeAnswer(NamedTuple):
     id: str = "answer"
 
 
-@dataclass(frozen=True)
-class RatingQuestion:
-    """What a judge is asked about the whole answer of a sample."""
+def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
+    """Ask for a word about the whole answer of a sample; the question names the parts that it shows."""
 
-    sample: Sample
-    put: PutQuestion
-    per_call = 1
-    singles = ()
+    def ask(judge: Judge, subjects: Sequence[_WholeAnswer], _: Evidence, attempt: int, replicate: int) -> Request:
+        """Return the request for verdicts on the answer."""
+        return rate.ask(put.prompt, judge, put.question, sample, attempt=attempt, replicate=replicate)
 
-    @property
-    def name(self) -> str:
-        """Which question it is."""
-        return self.put.question.metric
-
-    @property
-    def prompt(self) -> Prompt:
-        """What judges are asked with."""
-        return self.put.prompt
-
-    @property
-    def address(self) -> CallAddress:
-        """Step and part that calls are recorded under."""
-        return CallAddress(self.prompt.step, "answer")
-
-    @property
-    def evidence(self) -> Evidence:
-        """What the answer is held against."""
-        return Evidence(part=self.put.question.against or ASKED)
-
-    def concerns(self, judge: Judge, subject: _WholeAnswer) -> bool:
-        """Every judge is asked."""
-        return True
-
-    def ask(
-        self, judge: Judge, subjects: Sequence[_WholeAnswer], evidence: Evidence, *, attempt: int, replicate: int
-    ) -> Request:
-        """Return the request for verdicts on the answer.
-
-        Args:
-            judge: The judge that is asked.
-            subjects: The answer, as the only subject.
-            evidence: Not used; the question names the parts that it shows.
-            attempt: Number of earlier attempts.
-            replicate: Number of the replicate, from 0.
-
-        Returns:
-            The request.
-        """
-        return rate.ask(self.prompt, judge, self.put.question, self.sample, attempt=attempt, replicate=replicate)
-
-    def read(self, completion: Completion, request: Request, subjects: Sequence[_WholeAnswer]) -> Reading[Verdict]:
-        """Read the verdicts on the answer."""
-        return rate.read(completion, request, self.put.question, subjects[0].id)
+    return Question(
+        records=put.records,
+        address=CallAddress(put.prompt.step, "answer"),
+        evidence=Evidence(part=put.question.against or ASKED),
+        ask=ask,
+        read=lambda reply, request, subjects: rate.read(reply, request, put.question, subjects[0].id),
+    )
 
 
 @dataclass(frozen=True)
@@ -168,16 +137,7 @@ class RateJob:
         return Manifest(
             job=self.name,
             units={name: "share" for put in self.questions for name in put.metrics},
-            questions=tuple(
-                QuestionRecord(
-                    name=put.question.metric,
-                    prompt=put.prompt.id,
-                    scale=put.question.scale,
-                    subjects="answer",
-                    panel=put.panel,
-                )
-                for put in self.questions
-            ),
+            questions=tuple(record for put in self.questions for record in put.records),
             judges=self.judges,
             prompts=tuple(put.prompt.record for put in self.questions),
             asked_with={judge.name: tuple(put.prompt.id for put in self.questions) for judge in self.judges},
@@ -189,7 +149,7 @@ class RateJob:
     def asking(self, judges: tuple[Judge, ...]) -> RateJob:
         """Return the job with these judges alone, each asked about everything."""
         alone = {"escalate": None}
-        questions = tuple(put._replace(panel=put.panel.model_copy(update=alone)) for put in self.questions)
+        questions = tuple(replace(put, panel=put.panel.model_copy(update=alone)) for put in self.questions)
         return replace(self, judges=judges, questions=questions)
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
@@ -206,19 +166,16 @@ class RateJob:
         fed = [put for put in self.questions if missing(put.question, item) is None]
         judged: list[JudgedSubjects] = await gather_all(
             [
-                judge(
-                    RatingQuestion(item, put), [_WholeAnswer()], JudgingContext(self.judges, put.panel, executor, own)
-                )
+                judge(rating_question(item, put), [_WholeAnswer()], JudgingContext(self.judges, executor, own))
                 for put in fed
             ]
         )
         ratings: list[Assessment] = []
         scores: dict[str, Score] = {}
         for put, found in zip(fed, judged, strict=True):
-            named = [(put.question.metric, found.assessments[0])]
-            named += [(flag, _vote_on(flag, found.assessments[0], put.panel, own)) for flag in put.question.flags]
-            ratings += [vote for _, vote in named]
-            scores |= {score.metric: score for score in _scores(put, item, dict(named))}
+            ratings += found.assessments
+            votes = {vote.question: vote for vote in found.assessments}
+            scores |= {score.metric: score for score in _scores(put, item, votes)}
         for put in self.questions:
             if because := missing(put.question, item):
                 scores |= {score.metric: score for score in _unasked(put, item, because)}
@@ -228,23 +185,6 @@ class RateJob:
             scores=tuple(scores[name] for put in self.questions for name in put.metrics),
             calls=tuple(call for found in judged for call in found.calls),
         )
-
-
-def _vote_on(flag: str, rating: Assessment, settings: Panel, own: frozenset[str]) -> Assessment:
-    """The majority on a flag, `yes` or `no`, among those who gave a rating."""
-    verdicts = [
-        Verdict.model_validate(
-            {
-                **verdict.model_dump(exclude={"flags"}),
-                **FLAG.labeled("yes" if flag in verdict.flags else "no"),
-            }
-        )
-        if isinstance(verdict, RatingVerdict)
-        else verdict
-        for verdict in rating.verdicts
-    ]
-    settings = settings.model_copy(update={"vote": "majority", "scale": FLAG})
-    return panel.vote(rating.subject, rating.evidence, verdicts, settings, same_family=own, question=flag)
 
 
 def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> Iterator[Score]:

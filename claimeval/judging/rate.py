@@ -10,7 +10,7 @@ from claimeval.judging.replies import Reading, shown
 from claimeval.judging.requests import TEXT, YES_OR_NO, build_request, numbered, object_schema, read_reply, schema_text
 from claimeval.types.records import Sample, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
-from claimeval.types.scales import AnswerQuestion
+from claimeval.types.scales import FLAG, AnswerQuestion
 
 
 @lru_cache(maxsize=16)
@@ -51,15 +51,10 @@ def ask(
     )
 
 
-class RatingVerdict(Verdict):
-    """What one judge says of a whole answer."""
-
-    flags: tuple[str, ...] = ()
-    """Those of the question's flags that the judge raised."""
-
-
-def read(completion: Completion, request: Request, question: AnswerQuestion, subject: str) -> Reading[Verdict]:
-    """Return the verdict on the subject: the word in the reply, exactly as offered, with its flags.
+def read(
+    completion: Completion, request: Request, question: AnswerQuestion, subject: str
+) -> Reading[tuple[Verdict, ...]]:
+    """Return the verdicts on the subject: the word in the reply, exactly as offered, and one for each flag.
 
     Args:
         completion: The reply.
@@ -68,7 +63,7 @@ def read(completion: Completion, request: Request, question: AnswerQuestion, sub
         subject: Id of the answer.
 
     Returns:
-        The verdict, or the reason why there is none.
+        The verdicts, or the reason why there are none.
     """
     said = read_reply(
         completion,
@@ -77,14 +72,17 @@ def read(completion: Completion, request: Request, question: AnswerQuestion, sub
     )
     if isinstance(said, Failure):
         return Reading(failure=said)
-    verdict = RatingVerdict(
-        subject=subject,
-        judge=request.judge.name,
-        **question.scale.labeled(said.word),
-        replicate=request.replicate,
-        explanation=said.explanation,
-        prompt=request.prompt_id,
-        settings=request.judge.id,
-        flags=said.flags,
-    )
-    return Reading({subject: verdict})
+    flags = [FLAG.labeled("yes" if flag in said.flags else "no") for flag in question.flags]
+    verdicts = [
+        Verdict(
+            subject=subject,
+            judge=request.judge.name,
+            **labeled,
+            replicate=request.replicate,
+            explanation=said.explanation,
+            prompt=request.prompt_id,
+            settings=request.judge.id,
+        )
+        for labeled in (question.scale.labeled(said.word), *flags)
+    ]
+    return Reading({subject: tuple(verdicts)})
