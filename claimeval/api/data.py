@@ -36,6 +36,9 @@ or Hugging Face Dataset (recognized by shape, never imported); a dict of columns
 Metrics = str | Sequence[str | Metric]
 """Names and `NAME=CLAIMS_OF:AGAINST`, as a list or one text with commas; or `Metric` records."""
 
+HELD = 4 * 2**20
+"""Bytes of a file up to which its samples are kept in memory, so that it is read once."""
+
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -226,7 +229,7 @@ def samples_of(
     limit: int | None = None,
     references: References | None = None,
 ) -> Iterable[Sample]:
-    """Return the samples as an iterable that can be iterated more than once; each pass reads the files anew.
+    """Return the samples as an iterable that can be iterated more than once; each pass reads a large file anew.
 
     Args:
         data: Samples, rows, a run, or the path of a file or run directory.
@@ -247,9 +250,10 @@ def samples_of(
         run = data if isinstance(data, Run) else Run.load(str(data))
         return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
     if isinstance(data, (str, Path)):
-        path = data
+        path = Path(data)
         return Reiterable(
-            lambda: itertools.islice(reading.read_samples(path, fields=fields, references=references), limit)
+            lambda: itertools.islice(reading.read_samples(path, fields=fields, references=references), limit),
+            hold=path.is_file() and path.stat().st_size <= HELD,
         )
     rows = itertools.islice(enumerate(_rows(data), 1), limit)
     return list(_decided((_sample(row, number, fields) for number, row in rows), references))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from claimeval import providers
@@ -23,7 +22,7 @@ from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import Metric
 from claimeval.providers import specs
 from claimeval.report import forms
-from claimeval.runs.directory import MANIFEST, RunWriter
+from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunWriter
 from claimeval.runs.jobs import recount_into, run_into
 from claimeval.runs.rejudge import PreparedRejudge
 from claimeval.store.store import cache_folder
@@ -95,33 +94,34 @@ async def run_prepared(
     if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     if folder:
-        status = await _write(RunWriter(folder, record, overwrite=overwrite), prepared, panel, options)
+        with RunWriter(folder, record, overwrite=overwrite) as writer:
+            status = await _write(writer, prepared, panel, options)
         run = Run.load(folder)
         if not status.interrupted:
             forms.write(folder, "html")
     else:
-        with TemporaryDirectory() as temporary:
-            status = await _write(RunWriter(Path(temporary), record), prepared, panel, options)
-            run = Run.load(temporary).in_memory()
+        held = RunInMemory(record)
+        status = await _write(held, prepared, panel, options)
+        assert held.summary, "a run that was written has its summary"
+        run = Run(held.manifest, held.summary, held.results)
     raise_if_stopped(status, run)
     return run
 
 
-async def _write(writer: RunWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
-    """Ask, or only count the votes of a source again, and write the run directory."""
-    with writer:
-        if prepared.rejudged and not prepared.rejudged.asks:
-            return recount_into(writer, prepared.rejudged, panel).status
-        job, progress = prepared.job, Progress(prepared.total, options.progress, unit=prepared.unit)
-        if isinstance(job, MeasureJob):
-            outcome = run_measure(
-                job, prepared.items, writer.manifest, options=options, progress=progress, on_result=writer.add
-            )
-            writer.finish(outcome.summary)
-        else:
-            _announce(job, options)
-            outcome = await run_into(writer, job, prepared.items, options=options, progress=progress, panel=panel)
-        return outcome.status
+async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
+    """Ask, or only count the votes of a source again, and write the run."""
+    if prepared.rejudged and not prepared.rejudged.asks:
+        return recount_into(writer, prepared.rejudged, panel).status
+    job, progress = prepared.job, Progress(prepared.total, options.progress, unit=prepared.unit)
+    if isinstance(job, MeasureJob):
+        outcome = run_measure(
+            job, prepared.items, writer.manifest, options=options, progress=progress, on_result=writer.add
+        )
+        writer.finish(outcome.summary)
+    else:
+        _announce(job, options)
+        outcome = await run_into(writer, job, prepared.items, options=options, progress=progress, panel=panel)
+    return outcome.status
 
 
 def _announce(job: Job[Any], options: RunOptions) -> None:

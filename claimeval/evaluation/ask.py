@@ -79,9 +79,11 @@ async def ask_about(
             outcome = await executor.ask(request)
             failed = isinstance(outcome, Failure)
             reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
-            values |= {one.id: reading.lack(one.id) for one in batch} | dict(reading.values)
-            calls.append(_call(address, request, outcome, reading, tuple(one.id for one in batch if one.id)))
-            again += [] if failed else _batches_to_re_ask(batch, reading)
+            values |= reading.values
+            missing = [one for one in batch if one.id not in reading.values]
+            values |= {one.id: reading.lack(one.id) for one in missing}
+            calls.append(_call(address, request, outcome, reading, tuple([one.id for one in batch if one.id])))
+            again += [] if failed or not missing else _batches_to_re_ask(missing, reading)
         batches = again
     return Replies(values, tuple(calls))
 
@@ -110,11 +112,9 @@ def _call(
     )
 
 
-def _batches_to_re_ask(batch: tuple[S, ...], reading: Reading[T]) -> list[tuple[S, ...]]:
-    """Return the subjects that a reply left without a value, in the batches in which they are asked about again."""
-    missing = tuple(subject for subject in batch if subject.id not in reading.values)
-    if not missing:
-        return []
+def _batches_to_re_ask(subjects: Sequence[S], reading: Reading[T]) -> list[tuple[S, ...]]:
+    """Return subjects that a reply left without a value in the batches in which they are asked about again."""
+    missing = tuple(subjects)
     if reading.failure is None:
         return [(subject,) for subject in missing] if len(missing) <= MAX_ALONE else [missing]
     if reading.failure.reason not in RE_ASKED_REASONS:

@@ -41,13 +41,27 @@ class Job(ItemJob[T_contra, SampleResult], Protocol[T_contra]):
 
 
 class Reiterable(Generic[T]):
-    """An iterable that can be iterated more than once; each pass reads the items from the start."""
+    """An iterable that can be iterated more than once; each pass reads the items from the start.
 
-    def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
+    With `hold`, the items of the first complete pass are kept, and later passes read nothing.
+    """
+
+    def __init__(self, begin: Callable[[], Iterator[T]], *, hold: bool = False) -> None:
         self._begin = begin
+        self._hold = hold
+        self._held: list[T] | None = None
 
     def __iter__(self) -> Iterator[T]:
-        return self._begin()
+        if self._held is not None:
+            return iter(self._held)
+        return self._read_and_hold() if self._hold else self._begin()
+
+    def _read_and_hold(self) -> Iterator[T]:
+        held = []
+        for item in self._begin():
+            held.append(item)
+            yield item
+        self._held = held
 
 
 class JobOutcome(NamedTuple):

@@ -176,8 +176,8 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     ]
     return JudgedSubjects(
         tuple([one for one in voted if one.evidence == whole]),
-        tuple([one for one in voted if one.evidence != whole and one.evidence.document is not None]),
-        tuple([one for one in voted if one.evidence != whole and one.evidence.order is not None]),
+        tuple([one for one in voted if one.evidence.document is not None and one.evidence != whole]),
+        tuple([one for one in voted if one.evidence.order is not None and one.evidence != whole]),
         found.calls,
     )
 

@@ -292,9 +292,10 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
             raise Unparsable(f"no list {field!r}")
         if texts and not bare:
             entries = [{key: entry} if isinstance(entry, str) else entry for entry in entries]
-        if len(_objects(entries)) < len(entries):
+        objects = _objects(entries)
+        if len(objects) < len(entries):
             raise Unparsable(f"an entry of {field!r} is not an object")
-        return _objects(entries)
+        return objects
 
     return Shape((field, key), part)
 

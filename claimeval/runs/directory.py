@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -47,6 +47,72 @@ def from_line(line: bytes) -> SampleResult:
         return SampleResult.model_validate_json(line)
     except ValidationError:
         return SampleResult.model_validate(json.loads(line))
+
+
+class ResultWriter(Protocol):
+    """Takes the results of a run one by one, then its summary; until then they can be read back and revised."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The run directory; None for a run in memory."""
+        ...
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was asked."""
+        ...
+
+    def add(self, result: SampleResult) -> None:
+        """Append one sample."""
+        ...
+
+    def added(self) -> Iterator[SampleResult]:
+        """Yield the samples added so far."""
+        ...
+
+    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
+        """Replace each sample added so far by what `change` makes of it."""
+        ...
+
+    def amend(self, manifest: Manifest) -> None:
+        """Replace the manifest by one that says more."""
+        ...
+
+    def finish(self, summary: Summary) -> None:
+        """End the run with its summary."""
+        ...
+
+
+class RunInMemory:
+    """Holds the results and the summary of a run."""
+
+    folder = None
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.results: tuple[SampleResult, ...] = ()
+        self.summary: Summary | None = None
+        self._added: list[SampleResult] = []
+
+    def add(self, result: SampleResult) -> None:
+        """Append one sample."""
+        self._added.append(result)
+
+    def added(self) -> Iterator[SampleResult]:
+        """Yield the samples added so far."""
+        return iter(self._added)
+
+    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
+        """Replace each sample added so far by what `change` makes of it."""
+        self._added = list(map(change, self._added))
+
+    def amend(self, manifest: Manifest) -> None:
+        """Replace the manifest by one that says more."""
+        self.manifest = manifest
+
+    def finish(self, summary: Summary) -> None:
+        """End the run with its summary."""
+        self.results, self.summary = tuple(self._added), summary
 
 
 class RunWriter:

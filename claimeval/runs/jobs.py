@@ -1,4 +1,4 @@
-"""Jobs carried into run directories: what is asked is asked, every result is a line, and the votes are settled."""
+"""Jobs carried into runs: judges are asked, every result is written, and the votes are settled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.execution.runner import RunStatus
-from claimeval.runs.directory import MANIFEST, RunWriter, load_manifest, read_results
+from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results
 from claimeval.runs.rejudge import PreparedRejudge
 from claimeval.runs.revote import settle
 from claimeval.types.options import PanelOptions, RunOptions
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 async def run_into(
-    writer: RunWriter,
+    writer: ResultWriter,
     job: Job[T],
     items: Iterable[T],
     *,
@@ -34,10 +34,10 @@ async def run_into(
     panel: PanelOptions = PanelOptions(),
     run: str | None = None,
 ) -> JobOutcome:
-    """Carry a job over items and write its run directory.
+    """Carry a job over items and write the run.
 
     Args:
-        writer: The run directory, begun with the manifest of the run.
+        writer: The run, begun with its manifest.
         job: What is done for each item.
         items: As for `run_job`.
         options: How judges are asked, and what may be spent.
@@ -48,15 +48,14 @@ async def run_into(
     Returns:
         The summary that was written, and how the run ended.
     """
-    with writer:
-        outcome = await run_job(
-            job, items, writer.manifest, options=options, progress=progress, on_result=writer.add, run=run
-        )
-        return _finished(writer, outcome, panel)
+    outcome = await run_job(
+        job, items, writer.manifest, options=options, progress=progress, on_result=writer.add, run=run
+    )
+    return _finished(writer, outcome, panel)
 
 
-def recount_into(writer: RunWriter, prepared: PreparedRejudge, panel: PanelOptions) -> JobOutcome:
-    """Count the votes of a source about which nobody is asked anything, and write the run directory."""
+def recount_into(writer: ResultWriter, prepared: PreparedRejudge, panel: PanelOptions) -> JobOutcome:
+    """Count the votes of a source about which nobody is asked anything, and write the run."""
     tallies = Tallies(writer.manifest)
     for result in prepared.recounted():
         writer.add(result)
@@ -66,14 +65,14 @@ def recount_into(writer: RunWriter, prepared: PreparedRejudge, panel: PanelOptio
     )
 
 
-def _finished(writer: RunWriter, outcome: JobOutcome, panel: PanelOptions) -> JobOutcome:
+def _finished(writer: ResultWriter, outcome: JobOutcome, panel: PanelOptions) -> JobOutcome:
     if writer.manifest.panel.needs_whole_run:
         labels = read_labels(Path(panel.labels)) if panel.labels else None
         outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
     elif writer.manifest.job == write_queries.NAME:
         outcome = _with_summary(outcome, _without_repeated(writer, complete=outcome.status.complete))
     writer.finish(outcome.summary)
-    if writer.manifest.job in WITH_QRELS:
+    if writer.folder and writer.manifest.job in WITH_QRELS:
         _write_test_collection(writer.folder, writer.manifest, complete=outcome.status.complete)
     return outcome
 
@@ -83,7 +82,7 @@ def _with_summary(outcome: JobOutcome, summary: Summary) -> JobOutcome:
     return outcome._replace(summary=summary.model_copy(update=kept))
 
 
-def _without_repeated(writer: RunWriter, *, complete: bool) -> Summary:
+def _without_repeated(writer: ResultWriter, *, complete: bool) -> Summary:
     """Reject written questions that repeat an earlier one, and add up anew."""
     tallies, rejected = Tallies(writer.manifest), write_queries.reject_repeated()
 

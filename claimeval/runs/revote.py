@@ -13,13 +13,13 @@ from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_er
 from claimeval.judging.panel.voting import Voters
 from claimeval.metrics import scoring
 from claimeval.metrics.rows import Metric
-from claimeval.runs.directory import RunWriter
+from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, weights
 from claimeval.types.families import Families
 from claimeval.types.records import ASKED, Assessment, Part, SampleResult
 
 
-def settle(writer: RunWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
+def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
     """Put the votes that need the whole run in the place of those made while it ran, and add up anew.
 
     Weights of a weighted vote come from `labels` where the manifest has none; then it is amended.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from typing import Any, Literal, Self, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_serializer, model_validator
@@ -92,12 +93,15 @@ ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "same_family"})
 `--max-missing`."""
 
 
+_ALPHANUMERIC = re.compile(r"[^\W_]")
+
+
 def says_something(text: str) -> bool:
     """Whether a text can make a claim or bear one out at all: it has a letter, a digit or an ideograph.
 
     Texts such as an empty string, `...` or a row of emoji are known to mislead judges and are never sent.
     """
-    return any(character.isalnum() for character in text)
+    return _ALPHANUMERIC.search(text) is not None
 
 
 class Record(BaseModel):
@@ -147,6 +151,11 @@ class Document(Record):
     title: str | None = None
     score: float | None = None
 
+    @property
+    def says_something(self) -> bool:
+        """Whether text or title can bear out a claim."""
+        return says_something(self.text) or says_something(self.title or "")
+
 
 class Sample(Record):
     """One question with what a system made of it."""
@@ -192,6 +201,9 @@ class Sample(Record):
         None when the sample does not have them, empty when it has the part but there is nothing in it. A document
         whose text and title say nothing is none.
         """
+        if isinstance(of, str):
+            whole = self._set(of)
+            return None if whole is None else tuple([one for one in whole if one.says_something])
         ranked = self._ranked(of)
         return None if ranked is None else tuple(document for _, document in ranked)
 
@@ -201,18 +213,14 @@ class Sample(Record):
 
     def _ranked(self, of: Part | Evidence) -> list[tuple[int, Document]] | None:
         """The documents that say something, each with its place in the whole set as it was given."""
-        evidence = Evidence(part=of) if isinstance(of, str) else of
-        if (whole := self._set(evidence.part)) is None:
+        part, place, order = (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)
+        if (whole := self._set(part)) is None:
             return None
-        ranked = [
-            (rank, document)
-            for rank, document in enumerate(whole, 1)
-            if says_something(document.text) or says_something(document.title or "")
-        ]
-        if evidence.order is not None:
-            return [ranked[i] for i in other_order(self.id, evidence.order, len(ranked))]
-        if evidence.document is not None:
-            return [(rank, document) for rank, document in ranked if rank == evidence.document] or None
+        ranked = [(rank, document) for rank, document in enumerate(whole, 1) if document.says_something]
+        if order is not None:
+            return [ranked[i] for i in other_order(self.id, order, len(ranked))]
+        if place is not None:
+            return [(rank, document) for rank, document in ranked if rank == place] or None
         return ranked
 
     def _set(self, part: Part) -> tuple[Document, ...] | None:

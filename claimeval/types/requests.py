@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field
 
@@ -48,7 +49,7 @@ class Judge(Record):
         """Return the provider in the model's name."""
         return self.model.partition(":")[0]
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Return eight hexadecimal digits of the SHA-256 of all settings that can change an answer.
 
@@ -56,6 +57,12 @@ class Judge(Record):
         """
         settings = self.model_dump(mode="json", exclude={"name", "key_variable"})
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other settings, and so with another id."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("id", None)
+        return copied
 
 
 class Message(Record):

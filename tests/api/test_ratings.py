@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,24 @@ def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path:
     assert (baseline.agreement.value, baseline.apart) == (1.0, ())
     again = ce.rate(report, judges=judge(server), options=RunOptions(offline=True))
     assert again.summary == ratings.summary
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda judge, **keywords: ce.rate(SAMPLES, judges=judge, **keywords),
+        lambda judge, **keywords: ce.grade(SAMPLES, judges=judge, **keywords),
+        lambda judge, **keywords: ce.score(
+            SAMPLES, judges=judge, panel=PanelOptions(vote="dawid_skene", replicates=2), **keywords
+        ),
+        lambda judge, **keywords: measure(SAMPLES, "mrr,rouge_l", **keywords),
+    ],
+    ids=["rate", "grade", "a vote that needs the whole run", "measure"],
+)
+def test_a_run_in_memory_equals_the_one_on_disk(
+    door: Callable[..., ce.Run], server: ThreadHandle, tmp_path: Path
+) -> None:
+    assert door(judge(server)) == door(judge(server), out=tmp_path / "run")
 
 
 def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
@@ -198,5 +216,5 @@ def test_queries_are_written_into_a_folder(start_server: StartServer, tmp_path: 
     assert made.qrels == {sample.id: {"d": 1}}
     assert list(ce.read_samples(tmp_path / "set" / "queries.jsonl")) == [sample]
     assert list(ce.read_samples(made)) == [sample]
-    assert ce.write_queries(corpus, judge=judge(server)[0]).samples == made.samples
+    assert ce.write_queries(corpus, judge=judge(server)[0]) == made
     assert ce.plan(ce.write_queries, corpus, judge=judge(server)[0]).calls == (0, 1)

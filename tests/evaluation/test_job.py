@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from collections.abc import Iterator
 from typing import TypeVar
 
 import pytest
 
 from claimeval.evaluation import grade, measure, rate
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.job import Job
+from claimeval.evaluation.job import Job, Reiterable
 from claimeval.metrics.derived import select_metrics
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
@@ -63,3 +64,16 @@ def test_options_can_be_pickled() -> None:
     options = RunOptions(max_cost=2.0, cluster="metadata.topic")
     assert copied(options) == options
     assert copied(LocalOptions(dtype="bfloat16")) == LocalOptions(dtype="bfloat16")
+
+
+def test_items_that_are_held_are_read_once_and_others_in_each_pass() -> None:
+    passes: list[str] = []
+
+    def read(name: str) -> Iterator[int]:
+        passes.append(name)
+        yield from (1, 2)
+
+    held, anew = Reiterable(lambda: read("held"), hold=True), Reiterable(lambda: read("anew"))
+    assert next(iter(held)) == 1, "a pass that ends early holds nothing"
+    assert [list(held), list(held), list(anew), list(anew)] == [[1, 2]] * 4
+    assert passes == ["held", "held", "anew", "anew"]

@@ -126,14 +126,15 @@ async def run(
         for arm, arm_plan in arms:
             progress = Progress(prepared.found.samples, show(arm))
             record = arm_plan.manifest.of_data(str(prepared.design.data), limit=prepared.design.limit)
-            outcome = await run_into(
-                RunWriter(arm_folder(folder, arm), record),
-                arm_plan,
-                Reiterable(prepared.samples),
-                options=options_for((*arm_plan.judges, arm_plan.extractor), step),
-                progress=progress,
-                run=name,
-            )
+            with RunWriter(arm_folder(folder, arm), record) as writer:
+                outcome = await run_into(
+                    writer,
+                    arm_plan,
+                    Reiterable(prepared.samples),
+                    options=options_for((*arm_plan.judges, arm_plan.extractor), step),
+                    progress=progress,
+                    run=name,
+                )
             calls[arm.name] += progress.calls
             if outcome.status.paused:
                 paused.append((arm, arm_plan))
