@@ -21,15 +21,15 @@ Done = subprocess.CompletedProcess[str]
 def call(*arguments: object, folder: Path | None = None, stdin: str = "", **environment: str) -> Done:
     """`claimeval ARGUMENTS` in this process, in a folder; environment variables as keywords.
 
-    Output goes to files, so that it is encoded as in a pipe. An error that the command line does not handle is raised.
+    Output goes to files, so that it is encoded as in a pipe: in UTF-8, or in `PYTHONIOENCODING`.
     """
     told = list(map(str, arguments))
     code = 0
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with (
             _as_a_process(told, folder, stdin, environment),
-            _text(out) as stdout,
-            _text(err, "backslashreplace") as se,
+            _text(out, environment) as stdout,
+            _text(err, environment, "backslashreplace") as se,
         ):
             sys.stdout, sys.stderr = stdout, se
             try:
@@ -38,7 +38,7 @@ def call(*arguments: object, folder: Path | None = None, stdin: str = "", **envi
                 code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
             sys.stdout.close()
             sys.stderr.close()
-        done = subprocess.CompletedProcess(["claimeval", *told], code, _read(out), _read(err))
+        done = subprocess.CompletedProcess(["claimeval", *told], code, _read(out, environment), _read(err, environment))
     return without_key(done)
 
 
@@ -79,10 +79,16 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
         os.environ.update(kept)
 
 
-def _text(file: Any, errors: str = "strict") -> io.TextIOWrapper:
-    return open(os.dup(file.fileno()), "w", encoding="utf-8", errors=errors)  # the caller closes it
+def _text(file: Any, environment: dict[str, str], errors: str = "strict") -> io.TextIOWrapper:
+    encoding = environment.get("PYTHONIOENCODING", "utf-8")
+    return open(os.dup(file.fileno()), "w", encoding=encoding, errors=errors)  # the caller closes it
 
 
-def _read(file: Any) -> str:
+def _read(file: Any, environment: dict[str, str]) -> str:
     file.seek(0)
-    return str(file.read().decode("utf-8")).replace("\r\n", "\n")
+    data = file.read()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode(environment["PYTHONIOENCODING"])
+    return str(text).replace("\r\n", "\n")

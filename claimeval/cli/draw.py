@@ -9,6 +9,7 @@ from typing import Annotated
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
+from claimeval.cli.terminal import write_data
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
@@ -54,7 +55,6 @@ class DrawOptions:
 
 def do(given: DrawOptions) -> int:
     """Draw and write the rows, print what was drawn, and return the exit code."""
-    import sys
     from dataclasses import replace
 
     from claimeval.api import data as api
@@ -75,7 +75,7 @@ def do(given: DrawOptions) -> int:
         out=out,
     )
     if not out:
-        sys.stdout.write(api.as_lines(found))
+        write_data(api.as_lines(found))
         output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error
     rows = [
         (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
 
 
@@ -28,6 +29,7 @@ class FuseOptions:
     """Tag of the new run."""
     out: Out = None
     """File to write; standard output by default."""
+    output: Output = Output()
 
 
 def do(given: FuseOptions) -> int:
@@ -36,11 +38,14 @@ def do(given: FuseOptions) -> int:
 
     fused = ir.fuse(given.trec_runs, given.k, given.depth)
     if given.out is None:
-        ir.write_run(fused, sys.stdout, given.tag)
+        lines = io.StringIO()
+        ir.write_run(fused, lines, given.tag)
+        given.output.data(lines.getvalue())
     else:
         with given.out.open("w", encoding="utf-8", errors="surrogateescape") as file:
             ir.write_run(fused, file, given.tag)
-    return 0
+    record = {"queries": len(fused), "documents": sum(map(len, fused.values()))}
+    return given.output.result("fuse", record, path=given.out)
 
 
 fuse = command("fuse", FuseOptions, do)

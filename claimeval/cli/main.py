@@ -1,18 +1,20 @@
 """The command line: a file a command, loaded when it is called. Errors are one line and a code.
 
-Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 Ctrl-C.
+Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 interrupted
+by Ctrl-C, SIGTERM or SIGHUP, 70 a defect of claimeval.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from difflib import get_close_matches
 
 import click
 
 from claimeval.cli.command import help_formatter
-from claimeval.cli.terminal import fail_for, ignore_closed_pipe
+from claimeval.cli.terminal import fail_for, interrupt_on_termination, prepare_streams
 from claimeval.types.errors import ClaimevalError, UsageError
 
 COMMANDS = {
@@ -72,6 +74,8 @@ HINTS = {
     "queries": "write-queries",
 }
 """Names that other tools and earlier versions have, and the commands that are meant."""
+CRASHED = 70
+"""The exit code of a defect, EX_SOFTWARE of sysexits.h."""
 
 
 class Root(click.Group):
@@ -162,7 +166,8 @@ def _told(error: click.ClickException) -> str:
 
 def main() -> None:
     """Run the command line; the console script."""
-    ignore_closed_pipe()
+    prepare_streams()
+    interrupt_on_termination()
     try:
         try:
             code = run(sys.argv[1:])
@@ -176,6 +181,9 @@ def main() -> None:
         fail(str(error) or "interrupted", 130)
     except OSError as error:
         fail_for(error)
+    except Exception:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
+        traceback.print_exc()
+        fail("this is a defect of claimeval; please report it with the lines above", CRASHED)
     raise SystemExit(code)
 
 

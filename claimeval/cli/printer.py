@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Names
+from claimeval.cli.terminal import write_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,6 +54,11 @@ class Output:
         from rich.text import Text
 
         self.console.print(Text.assemble((f"{kind}: ", "bold yellow"), text), soft_wrap=True)
+
+    def data(self, text: str) -> None:
+        """Write data for other programs on standard output, unless JSON is wanted there."""
+        if not self.json:
+            write_data(text)
 
     def rule(self, text: str) -> None:
         """Print a line across the terminal with the text in its middle."""
@@ -129,7 +135,8 @@ class Output:
 
             head = {"claimeval": claimeval.__version__, "command": command, "path": path and str(path)}
             head |= {"exit_code": exit_code, "stopped": stopped}
-            print(json_text.dumps({**head, **record}, indent=1, ensure_ascii=False, allow_nan=False, default=str))
+            text = json_text.dumps({**head, **record}, indent=1, ensure_ascii=False, allow_nan=False, default=str)
+            write_data(f"{text}\n")
         return exit_code
 
 

@@ -10,6 +10,7 @@ from claimeval.cli.command import Argument, Names, command, group
 from claimeval.cli.printer import Output
 
 if TYPE_CHECKING:
+    from claimeval.judging.prompts import Prompt
     from claimeval.types.records import Claim, Sample
 
 Name = Annotated[str, Argument("PROMPT")]
@@ -29,9 +30,11 @@ def list_(given: PromptListOptions) -> int:
     found = [prompts.load(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
     rows = [(prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in found]
     given.output.table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
-    names = ("name", "step", "reply", "purpose", "digest")
-    record = {"prompts": [{name: getattr(prompt, name) for name in names} for prompt in found]}
-    return given.output.result("prompts list", record)
+    return given.output.result("prompts list", {"prompts": list(map(_named, found))})
+
+
+def _named(prompt: Prompt) -> dict[str, str]:
+    return {name: getattr(prompt, name) for name in ("name", "step", "reply", "purpose", "digest")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +45,16 @@ class ShowOptions:
     """three_way, assess/three_way, or the path of a .j2 file."""
     step: str | None = None
     """extract, assess, ..., if the name alone is not enough."""
+    output: Output = Output()
 
 
 def show(given: ShowOptions) -> int:
     """Print the source of the prompt, and return the exit code."""
     from claimeval.judging.prompts import find
 
-    print(find(given.prompt, given.step).source, end="")
-    return 0
+    prompt = find(given.prompt, given.step)
+    given.output.data(prompt.source)
+    return given.output.result("prompts show", {**_named(prompt), "source": prompt.source})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,7 @@ class DiffOptions:
     """The other one."""
     step: str | None = None
     """extract, assess, ..., if the name alone is not enough."""
+    output: Output = Output()
 
 
 def diff(given: DiffOptions) -> int:
@@ -70,8 +76,9 @@ def diff(given: DiffOptions) -> int:
     from claimeval.judging.prompts import find
 
     lines = difference(find(given.a, given.step), find(given.b, given.step))
-    print("\n".join(lines) or "no difference")
-    return 1 if lines else 0
+    for line in lines or ["no difference"]:
+        given.output.line(line)
+    return given.output.result("prompts diff", {"lines": lines}, exit_code=1 if lines else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +89,7 @@ class CheckOptions:
     """three_way, assess/three_way, or the path of a .j2 file."""
     step: str | None = None
     """extract, assess, ..., if the name alone is not enough."""
+    output: Output = Output()
 
 
 def check(given: CheckOptions) -> int:
@@ -90,8 +98,10 @@ def check(given: CheckOptions) -> int:
 
     found = find(given.prompt, given.step)
     scale = f", scale {found.scale.name}" if found.scale else ""
-    print(f"{found.name}: a good {found.step} prompt, reply {found.reply}{scale}, digest {found.digest[:12]}")
-    return 0
+    given.output.line(
+        f"{found.name}: a good {found.step} prompt, reply {found.reply}{scale}, digest {found.digest[:12]}"
+    )
+    return given.output.result("prompts check", {**_named(found), "scale": found.scale and found.scale.name})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +125,7 @@ class RenderOptions:
     """extract, assess, ..., if the name alone is not enough."""
     fields: Annotated[tuple[str, ...], Names("--field")] = ()
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    output: Output = Output()
 
 
 def render(given: RenderOptions) -> int:
@@ -125,10 +136,12 @@ def render(given: RenderOptions) -> int:
 
     prompt, row = find(given.prompt, given.step), metric(given.metric)
     sample, claims = _sample(given, row.claims_of)
-    for message in messages(prompt, sample, row, claims):
-        print(f"--- {message.role} ({prompt.name}, sample {sample.id}, {row.name})")
-        print(message.content)
-    return 0
+    rendered = messages(prompt, sample, row, claims)
+    for message in rendered:
+        given.output.data(f"--- {message.role} ({prompt.name}, sample {sample.id}, {row.name})\n{message.content}\n")
+    shown = [{"role": message.role, "content": message.content} for message in rendered]
+    record = {"prompt": prompt.name, "sample": sample.id, "metric": row.name, "messages": shown}
+    return given.output.result("prompts render", record)
 
 
 def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:

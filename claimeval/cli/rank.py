@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.terminal import write_data
 from claimeval.types.options import require_at_least
 
 
@@ -113,7 +114,7 @@ def do(given: RankOptions) -> int:
             for remark in output.warnings(evaluation):
                 say(f"{label}: {remark}")
             summary, run_id = not given.no_summary, asked.run_id
-            sys.stdout.write(ir.trec_text(evaluation, per_query=given.per_query, summary=summary, run_id=run_id))
+            write_data(ir.trec_text(evaluation, per_query=given.per_query, summary=summary, run_id=run_id))
         return 0
     sys.stdout.write(output.text(shown, labels, per_query=given.per_query, summary=not given.no_summary))
     if given.paired:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
 
 
@@ -29,18 +30,20 @@ class ReportOptions:
     """What a row of the csv is: samples or claims."""
     out: Out = None
     """File to write; default RUN/report.html, else standard output."""
+    output: Output = Output()
 
 
 def do(given: ReportOptions) -> int:
     """Write the report, and return the exit code."""
     from claimeval.report import forms
 
-    if given.out is None and given.format != "html":
-        print(forms.text(given.run, given.format, compared=given.compare, rows=given.rows), end="")
+    path = given.out
+    if path is None and given.format != "html":
+        given.output.data(forms.text(given.run, given.format, compared=given.compare, rows=given.rows))
     else:
         path = forms.write(given.run, given.format, given.out, compared=given.compare, rows=given.rows)
-        print(f"Report: {path}")
-    return 0
+        given.output.line(f"Report: {path}")
+    return given.output.result("report", {"report": path and str(path)}, path=given.run)
 
 
 report = command("report", ReportOptions, do)

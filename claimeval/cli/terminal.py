@@ -6,7 +6,9 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
+import threading
 from collections import deque
 from typing import NoReturn, TextIO
 
@@ -26,14 +28,23 @@ class _Patient(io.FileIO):
             return view.nbytes
 
 
-def ignore_closed_pipe() -> None:
-    """Lets a command finish its work, with its own exit code, when the reader of a pipe leaves, as `head` does."""
-    if sys.platform != "win32":
-        sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
+UNENCODABLE = "backslashreplace"
+"""What becomes of a character that the encoding of the output lacks: `\\u2013`."""
+
+
+def prepare_streams() -> None:
+    """Let a command finish its work, with its exit code, whatever its output is.
+
+    A reader of a pipe may leave early, as `head` does, and the encoding may lack characters, as cp1252 and ASCII do.
+    """
+    sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
 
 
 def _patient(stream: TextIO) -> TextIO:
-    if not isinstance(stream, io.TextIOWrapper) or stream.isatty():
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors=UNENCODABLE)
+    if stream.isatty() or sys.platform == "win32":
         return stream
     stream.flush()
     raw = _Patient(stream.fileno(), "wb", closefd=False)
@@ -41,6 +52,31 @@ def _patient(stream: TextIO) -> TextIO:
     return io.TextIOWrapper(
         io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=line_buffering, write_through=False
     )
+
+
+def write_data(text: str) -> None:
+    """Write data for another program on standard output: UTF-8 in any locale.
+
+    Bytes of an id that were not UTF-8 when it was read are written as they were; any other lone surrogate as `\\ud800`,
+    which is what JSON calls it.
+    """
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", UNENCODABLE)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def interrupt_on_termination() -> None:
+    """Treat SIGTERM and SIGHUP as Ctrl-C; a signal that is ignored, as under nohup, stays ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def fail_for(error: OSError) -> NoReturn:

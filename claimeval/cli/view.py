@@ -10,6 +10,7 @@ from typing import Annotated
 import click
 
 from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.printer import Output
 from claimeval.types.options import require_at_least
 
 
@@ -28,6 +29,7 @@ class ViewOptions:
     """Port to listen on; 0 takes a free one."""
     browser: Annotated[bool, Names("--open")] = False
     """Open the list in the browser."""
+    output: Output = Output()
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "port")
@@ -38,7 +40,8 @@ def do(given: ViewOptions) -> int:
     from claimeval.report.viewer import Viewer
 
     with Viewer(given.folder, given.port) as viewer:
-        print(f"{viewer.url} shows the runs in {given.folder}; Ctrl-C ends it", flush=True)
+        given.output.line(f"{viewer.url} shows the runs in {given.folder}; Ctrl-C ends it")
+        given.output.result("view", {"url": viewer.url}, path=given.folder)
         if given.browser:
             click.launch(viewer.url)
         with suppress(KeyboardInterrupt):

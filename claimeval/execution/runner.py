@@ -28,6 +28,10 @@ from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Outcome, Request
 
+INTERRUPTING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that ask a run to stop: Ctrl-C, a scheduler or container, a closed terminal."""
+UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
+"""Handlers in whose place the runner puts its own; one that a program has set, or `nohup`, is left alone."""
 GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
@@ -42,17 +46,22 @@ class Interrupt:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Cancel the current task on SIGINT. Does nothing outside the main thread."""
+        """Cancel the current task on SIGINT, SIGTERM and SIGHUP. Does nothing outside the main thread."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        loop.add_signal_handler(signal.SIGINT, self._on_signal, task)
+        handlers = {number: signal.getsignal(number) for number in INTERRUPTING}
+        taken = {number: handler for number, handler in handlers.items() if handler in UNHANDLED}
+        for number in taken:
+            loop.add_signal_handler(number, self._on_signal, task)
         try:
             yield
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
+            for number, handler in taken.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)
             if self._draining:
                 self._draining.cancel()
 
