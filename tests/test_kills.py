@@ -61,9 +61,12 @@ def wait_until(reached: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("signals", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("number_sent", "signals"),
+    [(signal.SIGINT, 1), (signal.SIGINT, 3), (signal.SIGTERM, 1), (signal.SIGHUP, 2)],
+)
 def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
-    tmp_path: Path, slow_server: ProcessHandle, signals: int
+    tmp_path: Path, slow_server: ProcessHandle, number_sent: signal.Signals, signals: int
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 20)
     run = [*score(slow_server, "--concurrency", "8"), "--out", "run"]
@@ -78,7 +81,7 @@ def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     wait_until(lambda: sum(exchange.answered for exchange in slow_server.exchanges()) >= 20)
     for number in range(signals):
         time.sleep(0.05 * bool(number))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number_sent)
     said = process.communicate(timeout=10)[1].splitlines()
     assert process.returncode == 130
     assert signals == 3 or said[-1].startswith("claimeval: Interrupted")

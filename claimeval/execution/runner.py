@@ -28,10 +28,10 @@ from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Outcome, Request
 
-INTERRUPTING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that ask a run to stop: Ctrl-C, a scheduler or container, a closed terminal."""
+TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that are treated as Ctrl-C: of a scheduler or a container, and of a terminal that is closed."""
 UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
-"""Handlers in whose place the runner puts its own; one that a program has set, or `nohup`, is left alone."""
+"""Handlers of these signals that the runner replaces; one that a program has set, or `nohup`, is left alone."""
 GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
@@ -52,8 +52,9 @@ class Interrupt:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        handlers = {number: signal.getsignal(number) for number in INTERRUPTING}
-        taken = {number: handler for number, handler in handlers.items() if handler in UNHANDLED}
+        terminating = {number: signal.getsignal(number) for number in TERMINATING}
+        taken = {signal.SIGINT: signal.getsignal(signal.SIGINT)}
+        taken |= {number: handler for number, handler in terminating.items() if handler in UNHANDLED}
         for number in taken:
             loop.add_signal_handler(number, self._on_signal, task)
         try:
