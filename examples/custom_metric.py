@@ -12,5 +12,5 @@ SAMPLE = {
 
 on_policy = ce.Metric(name="on_policy", claims_of="answer", against="policy", says="answer keeps to the rules")
 run = ce.score([SAMPLE], judges=["local:lexical"], metrics=["faithfulness", on_policy])
-for score in run.results[0].scores:
-    print(f"{score.metric}: {score.hits} of {score.judged} judged claims supported, {score.total} claims")
+for name, score in run.results[0].scores.items():
+    print(f"{name}: {score.hits} of {score.judged} judged claims supported, {score.total} claims")

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import JobOutcome, run_job
 from claimeval.metrics.derived import select_metrics
-from claimeval.metrics.scoring import SampleScores
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Reason, Sample, SampleResult, Score
@@ -46,23 +45,19 @@ class Run(NamedTuple):
 
 def values(result: SampleResult) -> dict[str, float | None]:
     """The value of each metric of a sample."""
-    return {score.metric: score.value for score in result.scores}
+    return {name: score.value for name, score in result.scores.items()}
 
 
 def reasons(result: SampleResult) -> dict[str, str]:
     """Why metrics of a sample have no value."""
-    return {score.metric: score.because for score in result.scores if score.because}
+    return {name: score.because for name, score in result.scores.items() if score.because}
 
 
-def scored(
-    sample: str, values: Mapping[str, float | None], because: Reason = "unparsable", unit: str = "share"
-) -> SampleScores:
+def scored(values: Mapping[str, float | None], because: Reason = "unparsable", unit: str = "share") -> dict[str, Score]:
     """Scores of a sample that are not of claims; those without a value have the reason."""
-    scores = (
-        Score(metric=m, value=v, unit="share" if v is not None else unit, because=because if v is None else None)
-        for m, v in values.items()
-    )
-    return SampleScores(id=sample, scores=tuple(scores))
+    return {
+        name: Score.undefined(because, unit) if value is None else Score.share(value) for name, value in values.items()
+    }
 
 
 def run(

@@ -35,7 +35,6 @@ from claimeval.types.records import (
     Claim,
     Document,
     Evidence,
-    Extraction,
     Part,
     Sample,
     SampleResult,
@@ -225,7 +224,7 @@ def _singles(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
 
 
 class _Extracted(NamedTuple):
-    extraction: Extraction
+    claims: tuple[Claim, ...] | Failure
     calls: tuple[Call, ...]
 
 
@@ -233,7 +232,16 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
     fed = [metric for metric in job.metrics if metric.missing_part(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
     extracted: list[_Extracted] = await gather_all([_claims(sample, part, job, executor, known) for part in parts])
-    extractions = {part: found.extraction for part, found in zip(parts, extracted, strict=True)}
+    taken = {part: one.claims for part, one in zip(parts, extracted, strict=True)}
+    result = SampleResult(
+        sample=sample,
+        claims=tuple(chain.from_iterable([one for one in taken.values() if not isinstance(one, Failure)])),
+        unextracted={
+            part: one.reason if isinstance(one, Failure) else "no_claims"
+            for part, one in taken.items()
+            if isinstance(one, Failure) or not one
+        },
+    )
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
         """Judge the claims of one part against another part."""
@@ -245,40 +253,39 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
             joint=job.joint,
             earlier=known,
         )
-        return judge(claims_question_about(sample, of, against, job), extractions[of].claims, context)
+        return judge(claims_question_about(sample, of, against, job), result.claims_of(of), context)
 
     pairs = [
         (of, against)
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
-        if extractions[of].claims and sample.documents(against)
+        if result.claims_of(of) and sample.documents(against)
     ]
     found: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
-    unasked = scoring.unasked(fed, sample, extractions)
-    assessments = {pair: list(one.assessments) for pair, one in zip(pairs, found, strict=True)} | unasked
-    per_document = tuple(chain.from_iterable(one.per_document for one in found))
     asked: list[_Extracted | JudgedSubjects] = [*extracted, *found]
-    return SampleResult(
-        sample=sample,
-        extractions=tuple(extractions.values()),
-        assessments=tuple(assessment for column in assessments.values() for assessment in column),
-        per_document=per_document,
-        orders=tuple(chain.from_iterable(one.orders for one in found)),
-        scores=scoring.scores(job.metrics, sample, extractions, assessments, job.derived, per_document),
-        calls=known.calls + tuple(call for one in asked for call in one.calls),
+    unscored = result.model_copy(
+        update={
+            "assessments": tuple(
+                chain(*[one.assessments for one in found], *scoring.unasked(fed, result).values()),
+            ),
+            "per_document": tuple(chain.from_iterable([one.per_document for one in found])),
+            "orders": tuple(chain.from_iterable([one.orders for one in found])),
+            "calls": known.calls + tuple([call for one in asked for call in one.calls]),
+        }
     )
+    return unscored.model_copy(update={"scores": scoring.scores(job.metrics, unscored, job.derived)})
 
 
 async def _claims(sample: Sample, part: Part, job: ClaimsJob, executor: Executor, known: EarlierVerdicts) -> _Extracted:
     """The claims of one part: known, taken by the extractor, or by every judge for itself."""
-    if part in known.extractions:
-        return _Extracted(known.extractions[part], ())
+    if (claims := known.claims(part)) is not None:
+        return _Extracted(claims, ())
     if not job.panel.own_claims:
         return await _extract(sample, part, job.extractor, job.extract_prompt, executor)
     found: list[_Extracted] = await gather_all(
         [_extract(sample, part, judge, job.extract_prompt, executor) for judge in job.judges]
     )
-    by_judge = {judge.name: f.extraction for judge, f in zip(job.judges, found, strict=True)}
-    return _Extracted(extract.side_by_side(part, by_judge), tuple(call for f in found for call in f.calls))
+    by_judge = {judge.name: one.claims for judge, one in zip(job.judges, found, strict=True)}
+    return _Extracted(extract.side_by_side(part, by_judge), tuple(call for one in found for call in one.calls))
 
 
 async def _extract(sample: Sample, part: Part, taker: Judge, prompt: Prompt, executor: Executor) -> _Extracted:
@@ -289,7 +296,7 @@ async def _extract(sample: Sample, part: Part, taker: Judge, prompt: Prompt, exe
     )
     if not sample.alternatives(part):
         return found[0]
-    pairs = [(text, one.extraction) for text, one in zip(texts, found, strict=True)]
+    pairs = [(text, one.claims) for text, one in zip(texts, found, strict=True)]
     return _Extracted(extract.one_after_another(part, pairs), tuple(call for one in found for call in one.calls))
 
 
@@ -297,16 +304,13 @@ async def _extract_text(
     sample: Sample, part: Part, text: str, taker: Judge, prompt: Prompt, executor: Executor
 ) -> _Extracted:
     if not says_something(text):
-        return _Extracted(Extraction(of=part), ())
+        return _Extracted((), ())
     reply = await ask_until_read(
         lambda attempt: extract.ask(prompt, taker, part, text, sample.question, attempt=attempt),
         lambda completion, request: extract.read(completion, request, part, sample.question),
         executor,
         CallAddress("extract", part),
     )
-    if isinstance(reply.value, Failure):
-        failed = Extraction(of=part, failed_because=reply.value.reason, message=reply.value.message)
-        return _Extracted(failed, reply.calls)
     return _Extracted(reply.value, reply.calls)
 
 

@@ -398,12 +398,12 @@ class _Walk:
 
     def _allow_for(self, sample: Sample, result: SampleResult) -> None:
         """Counts what may be asked about known claims, as long as the verdicts that it hangs on are not known."""
-        for extraction in result.extractions:
-            for evidence, documents, in_any_case in self._evidence(sample, extraction.of):
-                prompt = self._plan.prompt(extraction.of, evidence.part)
+        for part in dict.fromkeys(claim.of for claim in result.claims):
+            for evidence, documents, in_any_case in self._evidence(sample, part):
+                prompt = self._plan.prompt(part, evidence.part)
                 shown = assess.ShownDocuments(documents, sample.alternatives(evidence.part))
-                for workload, certain, n in self._asked(sample, extraction.of, evidence.part):
-                    claims = tuple(c for c in extraction.claims if c.extractor in (None, workload.judge.name))
+                for workload, certain, n in self._asked(sample, part, evidence.part):
+                    claims = tuple(c for c in result.claims_of(part) if c.extractor in (None, workload.judge.name))
                     for chunk in [] if certain and in_any_case else assess.chunks(claims):
                         request = assess.ask(prompt, workload.judge, chunk, shown, sample.question, replicate=n)
                         workload.ask(request, certain=False)

@@ -167,7 +167,7 @@ class GradeJob:
     async def _match(self, sample: Sample, executor: Executor) -> SampleResult:
         """The rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""
         if sample.contexts is None or not sample.reference_contexts:
-            return SampleResult(sample=sample, scores=undefined(sample.id, self.units, "missing_input").scores)
+            return SampleResult(sample=sample, scores=undefined(self.units, "missing_input"))
         by_text = retrieval.held_by_text(sample)
         open_pairs = unmatched(sample)
         judged: list[JudgedSubjects] = await gather_all(
@@ -181,7 +181,7 @@ class GradeJob:
         matches = [vote for found in judged for vote in found.assessments]
         because = next((vote.unassessed for vote in matches if vote.unassessed), None)
         if because:
-            scores = tuple(Score(metric=m, unit=u, because=because) for m, u in self.units.items())
+            scores = undefined(self.units, because)
             ranked = None
         else:
             ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
@@ -196,7 +196,7 @@ class GradeJob:
             }
             ranked = retrieval.assigned(by_text._replace(by_rank=held))
             values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
-            scores = defined(sample.id, values, self.units).scores
+            scores = defined(values, self.units)
         return SampleResult(
             sample=sample,
             assessments=tuple(matches),
@@ -273,7 +273,7 @@ def units(scale: Scale) -> dict[str, str]:
     return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}"}
 
 
-def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> tuple[Score, ...]:
+def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[str, Score]:
     """The scores of a sample, `contexts[i]` being rank i+1.
 
     If a document has no grade nothing has a value, but bounds, and the most frequent reason is that of the scores. A
@@ -281,16 +281,16 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> tuple
     """
     unit = units(scale)
     if sample.contexts is None:
-        return undefined(sample.id, unit, "missing_input").scores
+        return undefined(unit, "missing_input")
     grades = [_grade(vote) for vote in graded]
     if not grades:
-        return undefined(sample.id, unit, "no_evidence").scores
+        return undefined(unit, "no_evidence")
     relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
     ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
     if None in grades:
         because = Counter(vote.unassessed for vote in graded if vote.unassessed).most_common(1)[0][0]
-        return tuple(Score(metric=m, unit=u, because=because, bounds=ends[m]) for m, u in unit.items())
-    return defined(sample.id, {metric: ends[metric][0] for metric in unit}, unit).scores
+        return {metric: Score.undefined(because, u, bounds=ends[metric]) for metric, u in unit.items()}
+    return defined({metric: ends[metric][0] for metric in unit}, unit)
 
 
 def _share(relevant: Sequence[bool | None]) -> tuple[float, float]:

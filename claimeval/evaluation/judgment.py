@@ -18,7 +18,17 @@ from claimeval.execution.concurrently import gather_all
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.judging.replies import Reading
-from claimeval.types.records import Assessment, Call, Document, Evidence, Reason, SampleResult, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Call,
+    Claim,
+    Document,
+    Evidence,
+    Part,
+    Reason,
+    SampleResult,
+    Verdict,
+)
 from claimeval.types.requests import Completion, Failure, Judge, Request
 
 S = TypeVar("S", bound=Subject)
@@ -57,7 +67,7 @@ class EarlierVerdicts:
 
     def __init__(self, earlier: SampleResult | None = None) -> None:
         self.calls = earlier.calls if earlier else ()
-        self.extractions = {e.of: e for e in earlier.extractions if not e.failed_because} if earlier else {}
+        self._earlier = earlier
         self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
         self._verdicts = {
             (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
@@ -81,6 +91,12 @@ class EarlierVerdicts:
         keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
         found = tuple(self._verdicts[key] for key in keys if key in self._verdicts)
         return found if len(found) == len(keys) else ()
+
+    def claims(self, part: Part) -> tuple[Claim, ...] | None:
+        """Return the claims of a part, none where it makes none; None where they are not known."""
+        if self._earlier is None:
+            return None
+        return self._earlier.claims_of(part) or (() if self._earlier.unextracted.get(part) == "no_claims" else None)
 
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int

@@ -23,6 +23,7 @@ from claimeval.evaluation.summary import Tallies
 from claimeval.execution.runner import RunStatus
 from claimeval.ir.measures import MEASURES
 from claimeval.ir.names import split_names
+from claimeval.metrics.scoring import defined
 from claimeval.providers.local import perplexity, reward
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.errors import UsageError, unknown_name
@@ -65,7 +66,7 @@ class Measurement:
 class Measured(NamedTuple):
     """The scores of one sample from one source, and what they were made from."""
 
-    scores: tuple[Score, ...]
+    scores: dict[str, Score]
     details: dict[str, JsonValue]
 
 
@@ -109,18 +110,7 @@ class WordMetrics:
         units = self.units
         texts = _with_warning(map(_texts, samples), self.normalization)
         for row in lexical.score(texts, self.names, normalization=self.normalization):
-            yield Measured(
-                tuple(
-                    Score(
-                        metric=name,
-                        unit=units[name],
-                        value=value,
-                        because="missing_input" if value is None else None,
-                    )
-                    for name, value in row.scores.items()
-                ),
-                {},
-            )
+            yield Measured(defined(row.scores, units, "missing_input"), {})
 
 
 def _with_warning(texts: Iterable[lexical.LexicalSample], normalization: str) -> Iterator[lexical.LexicalSample]:
@@ -160,7 +150,7 @@ class RankMetrics:
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for row in retrieval.score(samples, self._measures, self.match, fold=self.collapse_ids):
-            yield Measured(row.scores, row.details)
+            yield Measured(row, {})
 
 
 @dataclass(frozen=True)
@@ -192,7 +182,7 @@ class QueryLikelihood:
         """Return the scores of each sample, in order."""
         for found in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
             why: Reason | None = "missing_input" if found.because else None
-            scores = tuple(Score(metric=m, value=v, because=why) for m, v in found.scores.items())
+            scores = {name: Score.share(value, because=why) for name, value in found.scores.items()}
             texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in found.texts]
             yield Measured(scores, {"texts": texts} if texts else {})
 
@@ -227,8 +217,8 @@ class AnswerReward:
         for found in reward.measure(samples, self.scorer, store, on_scored=on_scored):
             why: Reason | None = "missing_input" if found.because else None
             why = "too_long" if found.because == "question too long" else why
-            score = Score(metric=reward.METRIC, value=found.score, because=why)
-            yield Measured((score,), {"tokens_cut": found.cut} if found.cut else {})
+            score = Score.share(found.score, because=why)
+            yield Measured({reward.METRIC: score}, {"tokens_cut": found.cut} if found.cut else {})
 
 
 @dataclass(frozen=True)
@@ -251,18 +241,8 @@ class OwnMetrics:
         """Return the scores of each sample, in order."""
         for sample in samples:
             values = {name: function(sample) for name, function in self.functions.items()}
-            yield Measured(
-                tuple(
-                    Score(
-                        metric=name,
-                        unit="value",
-                        value=None if value is None else float(value),
-                        because="no_evidence" if value is None else None,
-                    )
-                    for name, value in values.items()
-                ),
-                {},
-            )
+            numbers = {name: None if value is None else float(value) for name, value in values.items()}
+            yield Measured(defined(numbers, self.units), {})
 
 
 @dataclass(frozen=True)
@@ -308,7 +288,9 @@ class MeasureJob:
             for one in measured:
                 details |= one.details
             yield SampleResult(
-                sample=sample, scores=tuple(score for one in measured for score in one.scores), details=details
+                sample=sample,
+                scores={name: score for one in measured for name, score in one.scores.items()},
+                details=details,
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -175,58 +175,47 @@ class RateJob:
         for put, found in zip(fed, judged, strict=True):
             ratings += found.assessments
             votes = {vote.question: vote for vote in found.assessments}
-            scores |= {score.metric: score for score in _scores(put, item, votes)}
+            scores |= _scores(put, item, votes)
         for put in self.questions:
             if because := missing(put.question, item):
-                scores |= {score.metric: score for score in _unasked(put, item, because)}
+                scores |= _unasked(put, item, because)
         return SampleResult(
             sample=item,
             assessments=tuple(ratings),
-            scores=tuple(scores[name] for put in self.questions for name in put.metrics),
+            scores={name: scores[name] for put in self.questions for name in put.metrics},
             calls=tuple(call for found in judged for call in found.calls),
         )
 
 
-def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> Iterator[Score]:
+def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> dict[str, Score]:
     """The scores of a question that was asked, from the votes on it and on its flags."""
     question, vote = put.question, votes[put.question.metric]
     if question == ABSTENTION:
-        answered = vote.positive
-        yield from _abstention(sample, answered, vote.unassessed)
-        return
-    yield _score(question.metric, None if vote.label is None else question.scale.value(vote.label), vote)
-    for flag in question.flags:
-        raised = votes[flag]
-        yield _score(flag, None if raised.label is None else float(raised.label == "yes"), raised)
+        return _abstention(sample, vote.positive, vote.unassessed)
+    rated = Score.share(None if vote.label is None else question.scale.value(vote.label), because=vote.unassessed)
+    raised = {flag: votes[flag] for flag in question.flags}
+    return {question.metric: rated} | {
+        flag: Score.share(None if one.label is None else float(one.label == "yes"), because=one.unassessed)
+        for flag, one in raised.items()
+    }
 
 
-def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> Iterator[Score]:
+def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> dict[str, Score]:
     """The scores of a question that could not be asked."""
     question = put.question
     if question == ABSTENTION:
-        yield from _abstention(sample, None if sample.answer is None else False, because)
-    elif because == "no_claims" and question != FAITHFULNESS:
-        yield Score(metric=question.metric, value=0.0)
-        yield from (Score(metric=flag, value=1.0) for flag in question.flags)
-    else:
-        yield from (Score(metric=name, because=because) for name in put.metrics)
+        return _abstention(sample, None if sample.answer is None else False, because)
+    if because == "no_claims" and question != FAITHFULNESS:
+        return {question.metric: Score.share(0.0), **{flag: Score.share(1.0) for flag in question.flags}}
+    return {name: Score.undefined(because) for name in put.metrics}
 
 
-def _score(name: str, value: float | None, vote: Assessment) -> Score:
-    return Score(metric=name, value=value, because=vote.unassessed)
-
-
-def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -> Iterator[Score]:
-    if answered is None:
-        yield Score(metric=ANSWERED, because=because)
-    else:
-        yield Score(metric=ANSWERED, value=float(answered))
+def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -> dict[str, Score]:
+    known = Score.undefined(because) if answered is None else Score.share(float(answered))
     if sample.is_answerable is None:
-        yield Score(metric=ABSTENTION_ACCURACY, because="missing_input")
-    elif answered is None:
-        yield Score(metric=ABSTENTION_ACCURACY, because=because)
-    else:
-        yield Score(metric=ABSTENTION_ACCURACY, value=float(answered == sample.is_answerable))
+        return {ANSWERED: known, ABSTENTION_ACCURACY: Score.undefined("missing_input")}
+    right = known if answered is None else Score.share(float(answered == sample.is_answerable))
+    return {ANSWERED: known, ABSTENTION_ACCURACY: right}
 
 
 def missing(question: AnswerQuestion, sample: Sample) -> Reason | None:
@@ -336,7 +325,7 @@ def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
         {f"{kind}_{deed}": 0 for kind in ("answerable", "unanswerable") for deed in ("answered", "declined")}
     )
     for result in results:
-        answered = next((score.value for score in result.scores if score.metric == ANSWERED), None)
+        answered = result.scores[ANSWERED].value if ANSWERED in result.scores else None
         if result.sample.is_answerable is not None and answered is not None:
             kind = "answerable" if result.sample.is_answerable else "unanswerable"
             counts[f"{kind}_{'answered' if answered else 'declined'}"] += 1

@@ -65,11 +65,10 @@ def compare_ratings(
     """
     found: dict[str, _Pairs] = {}
     for result, rated in zip(results, ratings, strict=True):
-        values = {score.metric: score.value for score in rated.scores}
-        scores = {score.metric: score for score in result.scores}
         for rating, metric in PAIRS.items():
-            if rating in values and metric in scores:
-                found.setdefault(rating, _Pairs(cluster)).add(rated.sample, values[rating], scores[metric])
+            if rating in rated.scores and metric in result.scores:
+                pairs = found.setdefault(rating, _Pairs(cluster))
+                pairs.add(rated.sample, rated.scores[rating].value, result.scores[metric])
     return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
 
 

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, get_args
 from claimeval import ir
 from claimeval.ir.mappings import collapse_names
 from claimeval.lexical.citations import without
-from claimeval.metrics.scoring import SampleScores, defined, undefined
+from claimeval.metrics.scoring import defined, undefined
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.records import Sample
+from claimeval.types.records import Sample, Score
 
 MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
 """What is computed unless said otherwise; `mrr` is what the RAG tasks in common use call context correctness."""
@@ -41,7 +41,7 @@ def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
 
 def score(
     samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids", *, fold: str | None = None
-) -> Iterator[SampleScores]:
+) -> Iterator[dict[str, Score]]:
     """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
     A sample without references or contexts has no value and a reason. If its contexts are given and empty, its values
@@ -55,7 +55,7 @@ def score(
             id, the best rank is kept.
 
     Yields:
-        The values of a sample.
+        The scores of a sample by measure.
     """
     check_match(match, fold)
     source = iter(samples)
@@ -69,9 +69,9 @@ def score(
         for i, sample in enumerate(chunk):
             found = None if sample.contexts is None else values.get(str(i))
             if found:
-                yield defined(sample.id, found, units(measures))
+                yield defined(found, units(measures))
             else:
-                yield undefined(sample.id, units(measures), "missing_input")
+                yield undefined(units(measures), "missing_input")
 
 
 def check_match(match: str, fold: str | None) -> None:

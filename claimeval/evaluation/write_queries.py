@@ -117,7 +117,7 @@ class WriteQueriesJob:
             item.id,
         )
         if isinstance(reply.value, Failure):
-            scores = undefined(item.id, UNITS, reply.value.reason).scores
+            scores = undefined(UNITS, reply.value.reason)
             return SampleResult(sample=sample, scores=scores, calls=reply.calls)
         checked: list[_Checked] = await gather_all(
             [self._check(query, item, executor) for query in reply.value[: self.per_document]]
@@ -257,7 +257,7 @@ def reject_repeated() -> Callable[[SampleResult], SampleResult]:
 def _with_queries(result: SampleResult, queries: list[Query]) -> SampleResult:
     counts = {"written_queries": len(queries), "kept_queries": sum(query.kept for query in queries)}
     records: list[JsonValue] = [query.model_dump(mode="json", exclude_defaults=True) for query in queries]
-    scores = defined(result.sample.id, counts, UNITS).scores
+    scores = defined(counts, UNITS)
     return result.model_copy(update={"scores": scores, "details": {"queries": records}})
 
 

@@ -12,9 +12,10 @@ from claimeval.judging.replies import ExtractedClaim, shown
 from claimeval.judging.requests import TEXT, build_request, list_schema, read_reply, schema_text
 from claimeval.lexical.citations import without
 from claimeval.lexical.sentences import sentences as split_sentences
-from claimeval.types.records import BETWEEN, Claim, Extraction, Part
+from claimeval.types.records import BETWEEN, Claim, Part
 from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Request
 
+Claims = tuple[Claim, ...]
 _CLAIM = {"claim": TEXT, "sentences": {"type": "array", "items": {"type": "integer"}}, "quote": TEXT}
 _SCHEMA = schema_text(list_schema("claims", _CLAIM), sort_keys=True)
 
@@ -59,7 +60,7 @@ def ask(
     )
 
 
-def read(completion: Completion, request: Request, part: Part, question: str) -> Extraction | Failure:
+def read(completion: Completion, request: Request, part: Part, question: str) -> Claims | Failure:
     """Return the claims in the reply, each with its place in the text; repeated claims, citations aside, are merged.
 
     Args:
@@ -69,7 +70,7 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
         question: The question of the sample.
 
     Returns:
-        The extraction, or the reason why the reply cannot be read.
+        The claims, or the reason why the reply cannot be read.
     """
     task = request.task
     assert isinstance(task, ExtractTask)
@@ -84,8 +85,12 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
         return found
     claims: dict[str, Claim] = {}
     for said in found:
+        same = unicodedata.normalize("NFC", without(said.text)).casefold().rstrip(" .")
+        if same in claims:
+            claims[same] = claims[same].model_copy(update={"repeats": claims[same].repeats + 1})
+            continue
         where = ground(said.text, said.quote, said.sentences, task.text, task.sentences, question)
-        claim = Claim(
+        claims[same] = Claim(
             id=f"{part}-{len(claims) + 1}",
             text=said.text,
             of=part,
@@ -94,17 +99,10 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
             grounding=where.grounding,
             missing_numbers=where.missing_numbers,
         )
-        claims.setdefault(unicodedata.normalize("NFC", without(said.text)).casefold().rstrip(" ."), claim)
-    return Extraction(
-        of=part,
-        claims=tuple(claims.values()),
-        duplicates=len(found) - len(claims),
-        prompt=request.prompt_id,
-        settings=request.judge.id,
-    )
+    return tuple(claims.values())
 
 
-def one_after_another(part: Part, found: Sequence[tuple[str, Extraction]]) -> Extraction:
+def one_after_another(part: Part, found: Sequence[tuple[str, Claims | Failure]]) -> Claims | Failure:
     """The claims of texts that are alternatives, each marked with its text; a failure if one failed, for the best of
     them is not known then.
 
@@ -112,8 +110,10 @@ def one_after_another(part: Part, found: Sequence[tuple[str, Extraction]]) -> Ex
     """
     claims: list[Claim] = []
     start = sentences = 0
-    for number, (text, extraction) in enumerate(found, 1):
-        for claim in extraction.claims:
+    for number, (text, taken) in enumerate(found, 1):
+        if isinstance(taken, Failure):
+            return taken
+        for claim in taken:
             update = {
                 "id": f"{part}-{len(claims) + 1}",
                 "alternative": number,
@@ -123,26 +123,16 @@ def one_after_another(part: Part, found: Sequence[tuple[str, Extraction]]) -> Ex
             claims.append(claim.model_copy(update=update))
         start += len(text) + len(BETWEEN)
         sentences += len(split_sentences(text))
-    failed = next((extraction for _, extraction in found if extraction.failed_because), None)
-    if failed:
-        return failed
-    return Extraction(of=part, claims=tuple(claims), duplicates=sum(extraction.duplicates for _, extraction in found))
+    return tuple(claims)
 
 
-def side_by_side(part: Part, by_judge: Mapping[str, Extraction]) -> Extraction:
-    """The claims of several judges in one extraction, each marked with who took it; a failure only if all failed."""
-    taken = [(name, claim) for name, extraction in by_judge.items() for claim in extraction.claims]
-    claims = (
+def side_by_side(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
+    """The claims of several judges, each marked with who took it; a failure only if all failed."""
+    taken = {name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)}
+    if not taken:
+        return next(failure for failure in by_judge.values() if isinstance(failure, Failure))
+    everyones = [(name, claim) for name, claims in taken.items() for claim in claims]
+    return tuple(
         claim.model_copy(update={"id": f"{part}-{number}", "extractor": name})
-        for number, (name, claim) in enumerate(taken, 1)
-    )
-    failed = {name: extraction for name, extraction in by_judge.items() if extraction.failed_because}
-    everybody = len(failed) == len(by_judge)
-    return Extraction(
-        of=part,
-        claims=tuple(claims),
-        failed_because=next(iter(failed.values())).failed_because if everybody else None,
-        message="; ".join(f"{name}: {extraction.message}" for name, extraction in failed.items()) or None,
-        duplicates=sum(extraction.duplicates for extraction in by_judge.values()),
-        prompt=next((extraction.prompt for extraction in by_judge.values() if extraction.prompt), None),
+        for number, (name, claim) in enumerate(everyones, 1)
     )

@@ -235,12 +235,12 @@ def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: b
     return chosen.derived
 
 
-def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> list[Score]:
-    """A score a row. Undefined where what it counts is not there, with the reason.
+def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> dict[str, Score]:
+    """A score a row, by name. Undefined where what it counts is not there, with the reason.
 
     Of alternative gold answers `covered` is the one whose coverage counts.
     """
-    return [_of_alternatives(derived(name), matrix, covered) for name in names]
+    return {name: _of_alternatives(derived(name), matrix, covered) for name in names}
 
 
 def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) -> Score:
@@ -253,29 +253,27 @@ def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) ->
     return found[number].model_copy(update={"alternative": number})
 
 
-def unknown_because(score: Score, result: SampleResult) -> list[Reason]:
+def unknown_because(name: str, score: Score, result: SampleResult) -> list[Reason]:
     """Why what a derived score counts is not known: a reason for everything of which it is not, the most frequent one
     of the verdicts that the score is read off."""
     if not (count := (score.total or 0) - (score.judged or 0)):
         return []
-    extractions = {extraction.of: extraction for extraction in result.extractions}
-    matrix = Matrix.of(result.sample, extractions, (*result.assessments, *result.per_document))
-    return [matrix.why_unknown(derived(score.metric).pairs)] * count
+    return [Matrix.of(result).why_unknown(derived(name).pairs)] * count
 
 
 def _score(row: DerivedMetric, matrix: Matrix) -> Score:
     if reason := matrix.lack(row.pairs):
         if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
-            return Score(metric=row.name, value=0.0, bounds=(0.0, 0.0))
-        return Score(metric=row.name, because=reason)
+            return Score.share(0.0, bounds=(0.0, 0.0))
+        return Score.undefined(reason)
     found = row.formula(matrix)
     if isinstance(found, BoundedValue):
-        return Score(metric=row.name, value=found.value, bounds=(found.low, found.high))
+        return Score.share(found.value, bounds=(found.low, found.high))
     if found is None:
-        return Score(metric=row.name, because=matrix.why_unknown(row.pairs))
+        return Score.undefined(matrix.why_unknown(row.pairs))
     if not found:
-        return Score(metric=row.name, because=row.of_nothing)
+        return Score.undefined(row.of_nothing)
     known = [truth for truth in found if truth is not None]
     if not known:
-        return Score(metric=row.name, total=len(found), because=matrix.why_unknown(row.pairs))
-    return Score(metric=row.name, value=sum(known) / len(known), hits=sum(known), judged=len(known), total=len(found))
+        return Score.undefined(matrix.why_unknown(row.pairs), total=len(found))
+    return Score.share(sum(known) / len(known), hits=sum(known), judged=len(known), total=len(found))

@@ -124,7 +124,7 @@ def factscore(gamma: float) -> Formula:
 
     def found(m: Matrix) -> FormulaResult:
         """Return the share of supported claims with the length penalty."""
-        shares, n = _share(_f(m)), len(m.claims("answer"))
+        shares, n = _share(_f(m)), len(m.claims_of("answer"))
         if shares is None:
             return None
         penalty = 1.0 if n > gamma else math.exp(1 - gamma / n)
@@ -163,7 +163,7 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
 
     def found(m: Matrix) -> FormulaResult:
         """Return the weighted share of nuggets that the answer supports."""
-        importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims("reference"))
+        importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims_of("reference"))
         if strict:
             support = [None if s is None else float(s) for s in m.labelled("reference", "answer")]
         else:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from claimeval.metrics.rows import Metric
-from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Label, Part, Reason, Sample
+from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Reason, Sample, SampleResult
 from claimeval.types.scales import PARTIAL
 
 Truth = bool | None
@@ -43,39 +44,35 @@ class Matrix(NamedTuple):
     """What was found out about the claims of one sample."""
 
     sample: Sample
-    extractions: Mapping[Part, Extraction]
+    claims: tuple[Claim, ...]
+    unextracted: Mapping[Part, Reason]
+    """Why a part has no claims."""
     columns: Mapping[tuple[Part, Evidence], Mapping[str, Assessment]]
     """By part of the claims and evidence, each assessment by its claim's id."""
 
     @classmethod
-    def of(
-        cls,
-        sample: Sample,
-        extractions: Mapping[Part, Extraction],
-        assessments: Iterable[Assessment],
-    ) -> Matrix:
-        """The matrix of a sample from its assessments in any order, those against single documents among them."""
-        part = {claim.id: of for of, extraction in extractions.items() for claim in extraction.claims}
+    def of(cls, result: SampleResult) -> Matrix:
+        """Return the matrix of a sample from its assessments, those against single documents among them."""
+        part = {claim.id: claim.of for claim in result.claims}
         columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
-        for assessment in assessments:
+        for assessment in chain(result.assessments, result.per_document):
             columns.setdefault((part[assessment.subject], assessment.evidence), {})[assessment.subject] = assessment
-        return cls(sample, extractions, columns)
+        return cls(result.sample, result.claims, result.unextracted, columns)
 
-    def claims(self, of: Part) -> tuple[Claim, ...]:
-        """The claims of a part, none where it has no extraction."""
-        extraction = self.extractions.get(of)
-        return extraction.claims if extraction else ()
+    def claims_of(self, part: Part) -> tuple[Claim, ...]:
+        """The claims of a part."""
+        return tuple([claim for claim in self.claims if claim.of == part])
 
     @property
     def alternatives(self) -> tuple[int, ...]:
         """The numbers of the gold answers that are alternatives and have claims."""
-        return tuple(sorted({claim.alternative for claim in self.claims("reference") if claim.alternative}))
+        return tuple(sorted({claim.alternative for claim in self.claims_of("reference") if claim.alternative}))
 
     def of_alternative(self, number: int) -> Matrix:
         """The matrix with the claims of that gold answer alone."""
-        whole = self.extractions["reference"]
-        own = whole.model_copy(update={"claims": tuple(c for c in whole.claims if c.alternative == number)})
-        return self._replace(extractions={**self.extractions, "reference": own})
+        return self._replace(
+            claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number),
+        )
 
     def labelled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Per claim of a part whether it has that label against a text."""
@@ -87,7 +84,7 @@ class Matrix(NamedTuple):
         Not known where the judges are divided between a half and nothing.
         """
         column = self.columns.get((of, Evidence(part=against)), {})
-        return [_support(column.get(claim.id)) for claim in self.claims(of)]
+        return [_support(column.get(claim.id)) for claim in self.claims_of(of)]
 
     def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
         """Per claim of a part whether it has that label against each of the contexts alone."""
@@ -95,7 +92,7 @@ class Matrix(NamedTuple):
         whole = Evidence(part="contexts")
         single = [whole] if len(ranks) == 1 else [Evidence(part="contexts", document=rank) for rank in ranks]
         columns = [self._labelled(of, evidence, label) for evidence in single]
-        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims(of)]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims_of(of)]
 
     def relevant(self) -> list[Truth]:
         """Per context whether it alone supports a claim of the reference."""
@@ -110,11 +107,10 @@ class Matrix(NamedTuple):
     def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
         """Why nothing can be said where these columns are needed; None where every one of them has claims."""
         for of, against in needs:
-            extraction = self.extractions.get(of)
-            if extraction is None:
+            if of in self.unextracted:
+                return self.unextracted[of]
+            if not self.claims_of(of):
                 return "missing_input"
-            if not extraction.claims:
-                return extraction.failed_because or "no_claims"
             if (of, Evidence(part=against)) not in self.columns:
                 return "missing_input" if self.sample.documents(against) is None else "not_in_cache"
         return None
@@ -132,7 +128,7 @@ class Matrix(NamedTuple):
 
     def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
         column = self.columns.get((of, evidence), {})
-        found = [column.get(claim.id) for claim in self.claims(of)]
+        found = [column.get(claim.id) for claim in self.claims_of(of)]
         return [None if a is None or a.label is None else a.support == label for a in found]
 
 

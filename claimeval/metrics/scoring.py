@@ -5,71 +5,58 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.matrix import Matrix
 from claimeval.metrics.rows import Metric
 from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import interval
-from claimeval.types.clusters import cluster_of, single_cluster
 from claimeval.types.records import (
     ABSTAINED,
     NOT_APPLICABLE,
     Assessment,
+    Claim,
     Evidence,
-    Extraction,
     Label,
     Part,
     Reason,
     Record,
-    Sample,
+    SampleResult,
     Score,
+    claims_question,
 )
 
 
-def score(
-    metric: Metric,
-    extraction: Extraction | None,
-    assessments: Sequence[Assessment],
-) -> Score:
+def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessment]) -> Score:
     """The share of the judged claims that are supported; the mean of the judges' shares where each took its own.
 
-    None without claims (`no_claims`, or why the extraction failed) or when no claim could be judged (the most frequent
-    reason; `not_in_cache` where a run without calls has no verdicts on it).
+    None when no claim could be judged: the most frequent reason, or `not_in_cache` where a run without calls has no
+    verdicts on it.
     """
-    if extraction is None:
-        return Score(metric=metric.name, because="missing_input")
-    total = len(extraction.claims)
-    if not total:
-        return Score(metric=metric.name, total=0, because=extraction.failed_because or "no_claims")
     if not any(a.label is not None for a in assessments):
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
-        return Score(metric=metric.name, total=total, because=because)
+        return Score.undefined(because, total=len(claims))
     assessed = {a.subject: a.support for a in assessments}
     takers: dict[str | None, dict[int, list[Label | None]]] = {}
-    for claim in extraction.claims:
+    for claim in claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
         of_taker = takers.setdefault(claim.extractor, {}).setdefault(number, [])
         of_taker.append(assessed.get(claim.id))
-    parts = [
-        best({number: _share_of(metric.name, labels) for number, labels in of_taker.items()})
-        for of_taker in takers.values()
-    ]
+    parts = [best({number: _share_of(labels) for number, labels in of_taker.items()}) for of_taker in takers.values()]
     return parts[0] if len(parts) == 1 else _mean(parts)
 
 
-def _share_of(name: str, labels: Sequence[Label | None]) -> Score:
+def _share_of(labels: Sequence[Label | None]) -> Score:
     """The share of the supported among the claims that have a label; without a value where none has."""
     judged = [label for label in labels if label]
     hits = judged.count("supported")
     value = hits / len(judged) if judged else None
-    return Score(metric=name, value=value, hits=hits, judged=len(judged), total=len(labels))
+    return Score.share(value, hits=hits, judged=len(judged), total=len(labels))
 
 
 def best(scores: Mapping[int, Score]) -> Score:
@@ -94,9 +81,8 @@ def _mean(parts: Sequence[Score]) -> Score:
     bounds = [part.bounds for part in parts if part.bounds]
     lows, highs = zip(*bounds, strict=True)
     numbers = {part.alternative for part in parts}
-    return Score(
-        metric=parts[0].metric,
-        value=sum(values) / len(values),
+    return Score.share(
+        sum(values) / len(values),
         hits=sum(part.hits or 0 for part in parts),
         judged=sum(part.judged or 0 for part in parts),
         total=sum(part.total or 0 for part in parts),
@@ -105,53 +91,53 @@ def _mean(parts: Sequence[Score]) -> Score:
     )
 
 
-def unasked(
-    metrics: Sequence[Metric], sample: Sample, extractions: Mapping[Part, Extraction]
-) -> dict[tuple[Part, Part], list[Assessment]]:
+def unasked(metrics: Sequence[Metric], result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
     """The assessments against parts that are there and empty: nothing supports a claim, and no judge is asked."""
     return {
         (metric.claims_of, metric.against): [
-            Assessment(subject=claim.id, evidence=Evidence(part=metric.against), verdicts=(), label="not_found")
-            for claim in extraction.claims
+            Assessment(
+                subject=claim.id,
+                question=claims_question(metric.claims_of, metric.against),
+                evidence=Evidence(part=metric.against),
+                verdicts=(),
+                label="not_found",
+            )
+            for claim in claims
         ]
         for metric in metrics
-        if sample.documents(metric.against) == ()
-        if (extraction := extractions.get(metric.claims_of)) and extraction.claims
+        if result.sample.documents(metric.against) == ()
+        if (claims := result.claims_of(metric.claims_of))
     }
 
 
-def scores(
-    metrics: Sequence[Metric],
-    sample: Sample,
-    extractions: Mapping[Part, Extraction],
-    assessments: Mapping[tuple[Part, Part], Sequence[Assessment]],
-    derived: Sequence[str] = (),
-    per_document: Sequence[Assessment] = (),
-) -> tuple[Score, ...]:
-    """Return the scores of one sample: a score for each metric, then those of derived metrics.
+def scores(metrics: Sequence[Metric], result: SampleResult, derived: Sequence[str] = ()) -> dict[str, Score]:
+    """Return the scores that the claims and assessments of a sample come to, by metric.
 
     Args:
-        metrics: The metrics.
-        sample: The sample.
-        extractions: The claims of each part.
-        assessments: `assessments[of, against]` are of the claims of `of`.
+        metrics: The metrics over claims.
+        result: The sample with its claims and assessments.
         derived: Names of derived metrics.
-        per_document: Assessments against single documents, for derived metrics.
 
     Returns:
         The scores, in the order of the metrics.
     """
-    found = []
+    columns = result.columns()
+    scored: dict[str, Score] = {}
     for metric in metrics:
-        assessed = assessments.get((metric.claims_of, metric.against), ())
-        fed = assessed or metric.missing_part(sample) is None
-        extraction = extractions.get(metric.claims_of) if fed else None
-        found.append(score(metric, extraction, assessed))
+        part = metric.claims_of
+        assessed = columns.get((part, metric.against), ())
+        if not assessed and metric.missing_part(result.sample) is not None:
+            scored[metric.name] = Score.undefined("missing_input")
+        elif reason := result.unextracted.get(part):
+            scored[metric.name] = Score.undefined(reason, total=0)
+        elif claims := result.claims_of(part):
+            scored[metric.name] = score(metric, claims, assessed)
+        else:
+            scored[metric.name] = Score.undefined("missing_input")
     if derived:
-        columns = (assessment for column in assessments.values() for assessment in column)
-        covered = next((s.alternative for s in found if s.metric == "coverage"), None)
-        found += derived_scores(derived, Matrix.of(sample, extractions, chain(columns, per_document)), covered)
-    return tuple(found)
+        covered = scored["coverage"].alternative if "coverage" in scored else None
+        scored |= derived_scores(derived, Matrix.of(result), covered)
+    return scored
 
 
 ABSTAINING = 0.1
@@ -337,50 +323,16 @@ def _share(reasons: Counter[Reason], total: int) -> float:
     return failed / total if total else 0.0
 
 
-class SampleScores(Record):
-    """The scores of one sample that are not of claims."""
-
-    id: str
-    scores: tuple[Score, ...]
-    details: dict[str, JsonValue] = Field(default_factory=dict)
-    """What the scores were made from, as the scores and ranks of single texts."""
-    cluster: int | None = None
-    """Samples with the same number belong together in intervals and tests; None belongs to no other."""
-
-    @property
-    def values(self) -> dict[str, float | None]:
-        """The value of each metric."""
-        return {score.metric: score.value for score in self.scores}
-
-    @property
-    def reasons(self) -> dict[str, Reason]:
-        """Why metrics have no value."""
-        return {score.metric: score.because for score in self.scores if score.because}
-
-    @property
-    def cluster_key(self) -> int:
-        """What the sample belongs to."""
-        return single_cluster(self.id) if self.cluster is None else self.cluster
-
-
-def undefined(sample: str, units: Mapping[str, str], because: Reason) -> SampleScores:
+def undefined(units: Mapping[str, str], because: Reason) -> dict[str, Score]:
     """Return the scores of a sample for which no metric of `units` has a value."""
-    return SampleScores(
-        id=sample,
-        scores=tuple(Score(metric=name, unit=unit, because=because) for name, unit in units.items()),
-    )
+    return {name: Score.undefined(because, unit) for name, unit in units.items()}
 
 
-def defined(sample: str, values: Mapping[str, float | None], units: Mapping[str, str]) -> SampleScores:
-    """Return the scores of a sample by metric; None is a value of which there is nothing to count."""
-    scores = (
-        Score(metric=name, unit=units[name], value=value, because="no_evidence" if value is None else None)
+def defined(
+    values: Mapping[str, float | None], units: Mapping[str, str], because: Reason = "no_evidence"
+) -> dict[str, Score]:
+    """Return the scores of a sample by metric; `because` is why there is no value where it is None."""
+    return {
+        name: Score(value=value, unit=units[name], because=because if value is None else None)
         for name, value in values.items()
-    )
-    return SampleScores(id=sample, scores=tuple(scores))
-
-
-def clustered(rows: Iterable[SampleScores], samples: Iterable[Sample], field: str | None) -> Iterator[SampleScores]:
-    """The scores with what their samples belong to, which come in the same order."""
-    for row, sample in zip(rows, samples, strict=True):
-        yield row.model_copy(update={"cluster": cluster_of(sample, field)})
+    }

@@ -133,8 +133,7 @@ class SampleRow(NamedTuple):
 def row(result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] = ()) -> SampleRow:
     """Return the row of a sample, with a cell for each metric of claims, then for each other metric."""
     assessments = {(a.evidence.part, a.subject): a for a in result.assessments}
-    extracted = {extraction.of: extraction.claims for extraction in result.extractions}
-    scores = {score.metric: score for score in result.scores}
+    scores = result.scores
 
     def letter(against: str, subject: str) -> str:
         """Return the letter of a claim's label; a capital if the judges disagree."""
@@ -152,7 +151,7 @@ def row(result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] =
         cells=tuple(
             ScoreCell(
                 _rounded(scores[metric.name].value),
-                "".join(letter(metric.against, claim.id) for claim in extracted.get(metric.claims_of, ())),
+                "".join(letter(metric.against, claim.id) for claim in result.claims_of(metric.claims_of)),
                 scores[metric.name].because,
             )
             for metric in metrics

@@ -408,13 +408,13 @@ def _read(folder: Path, name: str, cluster: str | None) -> _LoadedRun:
             if result.sample.id in clusters:
                 raise DataError(f"{folder}: duplicate sample id {result.sample.id!r}")
             clusters[result.sample.id] = cluster_of(result.sample, cluster)
-            for score in result.scores:
-                values[_Key(source, score.metric)][result.sample.id] = score.value
+            for metric, score in result.scores.items():
+                values[_Key(source, metric)][result.sample.id] = score.value
     for side in directory.read(folder):
         points |= {_Key(side.kind, metric): _point(name, summary) for metric, summary in side.metrics.items()}
         values |= {_Key(side.kind, metric): {} for metric in side.metrics}
         for row in directory.rows(folder, side.kind):
-            clusters.setdefault(row.id, row.cluster_key)
+            clusters.setdefault(row.id, row.cluster)
             for metric, value in row.values.items():
                 values[_Key(side.kind, metric)][row.id] = value
     return _LoadedRun(name, folder, manifest, points, values, clusters)

@@ -148,7 +148,7 @@ def metrics_without_claims(
     for kind, shared in kinds.items():
         ours = {row.id: row for row in directory.rows(a, kind)}
         both = [(ours[row.id], row) for row in directory.rows(b, kind) if row.id in ours]
-        clusters = [together.get(row.id, row.cluster_key) for row, _ in both]
+        clusters = [together.get(row.id, row.cluster) for row, _ in both]
         for name in shared if both else ():
             label = f"{name} ({kind})" if names[name] > 1 else name
             found.append(pair_up(label, [(x.values.get(name), y.values.get(name)) for x, y in both], clusters))

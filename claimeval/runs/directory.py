@@ -15,14 +15,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
-from claimeval.metrics.scoring import MetricSummary, SampleScores
+from claimeval.metrics.scoring import MetricSummary
 from claimeval.types.clusters import check_cluster, cluster_of
 from claimeval.types.errors import DataError, StoppedEarly, UsageError
 from claimeval.types.records import Record, SampleResult
@@ -403,10 +403,18 @@ def changed_settings(a: Path, b: Path) -> Iterator[str]:
                 yield f"{side.kind}, {name}: {told.get(name, 'none')} → {side.settings.get(name, 'none')}"
 
 
-def rows(folder: Path, kind: str) -> Iterator[SampleScores]:
+class ScoredSample(NamedTuple):
+    """The values of one sample by metric, and the number of its cluster."""
+
+    id: str
+    values: dict[str, float | None]
+    cluster: int
+
+
+def rows(folder: Path, kind: str) -> Iterator[ScoredSample]:
     """The rows of one kind, in the order of the samples."""
     inside = attached(folder).get(kind, folder)
     field = load_manifest(inside).cluster
     for result in read_results(inside):
-        cluster = cluster_of(result.sample, field)
-        yield SampleScores(id=result.sample.id, scores=result.scores, details=result.details, cluster=cluster)
+        values = {name: score.value for name, score in result.scores.items()}
+        yield ScoredSample(result.sample.id, values, cluster_of(result.sample, field))

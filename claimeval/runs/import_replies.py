@@ -24,6 +24,7 @@ from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import Voters
+from claimeval.metrics.scoring import defined
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import directory
 from claimeval.runs.directory import RunWriter
@@ -32,7 +33,7 @@ from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Record, SampleResult, Score
+from claimeval.types.records import Record, SampleResult
 
 LABELS, UNREAD, COUNTS = "labels.jsonl", "unread.jsonl", "import.json"
 EXTRACTOR = recorded_judge("recorded")
@@ -253,15 +254,7 @@ def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> 
     results = (
         SampleResult(
             sample=sample.result.sample,
-            scores=tuple(
-                Score(
-                    metric=name,
-                    unit=unit,
-                    value=sample.scores.get(name),
-                    because="missing_input" if sample.scores.get(name) is None else None,
-                )
-                for name, unit in units.items()
-            ),
+            scores=defined({name: sample.scores.get(name) for name in units}, units, "missing_input"),
         )
         for sample in judged.samples()
     )

@@ -269,12 +269,12 @@ def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
     if same:
         yield from same
         return
-    for extraction in result.extractions:
-        passage = verbatim(label.text, result.sample.text(extraction.of) or "")
+    for part in dict.fromkeys(claim.of for claim in result.claims):
+        passage = verbatim(label.text, result.sample.text(part) or "")
         if passage is None:
             continue
         start, end = passage
-        for claim in extraction.claims:
+        for claim in result.claims_of(part):
             if (
                 claim.span
                 and 2 * (min(end, claim.span[1]) - max(start, claim.span[0])) >= claim.span[1] - claim.span[0]

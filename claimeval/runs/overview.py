@@ -306,9 +306,9 @@ class Gathering:
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
                     tally.labels[verdict.support or "unassessed"] += 1
-        for score in result.scores:
+        for name, score in result.scores.items():
             if score.value is not None and score.unit == "share":
-                self._distributions[score.metric][bar(score.value)] += 1
+                self._distributions[name][bar(score.value)] += 1
         for call in result.calls:
             if tally := self._judges.get(call.judge):
                 tally.add(call)

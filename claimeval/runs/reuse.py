@@ -17,9 +17,7 @@ from claimeval.types.records import (
     Assessment,
     Call,
     Evidence,
-    Extraction,
     Part,
-    Sample,
     SampleResult,
     Verdict,
     says_something,
@@ -60,6 +58,7 @@ class ReusableVerdicts:
         self._record = record
         self.extractor = extractor
         self.own = {judge.name: judge for judge in record.judges} if record else {}
+        self._ids = {judge.name: judge.id for judge in record.asked} if record else {}
         self._prompts = {p.id: p for p in record.prompts} if record else {}
         on_record = [p for p in self._prompts.values() if p.step == "extract"]
         self.extract_prompt = _prompt("extract", extract_prompt, on_record, defaults[0])
@@ -118,20 +117,26 @@ class ReusableVerdicts:
 
     def parts(self, result: SampleResult) -> set[Part]:
         """The parts of a sample whose claims hold."""
-        return {e.of for e in result.extractions if not e.failed_because and self._holds(e, result.sample)}
+        taken = {claim.of for claim in result.claims}
+        taken |= {part for part, because in result.unextracted.items() if because == "no_claims"}
+        return {part for part in taken if self._holds(part, result)}
 
-    def _holds(self, extraction: Extraction, sample: Sample) -> bool:
+    def _holds(self, part: Part, result: SampleResult) -> bool:
         """Whether the claims of a text are those that would be taken now."""
-        if not says_something(sample.text(extraction.of) or "") and not extraction.claims:
+        if not self.names_claims or (part in result.unextracted and not says_something(result.sample.text(part) or "")):
             return True
-        return self._settings in (None, extraction.settings) and self._extract_prompt in (None, extraction.prompt)
+        asked = [(call.judge, call.prompt) for call in result.calls if call.step == "extract" and call.part == part]
+        return bool(asked) and all(
+            self._settings in (None, self._ids.get(judge)) and self._extract_prompt in (None, prompt)
+            for judge, prompt in asked
+        )
 
     def taken_over(self, result: SampleResult, plan: ClaimsJob, saved: ReuseCounts) -> SampleResult:
         """The sample with the claims and verdicts that hold, and the calls that they came from."""
         kept = self.parts(result) & {metric.claims_of for metric in plan.metrics}
-        extractions = tuple(e for e in result.extractions if e.of in kept)
+        claims = tuple(claim for claim in result.claims if claim.of in kept)
         judges = {judge.name: judge.id for judge in plan.judges}
-        part = {claim.id: claim.of for extraction in extractions for claim in extraction.claims}
+        part = {claim.id: claim.of for claim in claims}
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
         prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
 
@@ -161,11 +166,12 @@ class ReusableVerdicts:
             )
 
         assessments = kept_of(result.assessments)
-        saved.extractions += sum(bool(extraction.claims) for extraction in extractions)
+        saved.extractions += len({claim.of for claim in claims})
         saved.assessments += _calls_for(assessments, part)
         return SampleResult(
             sample=result.sample,
-            extractions=extractions,
+            claims=claims,
+            unextracted={part: because for part, because in result.unextracted.items() if part in kept},
             assessments=assessments,
             per_document=kept_of(result.per_document),
             orders=kept_of(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffles),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import Manifest
@@ -16,7 +17,7 @@ from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, weights
 from claimeval.types.families import Families
-from claimeval.types.records import ASKED, Assessment, Part, SampleResult
+from claimeval.types.records import ASKED, Assessment, SampleResult
 
 
 def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
@@ -97,21 +98,16 @@ def revote(
             if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
                 yield voters.vote(result.sample, part[a.subject], a.evidence, a.subject, verdicts, rates)
 
-    columns: dict[tuple[Part, Part], list[Assessment]] = {}
-    for now in voted(result.assessments):
-        columns.setdefault((part[now.subject], now.evidence.part), []).append(now)
-    per_document = tuple(voted(result.per_document))
-    extractions = {extraction.of: extraction for extraction in result.extractions}
-    columns |= {
-        pair: of_nothing
-        for pair, of_nothing in scoring.unasked(metrics, result.sample, extractions).items()
-        if pair not in columns
-    }
-    return result.model_copy(
+    counted = result.model_copy(
         update={
-            "assessments": tuple(assessment for column in columns.values() for assessment in column),
-            "per_document": per_document,
+            "assessments": tuple(voted(result.assessments)),
+            "per_document": tuple(voted(result.per_document)),
             "orders": tuple(voted(result.orders)),
-            "scores": scoring.scores(metrics, result.sample, extractions, columns, derived, per_document),
         }
     )
+    columns = counted.columns()
+    of_nothing = {pair: one for pair, one in scoring.unasked(metrics, counted).items() if pair not in columns}
+    unscored = counted.model_copy(
+        update={"assessments": tuple(chain.from_iterable((columns | of_nothing).values()))},
+    )
+    return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, derived)})

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from claimeval.types.errors import PromptError
     from claimeval.types.estimates import Cost, Estimate
     from claimeval.types.progress import Progress
-    from claimeval.types.records import Assessment, Call, Claim, Evidence, Extraction, SampleResult, Score, Verdict
+    from claimeval.types.records import Assessment, Call, Claim, Evidence, SampleResult, Score, Verdict
     from claimeval.types.scales import Scale
 
 _HOMES = {
     "errors": ("PromptError",),
     "estimates": ("Cost", "Estimate"),
     "progress": ("Progress",),
-    "records": ("Assessment", "Call", "Claim", "Evidence", "Extraction", "SampleResult", "Score", "Verdict"),
+    "records": ("Assessment", "Call", "Claim", "Evidence", "SampleResult", "Score", "Verdict"),
     "scales": ("Scale",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -32,7 +32,6 @@ __all__ = [
     "Cost",
     "Estimate",
     "Evidence",
-    "Extraction",
     "Progress",
     "PromptError",
     "SampleResult",

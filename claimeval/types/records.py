@@ -295,6 +295,8 @@ class Claim(Record):
     """The judge who took it and alone assesses it, where every judge takes its own claims."""
     alternative: int | None = None
     """Of several gold answers that are alternatives, the one it was taken from, from 1."""
+    repeats: int = 0
+    """How many later claims of the text repeated it and were left out."""
     missing_numbers: tuple[str, ...] = ()
     """Numbers of the claim that stand nowhere in the source text or the question; such a claim is ungrounded."""
 
@@ -352,7 +354,7 @@ class Assessment(_Labeled):
     there are no verdicts, and the label is `not_found`.
     """
 
-    question: str = "support"
+    question: str
     """What the judges were asked about the subject."""
     evidence: Evidence
     verdicts: tuple[Verdict, ...]
@@ -377,11 +379,10 @@ _EQUAL = 1e-9
 
 
 class Score(Record):
-    """One metric of one sample: `value`, as a rule `hits` / `judged`, or None and why."""
+    """The value of a metric for one sample, as a rule `hits` / `judged`, or None and why."""
 
-    metric: str
-    value: float | None = None
-    unit: str = "share"
+    value: float | None
+    unit: str
     """`share` for a value in [0, 1]; otherwise what is counted: tokens, gain, grade, ..."""
     hits: int | None = None
     """Claims labelled supported; of a derived metric, whatever it counts. None where nothing is counted."""
@@ -398,6 +399,16 @@ class Score(Record):
     alternative: int | None = None
     """Of several gold answers that are alternatives, the one that it is counted over, from 1."""
 
+    @classmethod
+    def share(cls, value: float | None, **fields: Any) -> Score:
+        """Return the score of a metric whose values are from 0 to 1."""
+        return cls(value=value, unit="share", **fields)
+
+    @classmethod
+    def undefined(cls, because: Reason | None, unit: str = "share", **fields: Any) -> Score:
+        """Return the score of a sample for which the metric has no value."""
+        return cls(value=None, unit=unit, because=because, **fields)
+
     @model_validator(mode="before")
     @classmethod
     def _complete_counts(cls, fields: Any) -> Any:
@@ -410,24 +421,8 @@ class Score(Record):
     @model_validator(mode="after")
     def _shares_are_shares(self) -> Self:
         if self.unit == "share" and self.value is not None and not -_EQUAL <= self.value <= 1 + _EQUAL:
-            raise ValueError(f"{self.metric} is a share and has the value {self.value}")
+            raise ValueError(f"the score is a share and has the value {self.value}")
         return self
-
-
-class Extraction(Record):
-    """The claims of one part, or why there are none."""
-
-    of: Part
-    claims: tuple[Claim, ...] = ()
-    failed_because: Reason | None = None
-    """Set when no claims could be had; an empty text or one without claims is not a failure."""
-    message: str | None = None
-    duplicates: int = 0
-    """Claims that repeated an earlier one and were merged."""
-    prompt: str | None = None
-    """Id of the prompt that asked for the claims; None if nobody was asked, or elsewhere (imported claims)."""
-    settings: str | None = None
-    """Id of the settings of who took them; None as for the prompt, and where every judge takes its own claims."""
 
 
 class Call(Record):
@@ -460,33 +455,42 @@ class Call(Record):
 
 
 class SampleResult(Record):
-    """Everything that was found out about one sample; one line of `results.jsonl`."""
+    """The result of one sample: its claims, what judges say about them, and its scores; a line of `results.jsonl`."""
 
     sample: Sample
-    extractions: tuple[Extraction, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """The claims of all parts."""
+    unextracted: dict[Part, Reason] = Field(default_factory=dict)
+    """Why a part that claims were to be taken from has none: `no_claims`, or what failed."""
     assessments: tuple[Assessment, ...] = ()
     per_document: tuple[Assessment, ...] = ()
     """Claims against single documents, if these were asked about."""
     orders: tuple[Assessment, ...] = ()
     """Claims against the documents in other orders, if these were asked about."""
-    scores: tuple[Score, ...] = ()
+    scores: dict[str, Score] = Field(default_factory=dict)
+    """The scores by metric."""
     calls: tuple[Call, ...] = ()
     details: dict[str, JsonValue] = Field(default_factory=dict)
     """What scores without a judge were made from, and what a job found that is no verdict."""
 
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """All claims of all parts."""
-        return tuple(claim for extraction in self.extractions for claim in extraction.claims)
+    def claims_of(self, part: Part) -> tuple[Claim, ...]:
+        """Return the claims of a part."""
+        return tuple(claim for claim in self.claims if claim.of == part)
 
     def counted(self, metric: str, of: Part) -> frozenset[str]:
         """The ids of the claims that a metric's score is over: of alternatives those of the one that counts."""
-        number = next((score.alternative for score in self.scores if score.metric == metric), None)
+        score = self.scores.get(metric)
+        number = score.alternative if score else None
         return frozenset(c.id for c in self.claims if c.of == of and number in (None, c.alternative))
+
+    def columns(self) -> dict[tuple[Part, Part], list[Assessment]]:
+        """Return the assessments against whole parts by the part of their claims and the part of the evidence."""
+        part = {claim.id: claim.of for claim in self.claims}
+        columns: dict[tuple[Part, Part], list[Assessment]] = {}
+        for assessment in self.assessments:
+            columns.setdefault((part[assessment.subject], assessment.evidence.part), []).append(assessment)
+        return columns
 
     def score(self, metric: str) -> Score:
         """The score of a metric by name; KeyError when it was not asked for."""
-        for score in self.scores:
-            if score.metric == metric:
-                return score
-        raise KeyError(metric)
+        return self.scores[metric]

@@ -153,7 +153,7 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     first, second = read_results(run / "grade")
     assert values(first) == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
     assert reasons(second)["context_precision_ap"] == "unparsable"
-    assert {score.metric: score.bounds for score in second.scores}["context_grade"] == (0.5, 2.0)
+    assert {name: score.bounds for name, score in second.scores.items()}["context_grade"] == (0.5, 2.0)
 
 
 def test_a_lost_share_over_the_gate_exits_with_one(claimeval: Run, data: Path, start_server: StartServer) -> None:

@@ -142,7 +142,7 @@ def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval:
 
 def write_scores(folder: Path, kind: str, **scores: float) -> None:
     """One sample with these scores."""
-    result = SampleResult(sample=Sample(id="s", question=""), scores=scored("s", scores).scores)
+    result = SampleResult(sample=Sample(id="s", question=""), scores=scored(scores))
     side_scores.attach(folder, kind, [result], dict.fromkeys(scores, "share"))
 
 

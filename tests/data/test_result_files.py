@@ -166,7 +166,7 @@ def test_deepevals_verdicts_without_a_partner_are_nobodys(tmp_path: Path, log: s
 
 def test_a_test_case_without_a_log_has_scores_only(tmp_path: Path) -> None:
     (sample,) = samples(tmp_path, deepeval(LOG, metricsData=[{"name": "Faithfulness", "score": 1}]))
-    assert (sample.result.extractions, sample.scores) == ((), {"Faithfulness": 1.0})
+    assert (sample.result.claims, sample.scores) == ((), {"Faithfulness": 1.0})
 
 
 RAGAS: dict[str, Any] = {
@@ -195,7 +195,7 @@ def test_ragas_scores_are_kept_and_nan_is_undefined(tmp_path: Path) -> None:
     (sample,) = samples(tmp_path, json.dumps(RAGAS) + "\n", "ragas.jsonl")
     assert sample.scores == {"faithfulness": 0.5, "context_recall": None}
     assert sample.result.sample.answer == "63"
-    assert sample.result.extractions == ()
+    assert sample.result.claims == ()
 
 
 def test_ragas_statements_become_verdicts_where_traces_were_kept(tmp_path: Path) -> None:

@@ -59,7 +59,11 @@ def scored(server: Server, sample: dict[str, Any], metrics: str, judges: int = 1
 
 def test_an_answer_that_is_one_of_the_alternatives_covers_the_gold_answer(server: Server) -> None:
     found = scored(server, row(), "coverage,correctness,f1").results[0]
-    assert {score.metric: score.value for score in found.scores} == {"coverage": 1.0, "correctness": 1.0, "f1": 1.0}
+    assert {name: score.value for name, score in found.scores.items()} == {
+        "coverage": 1.0,
+        "correctness": 1.0,
+        "f1": 1.0,
+    }
     assert (found.score("coverage").alternative, found.score("coverage").total) == (1, 1)
 
 
@@ -81,14 +85,14 @@ def test_f1_and_nuggets_go_by_the_alternative_that_is_covered_best(server: Serve
     assert found.score("coverage").value == pytest.approx(2 / 3)
     assert found.score("f1").value == pytest.approx(0.8)
     assert found.score("nugget_recall").value == pytest.approx(2 / 3)
-    assert {s.alternative for s in found.scores if s.metric != "correctness"} == {2}
+    assert {s.alternative for name, s in found.scores.items() if name != "correctness"} == {2}
 
 
 def test_context_recall_is_that_of_the_alternative_that_the_contexts_have_best(server: Server) -> None:
     """The answer has the first alternative, the contexts the second."""
     sample = row(answer="alpha", contexts=["beta"], reference_answers=["FROM_alpha.", "FROM_beta."])
     found = scored(server, sample, "coverage,context_recall").results[0]
-    assert [(s.value, s.alternative) for s in found.scores] == [(1.0, 1), (1.0, 2)]
+    assert [(s.value, s.alternative) for s in found.scores.values()] == [(1.0, 1), (1.0, 2)]
 
 
 def test_alternatives_keep_the_order_in_which_they_are_given() -> None:
@@ -150,7 +154,7 @@ def test_local_lexical_finds_an_answer_in_any_of_the_alternatives() -> None:
     answers = ["The tower was built in 1901 by Ana Souto.", "Nobody knows."]
     sample = row(answer=answers[0], reference_answers=answers[::-1])
     found = ce.score([sample], judges=["local:lexical"], metrics=["correctness", "coverage"]).results[0]
-    assert [score.value for score in found.scores] == [1.0, 1.0]
+    assert [score.value for score in found.scores.values()] == [1.0, 1.0]
     assert found.assessments[0].verdicts[0].cites == ("reference-2",)
 
 
@@ -164,8 +168,8 @@ def test_places_of_claims_are_counted_through_all_alternatives(server: Server) -
 
 def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
     """One of two judged claims unknown: 0 to .5 and value 0; the other alternative is known to have .25."""
-    unsure = Score(metric="coverage", value=0.0, hits=0, judged=1, total=2)
-    known = Score(metric="coverage", value=0.25, hits=1, judged=4, total=4)
+    unsure = Score.share(0.0, hits=0, judged=1, total=2)
+    known = Score.share(0.25, hits=1, judged=4, total=4)
     found = best({1: unsure, 2: known})
     assert (found.value, found.alternative, found.bounds) == (0.25, 2, (0.25, 0.5))
 

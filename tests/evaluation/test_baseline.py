@@ -11,8 +11,8 @@ from tests.sample_runs import scored
 
 def result(name: str, hits: int, judged: int, total: int) -> SampleResult:
     value = hits / judged if judged else None
-    score = Score(metric="faithfulness", value=value, hits=hits, judged=judged, total=total)
-    return SampleResult(sample=Sample(id=name, question="Q"), scores=(score,))
+    score = Score.share(value, hits=hits, judged=judged, total=total)
+    return SampleResult(sample=Sample(id=name, question="Q"), scores={"faithfulness": score})
 
 
 def row(name: str, value: float | None) -> SampleResult:
@@ -20,7 +20,7 @@ def row(name: str, value: float | None) -> SampleResult:
 
 
 def rating(name: str, found: dict[str, float | None]) -> SampleResult:
-    return SampleResult(sample=Sample(id=name, question="Q"), scores=scored(name, found).scores)
+    return SampleResult(sample=Sample(id=name, question="Q"), scores=scored(found))
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def rating(name: str, found: dict[str, float | None]) -> SampleResult:
 def test_every_claim_is_known_where_the_unassessed_cannot_change_it(
     hits: int, judged: int, total: int, every: bool | None
 ) -> None:
-    assert every_claim(Score(metric="m", hits=hits, judged=judged, total=total)) is every
+    assert every_claim(Score.share(None, hits=hits, judged=judged, total=total)) is every
 
 
 def test_shares_agreement_kappa_and_where_they_part() -> None:

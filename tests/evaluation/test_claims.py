@@ -119,7 +119,7 @@ def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -
     )
     names = ("faithfulness", "correctness", "coverage", "context_recall")
     result = run(SAMPLE, plan(*names), executor)
-    assert [score.value for score in result.scores] == [1.0] * 4
+    assert [score.value for score in result.scores.values()] == [1.0] * 4
     assert len(executor.requests) == 6
 
 
@@ -219,7 +219,7 @@ def test_repeated_claims_are_merged_and_counted() -> None:
     )
     result = run(SAMPLE, plan("faithfulness"), executor)
     assert [c.text for c in result.claims] == ["A is 1.", "B is 2."]
-    assert result.extractions[0].duplicates == 2
+    assert [claim.repeats for claim in result.claims] == [2, 0]
 
 
 def test_evidence_is_named_by_the_ids_of_the_documents() -> None:

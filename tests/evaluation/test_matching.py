@@ -83,7 +83,7 @@ def test_a_pair_without_an_opinion_leaves_the_sample_without_a_value() -> None:
     row = matched(sample(SAME), executor, "mrr,dcg@5")
     assert values(row) == {"mrr": None, "dcg@5": None}
     assert reasons(row) == {"mrr": "provider_error", "dcg@5": "provider_error"}
-    assert [score.unit for score in row.scores] == ["share", "gain"]
+    assert [score.unit for score in row.scores.values()] == ["share", "gain"]
 
 
 def test_samples_without_references_or_contexts_are_not_asked_about() -> None:

@@ -36,7 +36,7 @@ def run(wanted: Measurement, cache: Path) -> tuple[list[SampleResult], JobOutcom
 
 def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
     results, outcome = run(Measurement(metrics="token_recall,mrr,recall@1"), tmp_path)
-    found = [{score.metric: (score.value, score.unit) for score in result.scores} for result in results]
+    found = [{name: (score.value, score.unit) for name, score in result.scores.items()} for result in results]
     assert found == [
         {
             "token_recall": (1.0, "share"),

@@ -83,7 +83,7 @@ def written(folder: Path, ending: str, fields: dict[str, Any]) -> Path:
 def test_one_letter_digit_or_ideograph_is_an_answer_that_is_judged(server: Server, answer: str) -> None:
     found = scored(server, row(answer=answer, contexts=["x y"], reference_answers=["x"]), "faithfulness,correctness")
     # one claim, which the judge's rule supports
-    assert [(s.value, s.judged) for s in found.results[0].scores] == [(1.0, 1), (1.0, 1)]
+    assert [(s.value, s.judged) for s in found.results[0].scores.values()] == [(1.0, 1), (1.0, 1)]
 
 
 @pytest.mark.parametrize("answer", ["...", "-", "—", "?!", "🎉"])
@@ -111,7 +111,7 @@ def test_local_lexical_takes_a_claim_from_one_character(answer: str) -> None:
 def test_a_blank_reference_from_python_is_missing_and_costs_nothing(server: Server, blank: Any) -> None:
     two = [row(reference_answers=blank), row(id="b", reference_answers=["Mars has 2 moons."])]
     found = ce.score(two, judges=[f"openai:judge-1@{server.url}"], metrics=["correctness", "coverage"])
-    assert [s.because for s in found.results[0].scores] == ["missing_input", "missing_input"]
+    assert [s.because for s in found.results[0].scores.values()] == ["missing_input", "missing_input"]
     assert found.results[0].calls == ()
     assert (found.summary["correctness"].mean, found.summary["correctness"].n) == (1.0, 1)
 
@@ -205,7 +205,7 @@ def test_a_blank_document_keeps_its_rank_in_retrieval_by_id(tmp_path: Path) -> N
         reference_context_ids=("z",),
     )
     [found] = retrieval.score([sample], ir.parse("mrr"))
-    assert found.values == {"mrr": pytest.approx(1 / 3)}
+    assert found["mrr"].value == pytest.approx(1 / 3)
 
 
 # --- A system that says nothing, retrieval that brings nothing ---
@@ -217,20 +217,20 @@ GOLD = ["Mars has 2 moons. They are small."]
 def test_an_empty_answer_covers_nothing_and_no_judge_is_asked(server: Server) -> None:
     silent = row(answer="", contexts=["x"], reference_answers=GOLD)
     found = scored(server, silent, "faithfulness,correctness,coverage,f1").results[0]
-    assert {s.metric: s.value for s in found.scores} == {
+    assert {name: s.value for name, s in found.scores.items()} == {
         "faithfulness": None,
         "correctness": None,
         "coverage": 0.0,
         "f1": 0.0,
     }
-    assert {s.because for s in found.scores[:2]} == {"no_claims"}
+    assert [found.score(name).because for name in ("faithfulness", "correctness")] == ["no_claims"] * 2
     assert found.score("coverage").total == 2
     assert server.evidence == []
 
 
 def test_nuggets_of_an_empty_answer_are_0(server: Server) -> None:
     found = scored(server, row(answer="", reference_answers=GOLD), "nuggets").results[0]
-    assert {s.value for s in found.scores if s.metric.startswith("nugget_")} == {0.0}
+    assert {s.value for name, s in found.scores.items() if name.startswith("nugget_")} == {0.0}
     assert server.evidence == []  # what is vital is asked of the gold answer, whatever the answer
 
 
@@ -247,7 +247,7 @@ def test_a_rival_that_crashes_does_not_look_better(server: Server) -> None:
 
 def test_retrieval_that_brought_nothing_supports_nothing(server: Server) -> None:
     found = scored(server, row(contexts=[], reference_answers=GOLD), "faithfulness,context_recall")
-    assert [(s.value, s.judged, s.total) for s in found.results[0].scores] == [(0.0, 1, 1), (0.0, 2, 2)]
+    assert [(s.value, s.judged, s.total) for s in found.results[0].scores.values()] == [(0.0, 1, 1), (0.0, 2, 2)]
     assert server.evidence == []
     assert [found.summary[name].unasked for name in ("faithfulness", "context_recall")] == [1, 1]
     assert found.summary["faithfulness"].bounds == (0.0, 0.0)
@@ -292,7 +292,7 @@ def test_rejudging_and_other_votes_keep_the_0(server: Server, tmp_path: Path, vo
     first.save(tmp_path / "a")
     sent = len(server.prompts)
     again = ce.rejudge(tmp_path / "a", judges=[f"openai:judge-2@{server.url}"], panel=PanelOptions(vote=vote))
-    assert [score.value for score in again.results[0].scores] == [0.0, 0.0]
+    assert [score.value for score in again.results[0].scores.values()] == [0.0, 0.0]
     assert len(server.prompts) == sent
 
 
@@ -328,8 +328,8 @@ def test_rank_metrics_of_contexts_that_are_not_given_have_no_value() -> None:
 
     absent = Sample(id="a", question="Q?", reference_context_ids=("x",))
     found = list(retrieval.score([absent, absent.model_copy(update={"contexts": ()})], ir.parse("mrr")))
-    assert [row.values["mrr"] for row in found] == [None, 0.0]
-    assert found[0].reasons == {"mrr": "missing_input"}
+    assert [row["mrr"].value for row in found] == [None, 0.0]
+    assert found[0]["mrr"].because == "missing_input"
 
 
 def test_the_table_says_how_many_samples_had_no_documents(server: Server, tmp_path: Path) -> None:

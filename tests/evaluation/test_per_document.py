@@ -109,7 +109,7 @@ def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
     sent = len(server.exchanges())
     found = {name: summary.mean for name, summary in report.summary.metrics.items()}
     # tower: p = s n n n c, q = s n; the first context is relevant
-    tower = {score.metric: score.value for score in report.results[0].scores}
+    tower = {name: score.value for name, score in report.results[0].scores.items()}
     assert tower == {
         "faithfulness": 3 / 5,
         "correctness": 1 / 5,
@@ -163,7 +163,7 @@ def test_a_run_without_single_documents_is_asked_only_about_these(server: Thread
     assert report.results[0].score("faithfulness_per_document").value == 2 / 5
     back = ce.rejudge(report, per_document=False)
     assert assessed(asked) == sent + 3 + 1  # the store has it
-    assert [s.metric for s in back.results[0].scores] == ["faithfulness", "correctness", "contradiction_rate"]
+    assert [name for name, s in back.results[0].scores.items()] == ["faithfulness", "correctness", "contradiction_rate"]
 
 
 def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: ThreadHandle) -> None:
@@ -220,7 +220,7 @@ def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHand
         claims = sum(claim.of == "reference" for claim in result.claims)
         assert len(cells) == documents * claims
         assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)
-        found = {score.metric: score for score in result.scores}
+        found = result.scores
         whole = ("faithfulness_per_document", "hallucination", "self_knowledge")
         if all(found[name].judged and found[name].judged == found[name].total for name in whole):
             assert sum(found[name].value or 0 for name in whole) == pytest.approx(1)
@@ -240,7 +240,7 @@ PARTLY: dict[str, Any] = {**TOWER, "reference_answers": ["It is FROM_high high. 
 
 def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
     report = ce.score([TOWER], judges=[spec(server)], metrics=["by_topic", "nuggets"])
-    found = {score.metric: score.value for score in report.results[0].scores}
+    found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["on_topic"] == 1.0
     assert found["vital"] == 1 / 2
     assert found["contradicted_on_topic"] == 1 / 5
@@ -253,7 +253,7 @@ def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
 def test_partial_support_counts_half(server: ThreadHandle) -> None:
     """One gold claim wholly in the answer, one in part: (1 + 1/2) / 2, and strictly 1 / 2. No prompt is named."""
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
-    found = {score.metric: score.value for score in report.results[0].scores}
+    found = {name: score.value for name, score in report.results[0].scores.items()}
     assert (found["nugget_recall"], found["nugget_recall_strict"]) == (0.75, 0.5)
     assert [a.label for a in report.results[0].assessments if a.evidence.part == "answer"] == [
         "supported",
@@ -271,7 +271,7 @@ def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal
 ) -> None:
     """`by_topic` needs contradictions told apart, so both together are asked with three_way."""
     report = ce.score([PARTLY], judges=[spec(server)], **arguments)
-    found = {score.metric: score.value for score in report.results[0].scores}
+    found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["nugget_recall"] == found["nugget_recall_strict"] == 0.5
     (note,) = report.summary.notes
     assert note == (

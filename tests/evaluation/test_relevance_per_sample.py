@@ -58,7 +58,7 @@ def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> No
     found = row(3, None, 2)
     assert set(values(found).values()) == {None}
     assert set(reasons(found).values()) == {"unparsable"}
-    bounds = {score.metric: score.bounds for score in found.scores}
+    bounds = {name: score.bounds for name, score in found.scores.items()}
     assert bounds["context_relevance"] == pytest.approx((2 / 3, 1.0))
     assert bounds["context_grade"] == pytest.approx((5 / 3, 8 / 3))
     # not relevant: (1 + 2/3) / 2; relevant: (1 + 1 + 1) / 3
@@ -68,7 +68,7 @@ def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> No
 def test_a_sample_that_retrieved_nothing_has_no_evidence() -> None:
     found = row()
     assert set(reasons(found).values()) == {"no_evidence"}
-    assert not any(score.bounds for score in found.scores)
+    assert not any(score.bounds for score in found.scores.values())
 
 
 def test_the_ends_are_those_of_all_ways_to_fill_the_gaps() -> None:

@@ -70,7 +70,7 @@ def written(*replies: str | Failure) -> tuple[SampleResult, Replies]:
 
 
 def counts(result: SampleResult) -> tuple[float | None, ...]:
-    return tuple(score.value for score in result.scores)
+    return tuple(score.value for score in result.scores.values())
 
 
 def test_a_question_that_passes_rules_and_the_second_look_is_kept() -> None:
@@ -105,7 +105,7 @@ def test_an_empty_list_is_a_reply_and_a_failure_is_none() -> None:
     assert counts(written(listed())[0]) == (0, 0)
     failed = written(FAILED)[0]
     assert counts(failed) == (None, None)
-    assert failed.scores[0].because == "provider_error"
+    assert failed.score("kept_queries").because == "provider_error"
     assert failed.details == {}
 
 

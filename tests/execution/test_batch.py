@@ -145,7 +145,7 @@ def test_a_request_is_given_up_after_three_rides_and_asked_anew_by_the_next_run(
     server = start_server(Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=3)), judge=claim_judge.answer)
     came = go(server, [spec(server, "openai")], tmp_path)
     assert came.run.reasons == ["provider_error"] * 4
-    assert "neither result file" in (came.run.results[0].extractions[0].message or "")
+    assert "neither result file" in (came.run.results[0].calls[0].message or "")
     assert set(came.asked.values()) == {3}
     again = go(server, [spec(server, "openai")], tmp_path)
     assert again.run.values == [RIGHT] * 4

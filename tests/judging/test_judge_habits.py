@@ -81,7 +81,7 @@ def test_a_habit_of_writing_costs_neither_score_nor_calls(
     server = start_server(judge=says(HABITS[habit]))
     ran = run([judge_at(server, "openai", structured=False)], tmp_path / "store", SAMPLES)
     assert ran.values == [RIGHT] * 3 == [0.5] * 3
-    assert [score.judged for result in ran.results for score in result.scores] == [4] * 3
+    assert [score.judged for result in ran.results for score in result.scores.values()] == [4] * 3
     assert len(server.exchanges()) == CALLS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimeval.metrics.matrix import Matrix
-from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Extraction, Sample
+from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Reason, Sample, SampleResult
 
 LABELS = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "partly_supported", "?": None}
 
@@ -14,6 +14,7 @@ def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
     label = LABELS[letter]
     return Assessment(
         subject=subject,
+        question="support",
         evidence=evidence,
         verdicts=(),
         label=label,
@@ -47,10 +48,9 @@ def matrix(
         reference_answers=("r",),
         contexts=tuple(Document(id=str(j), text="d") for j in range(size)),
     )
-    extractions = {
-        of: Extraction(of=of, claims=tuple(Claim(id=f"{of}-{i}", text="c", of=of) for i in range(number)))
-        for of, number in (("answer", n), ("reference", m))
-    }
+    sizes = {"answer": n, "reference": m}
+    claims = tuple(Claim(id=f"{of}-{i}", text="c", of=of) for of, number in sizes.items() for i in range(number))
+    none: dict[str, Reason] = {of: "no_claims" for of, number in sizes.items() if not number}
     columns = {
         ("answer", "reference"): p,
         ("reference", "answer"): q,
@@ -71,7 +71,7 @@ def matrix(
         for j, letter in enumerate(row, 1)
         if size > 1
     ]
-    return Matrix.of(sample, extractions, found)
+    return Matrix.of(SampleResult(sample=sample, claims=claims, unextracted=none, assessments=tuple(found)))
 
 
 def _together(row: str) -> str:

@@ -23,7 +23,7 @@ CONTEXTS = Evidence(part="contexts")
 
 def assessed(label: str | None, claim: str = "c1") -> Assessment:
     because = "unsure" if label is None else None
-    fields = {"subject": claim, "evidence": CONTEXTS, "verdicts": (), **PARTIAL.labeled(label)}
+    fields = {"subject": claim, "question": "support", "evidence": CONTEXTS, "verdicts": (), **PARTIAL.labeled(label)}
     return Assessment.model_validate({**fields, "unassessed": because})
 
 
@@ -32,12 +32,8 @@ def result(*claims: tuple[str, str, str]) -> SampleResult:
     return SampleResult.model_validate(
         {
             "sample": SAMPLE,
-            "extractions": [
-                {"of": "answer", "claims": [{"id": i, "text": text, "of": "answer"} for i, text, _ in claims]}
-            ],
+            "claims": [{"id": i, "text": text, "of": "answer"} for i, text, _ in claims],
             "assessments": [assessed(label, i) for i, _, label in claims],
-            "scores": [],
-            "calls": [],
         }
     )
 

@@ -24,7 +24,7 @@ from tests.shared_data import shared_data
 
 
 def one(name: str, **rows: object) -> Score:
-    return scores([name], matrix(**rows))[0]  # type: ignore[arg-type]
+    return scores([name], matrix(**rows))[name]  # type: ignore[arg-type]
 
 
 R = ("sn", "ns", "nn", "nc", "sn")
@@ -70,7 +70,7 @@ def test_the_identities_hold_for_every_matrix() -> None:
             "C": tuple("".join(draw.choices(letters, k=d)) for _ in range(m)),
         }
         defined = scores(names, matrix(**rows))  # type: ignore[arg-type]
-        found = {score.metric: score.value for score in defined if score.value is not None}
+        found = {name: score.value for name, score in defined.items() if score.value is not None}
         assert all(0 <= value <= 1 for value in found.values())
         assert found["faithfulness_per_document"] + found["hallucination"] + found["self_knowledge"] == pytest.approx(1)
         wrong = 1 - rows["p"].count("s") / n
@@ -174,7 +174,7 @@ def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_cou
     m = matrix(q="sn", vital="ss")
     split = panel.vote("reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL))
     m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
-    found = {score.metric: score for score in scores(["nugget_recall", "nugget_recall_strict"], m)}
+    found = scores(["nugget_recall", "nugget_recall_strict"], m)
     assert (split.label, split.tied) == ("not_found", True)
     assert found["nugget_recall"].value == 1.0
     assert found["nugget_recall"].bounds == (0.5, 1.0)
@@ -202,7 +202,7 @@ def test_no_supported_claim_on_topic_is_zero() -> None:
 
 
 def test_claims_are_counted_by_label_and_topic() -> None:
-    found = {s.metric: s.value for s in scores(GROUPS["by_topic"], matrix(f="sccnnn", on_topic="sssnnn"))}
+    found = {name: s.value for name, s in scores(GROUPS["by_topic"], matrix(f="sccnnn", on_topic="sssnnn")).items()}
     assert found == {
         "supported_on_topic": 1 / 6,
         "supported_off_topic": 0.0,
@@ -214,7 +214,10 @@ def test_claims_are_counted_by_label_and_topic() -> None:
 
 
 def test_one_context_is_its_own_column() -> None:
-    found = {s.metric: s.value for s in scores(GROUPS["ragchecker"][2:], matrix(p="sn", q="s", R=("s", "n"), C=("s",)))}
+    found = {
+        name: s.value
+        for name, s in scores(GROUPS["ragchecker"][2:], matrix(p="sn", q="s", R=("s", "n"), C=("s",))).items()
+    }
     assert found["faithfulness_per_document"] == 0.5
     assert found["context_precision_claims"] == 1.0
 
@@ -236,7 +239,8 @@ def test_bounds_hold_whatever_is_not_known() -> None:
         }
         found = scores(names, _matrix(rows))
         for complete in _completions(rows):
-            for score, would_be in zip(found, scores(names, _matrix(complete)), strict=True):
+            for name, would_be in scores(names, _matrix(complete)).items():
+                score = found[name]
                 if score.value is not None and score.bounds and would_be.value is not None:
                     low, high = score.bounds
                     assert low - 1e-12 <= score.value <= high + 1e-12

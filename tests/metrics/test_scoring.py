@@ -7,7 +7,7 @@ import pytest
 from claimeval.judging import panel
 from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
-from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Reason, Score, Verdict
+from claimeval.types.records import Assessment, Claim, Evidence, Reason, Score, Verdict
 
 METRIC = metric("faithfulness")
 
@@ -16,8 +16,8 @@ def verdict(label: str | None, judge: str = "one", reason: Reason | None = None)
     return Verdict.model_validate({"subject": "answer-1", "judge": judge, "label": label, "unassessed": reason})
 
 
-def extraction(n: int) -> Extraction:
-    return Extraction(of="answer", claims=tuple(Claim(id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)))
+def claims(n: int) -> list[Claim]:
+    return [Claim(id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)]
 
 
 def labelled(*labels: str) -> list[Assessment]:
@@ -26,6 +26,7 @@ def labelled(*labels: str) -> list[Assessment]:
         Assessment.model_validate(
             {
                 "subject": f"answer-{i}",
+                "question": "support",
                 "evidence": Evidence(part="contexts"),
                 "verdicts": (),
                 "label": None if label in reasons else label,
@@ -37,18 +38,18 @@ def labelled(*labels: str) -> list[Assessment]:
 
 
 def test_contradicted_and_not_found_both_count_as_unsupported() -> None:
-    found = score(METRIC, extraction(4), labelled("supported", "contradicted", "not_found", "supported"))
+    found = score(METRIC, claims(4), labelled("supported", "contradicted", "not_found", "supported"))
     assert (found.value, found.hits, found.judged, found.total) == (0.5, 2, 4, 4)
 
 
 def test_the_score_is_over_the_judged_claims_and_the_bounds_over_all() -> None:
-    found = score(METRIC, extraction(4), labelled("supported", "unsure", "not_found", "incomplete"))
+    found = score(METRIC, claims(4), labelled("supported", "unsure", "not_found", "incomplete"))
     assert (found.value, found.judged, found.total) == (0.5, 2, 4)
     assert found.bounds == (0.25, 0.75)
 
 
 def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
-    found = score(METRIC, extraction(3), labelled("unsure", "refused", "refused"))
+    found = score(METRIC, claims(3), labelled("unsure", "refused", "refused"))
     assert (found.value, found.because, found.total) == (None, "refused", 3)
 
 
@@ -68,7 +69,7 @@ def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Me
     tally = MetricTally()
     for number, (value, hits, judged, total, reason) in enumerate(scores):
         unassessed: list[Reason] = ["incomplete"] * (total - judged)
-        found = Score(metric="m", value=value, hits=hits, judged=judged, total=total, because=reason)
+        found = Score.share(value, hits=hits, judged=judged, total=total, because=reason)
         tally.add(found, unassessed, ungrounded=0, cluster=number)
     return tally
 
@@ -103,7 +104,7 @@ def test_a_failed_extraction_may_be_anything_between_no_and_all() -> None:
 
 def test_abstentions_are_no_failures() -> None:
     tally = MetricTally()
-    tally.add(Score(metric="m", total=2, because="unsure"), ["unsure", "unsure"], ungrounded=1, cluster=0)
+    tally.add(Score.undefined("unsure", total=2), ["unsure", "unsure"], ungrounded=1, cluster=0)
     found = tally.summary()
     assert (found.failure_rate, found.ungrounded) == (0.0, 1)
 
@@ -113,10 +114,10 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Metr
     tally = MetricTally()
     for i in range(judged):
         value = float(i < supported)
-        tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
+        tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
     reasons: list[Reason] = ["unsure" if i < unsure else "provider_error" for i in range(unsure + failed)]
     for i, reason in enumerate(reasons):
-        tally.add(Score(metric="m", total=1, because=reason), [reason], 0, cluster=judged + i)
+        tally.add(Score.undefined(reason, total=1), [reason], 0, cluster=judged + i)
     return tally
 
 

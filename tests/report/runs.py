@@ -110,10 +110,11 @@ def with_spans(*spans: tuple[int, int] | None) -> Callable[[SampleResult], Sampl
     """A revision that puts the claims of the answer at these places."""
 
     def revise(result: SampleResult) -> SampleResult:
-        first, *others = result.extractions
+        others = [claim for claim in result.claims if claim.of != "answer"]
         claims: list[Claim] = [
-            claim.model_copy(update={"span": span}) for claim, span in zip(first.claims, spans, strict=True)
+            claim.model_copy(update={"span": span})
+            for claim, span in zip(result.claims_of("answer"), spans, strict=True)
         ]
-        return result.model_copy(update={"extractions": (first.model_copy(update={"claims": tuple(claims)}), *others)})
+        return result.model_copy(update={"claims": (*claims, *others)})
 
     return revise

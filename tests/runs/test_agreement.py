@@ -13,7 +13,7 @@ from claimeval.judging.panel import Panel
 from claimeval.runs.agreement import Agreement, measure
 from claimeval.runs.labels import join, weights
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Claim, Document, Evidence, Extraction, Sample, SampleResult
+from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult
 from claimeval.types.scales import BINARY, grade_scale
 from tests.judging.panel.test_voting import grades_of, verdicts
 
@@ -34,7 +34,7 @@ def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str 
     )
     return SampleResult(
         sample=Sample(id=name, question="q", answer=ANSWER, contexts=(Document(id="1", text="x"),)),
-        extractions=(Extraction(of="answer", claims=claims),),
+        claims=claims,
         assessments=tuple(
             panel.vote(claim.id, Evidence(part=against), verdicts(marks), settings)
             for against, column in rows.items()

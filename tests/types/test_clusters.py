@@ -82,7 +82,7 @@ def test_questions_are_counted_in_words_only_where_they_are_fewer() -> None:
 def test_a_tally_draws_questions_and_counts_them() -> None:
     tally = MetricTally()
     for value, question in zip(VALUES, QUESTIONS, strict=True):
-        tally.add(Score(metric="m", value=value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
+        tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
     found, by_hand = tally.summary(), mean_interval(VALUES, clusters=QUESTIONS)
     assert found.interval == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
     assert (found.n, found.clusters) == (14, 7)
@@ -139,24 +139,24 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
 
 
 def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
-    rows = [sample_runs.scored(f"s{i}", {"words": value}) for i, value in enumerate(VALUES)]
+    rows = [sample_runs.scored({"words": value}) for value in VALUES]
     samples = answers(VALUES)
-    kept = [SampleResult(sample=sample, scores=row.scores) for sample, row in zip(samples, rows, strict=True)]
+    kept = [SampleResult(sample=sample, scores=row) for sample, row in zip(samples, rows, strict=True)]
     directory.attach(tmp_path, "odd", kept, {"words": "share"})
     (found,) = directory.read(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
-    again = [row.cluster_key for row in directory.rows(tmp_path, "odd")]
+    again = [row.cluster for row in directory.rows(tmp_path, "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 
 
 def test_ratings_beside_claims_draw_questions() -> None:
     results = [
-        SampleResult(sample=s, scores=(Score(metric="faithfulness", value=v, hits=int(v), judged=1, total=1),))
+        SampleResult(sample=s, scores={"faithfulness": Score.share(v, hits=int(v), judged=1, total=1)})
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
     rated = [
-        SampleResult(sample=s, scores=(Score(metric="rated_faithfulness", value=v),))
+        SampleResult(sample=s, scores={"rated_faithfulness": Score.share(v)})
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
     (found,) = compare_ratings(results, rated)

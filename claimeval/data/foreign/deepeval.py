@@ -21,7 +21,6 @@ from claimeval.types.records import (
     Claim,
     Document,
     Evidence,
-    Extraction,
     Label,
     Sample,
     SampleResult,
@@ -93,7 +92,7 @@ def _sample(row: SourceRow) -> JudgedSample:
     return JudgedSample(
         SampleResult(
             sample=sample,
-            extractions=(Extraction(of="answer", claims=claims),) if claims else (),
+            claims=claims,
             assessments=assessments,
         ),
         scores=scores,

@@ -17,7 +17,7 @@ from claimeval.data.reading import ALIASES
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.metrics.rows import METRICS
-from claimeval.types.records import Claim, Evidence, Extraction, Label, SampleResult, Verdict
+from claimeval.types.records import Claim, Evidence, Label, SampleResult, Verdict
 from claimeval.types.scales import BINARY
 
 JUDGE = "ragas"
@@ -69,7 +69,7 @@ def _sample(row: SourceRow) -> JudgedSample:
     return JudgedSample(
         SampleResult(
             sample=sample,
-            extractions=(Extraction(of="answer", claims=claims),) if claims else (),
+            claims=claims,
             assessments=tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts),
         ),
         scores=scores,

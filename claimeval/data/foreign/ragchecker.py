@@ -9,6 +9,7 @@ labels for single contexts are kept, so that all of RAGChecker's metrics can be 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.metrics.derived import DERIVED, GROUPS
 from claimeval.types.errors import DataError
-from claimeval.types.records import Assessment, Claim, Evidence, Extraction, Label, Part, Sample, SampleResult, Verdict
+from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Sample, SampleResult, Verdict
 from claimeval.types.scales import THREE_WAY
 
 JUDGE = "ragchecker"
@@ -67,39 +68,39 @@ def _sample(row: SourceRow) -> JudgedSample:
     ragchecker_fields = {name for names in (*CLAIMS.values(), *VERDICTS.values()) for name in names} | {"metrics"}
     fields = {name: value for name, value in row.fields.items() if name not in ragchecker_fields}
     sample = read_sample(row._replace(fields=fields), {})
-    extractions = {part: _claims(row, part, sample) for part in CLAIMS}
+    claims = {part: of_part for part in CLAIMS if (of_part := _claims(row, part, sample)) is not None}
     documents = [document.id for document in sample.contexts or ()]
     return JudgedSample(
         SampleResult(
             sample=sample,
-            extractions=tuple(e for e in extractions.values() if e is not None),
+            claims=tuple(chain.from_iterable(claims.values())),
+            unextracted={part: "no_claims" for part, of_part in claims.items() if not of_part},
             assessments=tuple(
                 assessed
                 for of, against in VERDICTS
-                if (extraction := extractions[of])
-                for assessed in _assessments(row, extraction.claims, of, against, documents)
+                if of in claims
+                for assessed in _assessments(row, claims[of], of, against, documents)
             ),
             per_document=tuple(
                 assessed
-                for part, extraction in extractions.items()
-                if extraction and len(documents) > 1
-                for assessed in _cells(row, extraction.claims, part)
+                for part, of_part in claims.items()
+                if len(documents) > 1
+                for assessed in _cells(row, of_part, part)
             ),
         ),
         scores=_scores(row.fields.get("metrics")),
     )
 
 
-def _claims(row: SourceRow, part: Part, sample: Sample) -> Extraction | None:
-    """Return the claims of a part. Triplets are joined to one text."""
+def _claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Claim, ...] | None:
+    """Return the claims of a part, None if the row has none of it. Triplets are joined to one text."""
     entries = row.first(CLAIMS[part])
     if entries is None:
         return None
     if not isinstance(entries, list):
         raise DataError(f"{row.location}, field {CLAIMS[part][0]!r}: expected a list of claims")
     texts = [" ".join(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in entries]
-    claims = (claim(f"{part}-{number}", text, part, sample) for number, text in enumerate(texts, 1))
-    return Extraction(of=part, claims=tuple(claims))
+    return tuple(claim(f"{part}-{number}", text, part, sample) for number, text in enumerate(texts, 1))
 
 
 def _assessments(

@@ -15,7 +15,7 @@ from claimeval.data.rows import SourceRow, read_rows
 from claimeval.judging.recorded import Reader, Vocabulary, says_yes_or_no
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import DataError
-from claimeval.types.records import Call, Document, Evidence, Extraction, Sample, SampleResult, Verdict
+from claimeval.types.records import Call, Document, Evidence, Sample, SampleResult, Verdict
 from claimeval.types.scales import BINARY, THREE_WAY
 
 MAX_EXPLANATION = 300
@@ -165,7 +165,7 @@ class RecordedReplies:
                 labels.append(label)
         result = SampleResult(
             sample=source,
-            extractions=(Extraction(of=fields.of, claims=tuple(claims)),),
+            claims=tuple(claims),
             assessments=tuple(assessments),
             calls=tuple(calls),
         )

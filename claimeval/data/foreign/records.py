@@ -99,4 +99,4 @@ def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
 
 def assessment(subject: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
     """Return an assessment before the vote."""
-    return Assessment(subject=subject, evidence=evidence, verdicts=verdicts, unassessed="tie")
+    return Assessment(subject=subject, question="support", evidence=evidence, verdicts=verdicts, unassessed="tie")

@@ -20,7 +20,7 @@ from claimeval.metrics.derived import unknown_because
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of
 from claimeval.types.families import Families
-from claimeval.types.records import Assessment, Part, Reason, Record, SampleResult
+from claimeval.types.records import Reason, Record, SampleResult
 
 _ALONE = Panel()
 EXCERPT = 200
@@ -98,18 +98,17 @@ class Tallies:
         """Counts one sample in."""
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
-        claims = {extraction.of: extraction.claims for extraction in result.extractions}
-        columns = _columns(result) if self._rows else {}
-        rows = len(self._rows)
-        if self._others:
-            for score in result.scores:
-                self._others[score.metric].add(score, cluster=cluster)
-        for score in result.scores[rows:] if self._derived else ():
-            self._derived[score.metric].add(score, unknown_because(score, result), cluster=cluster)
-        for (metric, tally), members, score in zip(self._rows, self._members, result.scores[:rows], strict=True):
+        columns = result.columns() if self._rows else {}
+        for name, tally in self._others.items():
+            tally.add(result.scores[name], cluster=cluster)
+        for name, tally in self._derived.items():
+            score = result.scores[name]
+            tally.add(score, unknown_because(name, score, result), cluster=cluster)
+        for (metric, tally), members in zip(self._rows, self._members, strict=True):
+            score = result.scores[metric.name]
             assessments = columns.get((metric.claims_of, metric.against), [])
             counted = result.counted(metric.name, metric.claims_of)
-            mine = {claim.id: claim for claim in claims.get(metric.claims_of, ())}
+            mine = {claim.id: claim for claim in result.claims_of(metric.claims_of)}
             tally.add(
                 score,
                 [a.unassessed for a in assessments if a.unassessed and a.subject in counted],
@@ -154,12 +153,3 @@ class Tallies:
             stopped=stopped,
             order_effects=self._orders.summary() if self._orders else None,
         )
-
-
-def _columns(result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
-    """The assessments by part of the claim and evidence."""
-    part = {claim.id: claim.of for claim in result.claims}
-    columns: dict[tuple[Part, Part], list[Assessment]] = {}
-    for assessment in result.assessments:
-        columns.setdefault((part[assessment.subject], assessment.evidence.part), []).append(assessment)
-    return columns

@@ -112,9 +112,9 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
     judged, hits = labels.total(), labels[True]
     total = judged + reasons.total()
     if judged:
-        return Score(metric=panels.metric, value=hits / judged, hits=hits, judged=judged, total=total)
+        return Score.share(hits / judged, hits=hits, judged=judged, total=total)
     if total:
-        return Score(metric=panels.metric, total=total, because=reasons.most_common(1)[0][0])
+        return Score.undefined(reasons.most_common(1)[0][0], total=total)
     if panels.total and panels.judged:
         return None
-    return Score(metric=panels.metric, total=panels.total, because=panels.because)
+    return Score.undefined(panels.because, total=panels.total)

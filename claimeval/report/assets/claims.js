@@ -7,7 +7,7 @@ function entriesOf(result, metric) {
   const found = new Map(
     (result.assessments ?? []).filter((a) => isWhole(a.evidence, metric.against)).map((a) => [a.subject, a]),
   );
-  const score = (result.scores ?? []).find((s) => s.metric === metric.name);
+  const score = result.scores?.[metric.name];
   return claimsOf(result, metric.claims_of).map((claim, i) => {
     const assessment = found.get(claim.id) ?? null;
     const because = assessment ? assessment.unassessed : score?.because;
@@ -69,19 +69,18 @@ function claimList(side, select) {
 }
 
 function noClaims({ result, metric }) {
-  const extraction = (result.extractions ?? []).find((e) => e.of === metric.claims_of);
-  const score = (result.scores ?? []).find((s) => s.metric === metric.name);
-  const because = extraction?.failed_because ?? score?.because;
+  const because = result.unextracted?.[metric.claims_of] ?? result.scores?.[metric.name]?.because;
+  const failed = (result.calls ?? []).findLast((call) => call.step === "extract" && call.part === metric.claims_of && call.failed);
   return [
     "No claims",
     because ? `: ${reasonInWords(because)}.` : ".",
-    extraction?.message ? [" ", data(extraction.message)] : null,
+    failed?.message ? [" ", data(failed.message)] : null,
   ];
 }
 
 // Which of several gold answers a claim is of, and whether the score is counted over that one.
 function alternativeNote(claim, side) {
-  const score = side.result.scores.find((s) => s.metric === side.metric.name);
+  const score = side.result.scores[side.metric.name];
   const counts = score?.alternative ?? null;
   const said = counts === null ? "" : counts === claim.alternative ? ", which counts" : `; gold answer ${counts} counts`;
   return `Of gold answer ${claim.alternative}${said}.`;

@@ -75,7 +75,7 @@ async function detail(number) {
 }
 
 function claimsOf(result, part) {
-  return (result.extractions ?? []).filter((e) => e.of === part).flatMap((e) => e.claims ?? []);
+  return (result.claims ?? []).filter((claim) => claim.of === part);
 }
 
 function documentsOf(sample, part) {

@@ -53,9 +53,7 @@ function showExchange(side, wanted) {
 }
 
 function exchange(call, packed, side, number, all) {
-  const claims = new Map(
-    (side.result.extractions ?? []).flatMap((e) => e.claims ?? []).map((claim) => [claim.id, claim]),
-  );
+  const claims = new Map((side.result.claims ?? []).map((claim) => [claim.id, claim]));
   const judge = [side.facts.manifest.extractor, ...side.facts.manifest.judges].find((one) => one?.name === call.judge);
   const facts = [
     ["judge", call.judge],

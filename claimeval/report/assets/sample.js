@@ -127,14 +127,14 @@ function metricTabs(row, chosen) {
 
 // What is read off the verdicts on this sample.
 function derivedScores({ result, facts, run }) {
-  const found = (result.scores ?? []).filter(({ metric }) => Object.hasOwn(facts.derived, metric));
+  const found = Object.entries(result.scores ?? {}).filter(([metric]) => Object.hasOwn(facts.derived, metric));
   if (!found.length) return null;
-  const row = (score) =>
+  const row = ([metric, score]) =>
     el(
       "tr",
       null,
-      el("th", { scope: "row" }, data(score.metric)),
-      el("td", null, data(facts.derived[score.metric])),
+      el("th", { scope: "row" }, data(metric)),
+      el("td", null, data(facts.derived[metric])),
       el("td", { class: "num" }, score.judged ? `${score.hits ?? 0} of ${score.judged}` : ""),
       el("td", { class: "num" }, score.because ? data(score.because) : number(score.value ?? 0)),
     );
@@ -196,7 +196,7 @@ function sidePanel(side) {
   const { result, metric, run, entries } = side;
   const text = textOf(result.sample, metric.claims_of);
   const select = (claim) => choose(claim, run);
-  const extraction = (result.extractions ?? []).find((e) => e.of === metric.claims_of);
+  const repeats = claimsOf(result, metric.claims_of).reduce((sum, claim) => sum + (claim.repeats ?? 0), 0);
   return el(
     "section",
     { class: "side", "data-run": run, "aria-label": partName(metric.claims_of) },
@@ -226,9 +226,7 @@ function sidePanel(side) {
         "how they were taken",
       ),
     ),
-    extraction?.duplicates
-      ? el("p", { class: "quiet small" }, `${plural(extraction.duplicates, "repeated claim")} merged.`)
-      : null,
+    repeats ? el("p", { class: "quiet small" }, `${plural(repeats, "repeated claim")} merged.`) : null,
     claimList(side, select),
   );
 }

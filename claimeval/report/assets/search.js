@@ -12,9 +12,9 @@ function has(text, wanted) {
 
 function searchText(row, results) {
   const texts = [row.id, row.question];
-  for (const { sample, extractions, assessments } of results) {
+  for (const { sample, claims, assessments } of results) {
     texts.push(sample.question, sample.answer ?? "", ...(sample.reference_answers ?? []), sample.generator ?? "");
-    for (const { claims } of extractions ?? []) texts.push(...(claims ?? []).map((claim) => claim.text));
+    texts.push(...(claims ?? []).map((claim) => claim.text));
     for (const { verdicts } of assessments ?? []) texts.push(...verdicts.map((verdict) => verdict.explanation ?? ""));
     texts.push(...(sample.contexts ?? []).map((document) => document.id), JSON.stringify(sample.metadata ?? {}));
   }

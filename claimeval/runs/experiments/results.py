@@ -199,9 +199,9 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
     with Store(cache_folder(options.cache)) as store:
         for result in read_results(run):
             clusters.append(cluster_of(result.sample, manifest.cluster))
-            for score in result.scores:
-                values[score.metric].append(score.value)
-                claims += (score.total or 0) if score.metric in judged else 0
+            for name, score in result.scores.items():
+                values[name].append(score.value)
+                claims += (score.total or 0) if name in judged else 0
             for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
                 verdicts += 1
                 unassessed += verdict.label is None

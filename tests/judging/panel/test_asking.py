@@ -182,8 +182,7 @@ def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few()
 def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
     executor = Scripted([FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")])
     result = run(executor, Panel(own_claims=True))
-    (extraction,) = result.extractions
-    assert (extraction.failed_because, len(extraction.claims)) == (None, 2)
-    assert extraction.message == "one: status 503: overloaded"
+    assert (result.unextracted, len(result.claims)) == ({}, 2)
+    assert [call.message for call in result.calls if call.failed] == ["status 503: overloaded"]
     nobody = run(Scripted([FAILED] * 3), Panel(own_claims=True))
     assert nobody.score("faithfulness").because == "provider_error"

@@ -16,7 +16,7 @@ from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import metric
-from claimeval.types.records import Call, Claim, Document, Evidence, Extraction, Sample, SampleResult, Score
+from claimeval.types.records import Call, Claim, Document, Evidence, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
 from tests.judging.panel.test_voting import verdicts
 
@@ -46,9 +46,8 @@ def result(
     )
     labels = [a.label for a in assessments if a.label is not None]
     hits = sum(label == "supported" for label in labels)
-    score = Score(
-        metric="faithfulness",
-        value=hits / len(labels) if labels else None,
+    score = Score.share(
+        hits / len(labels) if labels else None,
         hits=hits,
         judged=len(labels),
         total=len(rows),
@@ -63,9 +62,9 @@ def result(
     }
     return SampleResult(
         sample=Sample.model_validate(sample),
-        extractions=(Extraction(of="answer", claims=claims),),
+        claims=claims,
         assessments=assessments,
-        scores=(score,),
+        scores={"faithfulness": score},
     )
 
 
@@ -181,8 +180,9 @@ def test_a_metric_that_does_not_apply_does_not_apply_to_the_members() -> None:
     empty = result("+++").model_copy(
         update={
             "assessments": (),
-            "extractions": (Extraction(of="answer"),),
-            "scores": (Score(metric="faithfulness", because="no_claims"),),
+            "claims": (),
+            "unextracted": {"answer": "no_claims"},
+            "scores": {"faithfulness": Score.undefined("no_claims")},
         }
     )
     found = summary(empty)["faithfulness"]

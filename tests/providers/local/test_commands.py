@@ -43,12 +43,12 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
     for part in ("query_likelihood@5", "1 missing_input", "texts: 4", "texts cut: 1", "Run: run"):
         assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
-    first, none, last = directory.rows(data.parent / "run", "measure")
+    first, none, last = directory.read_results(data.parent / "run")
     texts = first.details["texts"]
     assert isinstance(texts, list)
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
-    assert none.reasons["query_likelihood"] == "missing_input"
-    assert last.values["query_likelihood"] == last.values["query_likelihood@5"]
+    assert none.score("query_likelihood").because == "missing_input"
+    assert last.score("query_likelihood") == last.score("query_likelihood@5")
     (summary,) = directory.sources(data.parent / "run").values()
     assert summary.kind == "measure"
     assert "sha256:" in " ".join(summary.settings.values())
@@ -88,7 +88,7 @@ def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path)
     assert done.returncode == 0
     for part in ("answer_reward", "1 missing_input", "answers cut: 1"):
         assert part in done.stdout + done.stderr
-    first, _, last = directory.rows(data.parent / "run", "measure")
+    first, _, last = directory.read_results(data.parent / "run")
     assert first.details == {}
     cut = last.details["tokens_cut"]
     assert isinstance(cut, int)

@@ -49,7 +49,7 @@ def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(nli: Path, n
     first = ce.score(SAMPLES, judges=["local:lexical"], metrics=["faithfulness"])
     again = ce.rejudge(first, judges=[f"local:nli={nli}", f"local:nli={nli_deberta}"])
     for before, after in zip(first.results, again.results, strict=True):
-        assert [claims.claims for claims in after.extractions] == [claims.claims for claims in before.extractions]
+        assert after.claims == before.claims
         assert all(len(assessment.verdicts) == 2 for assessment in after.assessments)
         assert {call.judge for call in after.calls if call.step == "extract"} == {"local:lexical"}
 

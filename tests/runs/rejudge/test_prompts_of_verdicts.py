@@ -79,9 +79,7 @@ def test_a_verdict_says_prompt_and_settings_that_it_was_asked_with(run: Run, one
     (judge,) = run.manifest.judges
     (verdict,) = run.results[0].assessments[0].verdicts
     assert (verdict.prompt, verdict.settings) == (THREE_WAY, judge.id)
-    (extraction,) = run.results[0].extractions
-    assert (extraction.prompt, extraction.settings) == (prompting.load("extract", "atomic").id, judge.id)
-    assert [call.prompt for call in run.results[0].calls] == [extraction.prompt, THREE_WAY]
+    assert [call.prompt for call in run.results[0].calls] == [prompting.load("extract", "atomic").id, THREE_WAY]
 
 
 def test_a_run_of_two_prompts_says_who_was_asked_with_which(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
@@ -182,5 +180,4 @@ def test_imported_verdicts_have_no_prompt_and_it_is_said(one: ThreadHandle, two:
     prompts = {v.judge: v.prompt for a in found.results[0].assessments for v in a.verdicts}
     assert prompts == {"ragchecker": None, spec(one): THREE_WAY}
     assert found.manifest.asked_with == {"ragchecker": (), spec(one): (THREE_WAY,)}
-    assert found.results[0].extractions[0].prompt is None
     assert any("ragchecker elsewhere, with a prompt that is not known" in note for note in found.summary.notes)
