@@ -24,7 +24,7 @@ from claimeval.runs.experiments.running import arm_folder, prepare, run
 from claimeval.runs.experiments.selection import select as select_arm
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.statistics.formatting import signed
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 
@@ -176,7 +176,8 @@ def experiment(
 
     Raises:
         UsageError: Before any call, for what you can fix.
-        StoppedEarly: An arm stopped; the same call resumes it, and what is in `out` remains.
+        StoppedEarly: A cap was reached, or an arm failed; then the others are finished, and `.run` is their comparison.
+            The same call resumes, and what is in `out` remains.
     """
     plan = read(design)
     if select and not plan.labels:
@@ -193,14 +194,24 @@ def experiment(
             name = "experiment" if isinstance(design, Mapping) else Path(design).stem
             folder = Path(out) / name if str(out).endswith("/") else Path(out)
         carried = blocking(run(prepared, folder, options=options, show=show))
-        raise_if_stopped(carried.last.status)
-        table = tabulate(plan, prepared.metrics, folder, options, carried.calls)
-        if select:
-            table = table.model_copy(update={"selection": select_arm(plan, folder)})
-        others = [arm for arm in plan.arms if arm.name != plan.baseline]
+        status = carried.last.status
+        if status.interrupted or status.over_budget or status.paused:
+            raise_if_stopped(status)
+        stopped = "; ".join(f"arm {name} failed: {why}" for name, why in carried.failed.items())
+        stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
+        if len(carried.failed) == len(plan.arms):
+            raise StoppedEarly(stopped)
+        table = tabulate(plan, prepared.metrics, folder, options, carried.calls, carried.failed)
+        compared = plan.baseline not in carried.failed
+        if select and compared:
+            table = table.model_copy(update={"selection": select_arm(plan, folder, carried.failed)})
+        others = [arm for arm in plan.arms if arm.name not in {plan.baseline, *carried.failed}] if compared else []
         printing.write(folder, table, (flip for arm in others for flip in flips(plan, folder, arm)))
         runs = [Run.load(arm_folder(folder, arm)) for arm in plan.arms]
         if out is None:
             runs = [one.in_memory() for one in runs]
         baseline = [arm.name for arm in plan.arms].index(plan.baseline)
-        return Comparison(runs, baseline, cluster=plan.cluster, table=table)
+        comparison = Comparison(runs, baseline, cluster=plan.cluster, table=table)
+        if carried.failed:
+            raise StoppedEarly(stopped, comparison)
+        return comparison

@@ -393,7 +393,7 @@ class _Mapped(Sequence[R]):
 
 
 def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
-    """Raise Interrupted or StoppedEarly, with the run as far as it went, if a job ended before its last item."""
+    """Raise Interrupted or StoppedEarly, with the run as far as it went, if a job ended early or a judge stopped."""
     if status.interrupted:
         raise Interrupted(run)
     if status.over_budget:
@@ -402,6 +402,6 @@ def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
         )
     if status.paused:
         raise StoppedEarly(status.paused, run)
-    if not status.complete:
+    if status.stopped or not status.complete:
         reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
         raise StoppedEarly(f"{reasons}. Fix the problem, then run the same command to resume.", run)

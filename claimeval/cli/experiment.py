@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, command
-from claimeval.cli.printer import BOUNDED, Output
+from claimeval.cli.printer import BOUNDED, Output, say
 from claimeval.cli.shared import Asking, Out
+from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
@@ -47,7 +48,15 @@ def do(given: ExperimentOptions) -> int:
     output = given.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
         options = replace(given.options, progress=line.show)
-        found = comparison.experiment(given.file, out=given.out or "experiments/", select=given.select, options=options)
+        stopped: str | None = None
+        try:
+            found = comparison.experiment(
+                given.file, out=given.out or "experiments/", select=given.select, options=options
+            )
+        except StoppedEarly as early:
+            if early.run is None:
+                raise
+            found, stopped = early.run, str(early)
     table, path = found.table, found.runs[0].path
     assert table, "an experiment has a table"
     assert path, "the arms are on disk"
@@ -55,7 +64,9 @@ def do(given: ExperimentOptions) -> int:
     _print(output, table, Path(table.data).name)
     output.line()
     output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
-    return output.result("experiment", table.model_dump(), path=folder)
+    if stopped:
+        say(stopped)
+    return output.result("experiment", table.model_dump(), path=folder, exit_code=3 if stopped else 0, stopped=stopped)
 
 
 experiment = command("experiment", ExperimentOptions, do)
@@ -71,7 +82,7 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
     output.line(f": {samples}; {len(table.arms)} arms", bold=data)
     columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
     for metric in table.arms[0].metrics:
-        output.table(columns, [_cells(arm, metric) for arm in table.arms], title=metric)
+        output.table(columns, [_cells(arm, metric, arm.name == table.baseline) for arm in table.arms], title=metric)
         if any(arm.metrics[metric].shown == "bounds" for arm in table.arms):
             output.line(f" {BOUNDED} of the claims")
     columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
@@ -95,16 +106,18 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
         output.table(columns, rows, title="agreement with people")
     if table.selection:
         output.line(printing.chosen(table.selection))
+    for line in printing.failures(table):
+        output.line(line, style="red")
 
 
-def _cells(arm: ArmResult, metric: str) -> list[str]:
+def _cells(arm: ArmResult, metric: str, baseline: bool) -> list[str]:
     from claimeval.metrics.scoring import ends_in_words
     from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 
     cell = arm.metrics[metric]
     cells = [arm.name, decimal(cell.mean), ends_in_words(cell, "*"), str(cell.n)]
     if cell.difference is None:
-        return [*cells, "baseline", "", ""]
+        return [*cells, "baseline" if baseline else "-", "", ""]
     return [
         *cells,
         signed(cell.difference.value),

@@ -155,6 +155,7 @@ def render_experiment(file: IO[str], folder: Path) -> None:
         "table": table.model_copy(update={"data": Path(table.data).name, "arms": arms}).model_dump(mode="json"),
         "changes": printing.other_changes(table),
         "selection": printing.chosen(table.selection) if table.selection else None,
+        "failures": printing.failures(table),
         "flips": [flip.model_dump(mode="json") for flip in flips],
     }
     filled = page("experiment").html.replace("<!--title-->", html.escape(visible(Path(table.data).name)))

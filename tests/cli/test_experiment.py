@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback import Faults, Options, ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
@@ -173,3 +173,42 @@ def test_plan_without_a_judge_or_an_experiment_is_a_mistake(claimeval: Run, file
     done = claimeval("plan", file.parent / "samples.jsonl")
     assert done.returncode == 2
     assert "no judge named" in done.stderr
+
+
+@pytest.mark.parametrize(("dead", "baseline"), [("second", "first"), ("first", "first")])
+def test_a_dead_judge_of_one_arm_leaves_the_others_their_table(
+    claimeval: Run, file: Path, server: ThreadHandle, start_server: StartServer, dead: str, baseline: str
+) -> None:
+    refusing = start_server(Options(faults=Faults(rates={"insufficient_quota": 1.0})))
+    judges = {name: spec(refusing if name == dead else server) for name in ("first", "second", "third")}
+    arms = "".join(
+        f"  - {{name: {name}, judges: ['{judge}'], extractor: '{spec(server)}'}}\n" for name, judge in judges.items()
+    )
+    file.write_text(f"data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: {baseline}\narms:\n{arms}")
+    done = claimeval("experiment", file, "--json")
+    assert done.returncode == 3, done.stderr
+    assert f"arm {dead} failed: " in done.stderr
+    assert "quota" in done.stderr
+    shown = json.loads(done.stdout)
+    assert [arm["name"] for arm in shown["arms"]] == [name for name in judges if name != dead]
+    assert all(arm["metrics"]["faithfulness"]["mean"] == 0.5 for arm in shown["arms"])
+    differences = [arm["metrics"]["faithfulness"]["difference"] for arm in shown["arms"]]
+    assert [one and one["value"] for one in differences] == ([None, None] if dead == baseline else [None, 0.0])
+    assert list(shown["failed"]) == [dead]
+    assert shown["stopped"].startswith(f"arm {dead} failed")
+    table = (file.parent / "here" / "experiments" / "prompts" / "experiment.md").read_text()
+    assert f"arm {dead} failed" in table
+
+
+def test_an_arm_that_nobody_can_read_is_a_failure(
+    claimeval: Run, file: Path, server: ThreadHandle, start_server: StartServer
+) -> None:
+    babbling = start_server(judge=lambda _: Reply("Sure! Here is what I think."))
+    file.write_text(
+        "data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: good\narms:\n"
+        f"  - {{name: good, judges: ['{spec(server)}']}}\n  - {{name: babbling, judges: ['{spec(babbling)}']}}\n"
+    )
+    done = claimeval("experiment", file)
+    assert done.returncode == 3
+    assert "arm babbling failed: " in done.stderr
+    assert "unparsable" in done.stderr

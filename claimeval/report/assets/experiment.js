@@ -1,10 +1,10 @@
 // An experiment: every arm's means and its paired difference to the baseline, what it took, the claims that flipped.
 
-const experiment = { table: null, flips: [], changes: [], selection: null, arm: "", query: "" };
+const experiment = { table: null, flips: [], changes: [], selection: null, failures: [], arm: "", query: "" };
 const LISTED = 60; // flipped claims drawn at once
 
 function drawExperiment() {
-  const { table, selection } = experiment;
+  const { table, selection, failures } = experiment;
   document
     .getElementById("main")
     .replaceChildren(
@@ -27,6 +27,13 @@ function drawExperiment() {
             { class: "cautions" },
             el("h2", null, "Chosen by human labels"),
             el("p", null, data(selection)),
+          ),
+        failures.length > 0 &&
+          el(
+            "section",
+            { class: "cautions" },
+            el("h2", null, "Arms without scores"),
+            ...failures.map((line) => el("p", null, data(line))),
           ),
         ...Object.keys(table.arms[0].metrics).map(metricSection),
         costSection(),

@@ -87,6 +87,7 @@ def to_markdown(table: ExperimentResult) -> str:
         ]
     if table.selection:
         parts += [chosen(table.selection), ""]
+    parts += [f"{line}\n" for line in failures(table)]
     return "\n".join(parts)
 
 
@@ -94,6 +95,12 @@ def other_changes(table: ExperimentResult) -> list[str]:
     """What else became of the claims that both an arm and the baseline have, an arm a line."""
     counts = {arm.name: FlipCounts(0, arm.flips, arm.relabeled, arm.labeled_once) for arm in table.arms}
     return [f"{name} against {table.baseline}: {words}" for name, one in counts.items() if (words := one.others())]
+
+
+def failures(table: ExperimentResult) -> list[str]:
+    """The arms without scores, a line each."""
+    lines = [f"arm {name} failed: {why}" for name, why in table.failed.items()]
+    return [*lines, "The baseline failed, so there are no differences."] if table.baseline in table.failed else lines
 
 
 def chosen(selection: Selection) -> str:
@@ -125,8 +132,8 @@ def _people_row(arm: ArmResult) -> str:
 def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
     cell = arm.metrics[metric]
     cells = [_cell(arm.name), decimal(cell.mean), ends_in_words(cell), str(cell.n)]
-    if baseline or cell.difference is None:
-        return "| " + " | ".join([*cells, "baseline", "", ""]) + " |"
+    if cell.difference is None:
+        return "| " + " | ".join([*cells, "baseline" if baseline else "-", "", ""]) + " |"
     difference = [signed(cell.difference.value), signed_interval(cell.difference.interval), p_value(cell.p_adjusted)]
     return "| " + " | ".join([*cells, *difference]) + " |"
 

@@ -6,7 +6,10 @@ from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import NamedTuple
+
+from pydantic import Field
 
 from claimeval.evaluation.summary.cost import JudgeCost, total
 from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
@@ -80,12 +83,20 @@ class ExperimentResult(Record):
     """Questions that these are about, or what `cluster` names."""
     cluster: str | None
     arms: tuple[ArmResult, ...]
+    """Those that have scores. Without the baseline among them there are no differences."""
+    failed: dict[str, str] = Field(default_factory=dict)
+    """The other arms, and why each has no scores."""
     selection: Selection | None = None
     """The arm that was chosen by human labels, where that was asked for."""
 
 
 def tabulate(
-    design: Experiment, metrics: tuple[str, ...], folder: Path, options: RunOptions, new: Mapping[str, int]
+    design: Experiment,
+    metrics: tuple[str, ...],
+    folder: Path,
+    options: RunOptions,
+    new: Mapping[str, int],
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> ExperimentResult:
     """Return the table over all arms; reads each run sample by sample and holds one number per sample, metric and arm.
 
@@ -95,32 +106,34 @@ def tabulate(
         folder: Directory of the runs.
         options: Settings of the runs.
         new: Number of new calls of each arm.
+        failed: The arms without scores, and why.
 
     Returns:
-        The result of every arm.
+        The result of every arm that has scores; at least one must have some.
     """
-    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, options) for arm in design.arms}
-    base = gathered[design.baseline]
+    arms = [arm for arm in design.arms if arm.name not in failed]
+    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, options) for arm in arms}
+    base = gathered.get(design.baseline)
+    clusters = gathered[arms[0].name].clusters
     rows = []
-    for arm in design.arms:
+    for arm in arms:
         mine = gathered[arm.name]
-        counts = FlipCounts() if arm.name == design.baseline else _flip_counts(design, folder, arm)
-        found = load_summary(arm_folder(folder, arm)).metrics
+        against = None if mine is base else base
+        counts = _flip_counts(design, folder, arm) if against else FlipCounts()
+        summary = load_summary(arm_folder(folder, arm)).metrics
         cells = {
-            m: _cell(found[m], mine.values[m], None if mine is base else base.values[m], base.clusters, design.seed)
-            for m in metrics
+            m: _cell(summary[m], mine.values[m], against and against.values[m], clusters, design.seed) for m in metrics
         }
         row = mine.row(arm, str(arm_folder(folder, arm)), cells, counts, new.get(arm.name, 0))
         rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
-    samples = len(base.clusters)
-    adjusted = _adjusted(rows, metrics, design.baseline)
     return ExperimentResult(
         data=str(design.data),
         baseline=design.baseline,
-        samples=samples,
-        clusters=len(set(base.clusters)),
+        samples=len(clusters),
+        clusters=len(set(clusters)),
         cluster=design.cluster,
-        arms=adjusted,
+        arms=_adjusted(rows, metrics, design.baseline),
+        failed=dict(failed),
     )
 
 

@@ -27,7 +27,7 @@ from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import Sample
+from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, Sample
 
 ARMS = "arms"
 """The folder with a run directory for each arm."""
@@ -48,11 +48,14 @@ class PreparedExperiment(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """How an experiment ended: the arms that were finished, and the outcome of the last one begun."""
+    """How an experiment ended."""
 
     calls: dict[str, int]
     """Requests that were sent for each arm, what earlier arms had asked left out."""
     last: JobOutcome
+    """The outcome of the last arm begun: if a cap, Ctrl-C or a batch ended the experiment, that of the arm it ended."""
+    failed: dict[str, str]
+    """Why an arm has no scores: its judge stopped, or nothing that it replied could be read."""
 
 
 def prepare(
@@ -97,7 +100,7 @@ async def run(
     options: RunOptions,
     show: Callable[[Arm], Callable[[Progress], None]],
 ) -> Carried:
-    """Run the arms in order and stop after the first that does not finish; caps apply to all arms together.
+    """Run the arms in order; caps apply to all arms together. An arm whose judge stops leaves the others to finish.
 
     With batches, no arm waits for its own: the requests of all arms share the same rounds.
 
@@ -108,12 +111,13 @@ async def run(
         show: Returns the progress display of an arm.
 
     Returns:
-        The number of requests of each finished arm, and the outcome of the last arm that began.
+        The number of requests of each arm, the outcome of the last arm that began, and the arms that failed.
     """
     if not options.offline:
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
             check_key(judge)
     calls: Counter[str] = Counter()
+    failed: dict[str, str] = {}
     whole = "-".join(run_identity(p.manifest, prepared.samples()) for p in prepared.plans) if options.capped else ""
     step = options
     if options.batch:
@@ -136,16 +140,32 @@ async def run(
                     run=name,
                 )
             calls[arm.name] += progress.calls
-            if outcome.status.paused:
+            status = outcome.status
+            if status.interrupted or status.over_budget:
+                return Carried(calls, outcome, failed)
+            if status.paused:
                 paused.append((arm, arm_plan))
                 last = outcome
-            elif not outcome.summary.complete:
-                return Carried(calls, outcome)
+            elif why := _failure(outcome):
+                failed[arm.name] = why
         if not paused:
-            return Carried(calls, outcome)
+            return Carried(calls, outcome, failed)
         if not options.batch or options.detach:
-            return Carried(calls, last)
+            return Carried(calls, last, failed)
         arms = paused
         with Store(cache_folder(options.cache)) as store:
             async with open_batch_admin(store, options.prices) as admin:
                 await admin.wait(Progress(None, show(arms[0][0])))
+
+
+def _failure(outcome: JobOutcome) -> str | None:
+    """Return why an arm has no scores; None if it has some, or none because the samples give none."""
+    if not outcome.status.complete:
+        return outcome.status.reason or "it did not finish"
+    lost: Counter[str] = Counter()
+    for metric in outcome.summary.metrics.values():
+        if metric.n:
+            return None
+        lost.update({reason: n for reason, n in metric.missing.items() if reason not in NOT_APPLICABLE | ABSTAINED})
+    counts = ", ".join(f"{reason} {n}" for reason, n in lost.most_common())
+    return f"no sample has a score: {counts}" if lost else None

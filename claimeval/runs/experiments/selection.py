@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 
 from claimeval.data.labels import HumanLabel, read_labels
@@ -84,11 +84,15 @@ def agreement(design: Experiment, folder: Path, arm: Arm, keep: Keep = everythin
     )
 
 
-def select(design: Experiment, folder: Path) -> Selection:
-    """Chooses by balanced accuracy on half 0 and reports on half 1. UsageError without labels on both halves."""
+def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Selection:
+    """Choose an arm that did not fail by balanced accuracy on half 0, and report on half 1.
+
+    Raises:
+        UsageError: There are no labels on both halves.
+    """
     if design.labels is None:
         raise UsageError("--select needs human labels: give the experiment the key `labels`")
-    chosen_on = {arm.name: _on_half(design, folder, arm, 0) for arm in design.arms}
+    chosen_on = {arm.name: _on_half(design, folder, arm, 0) for arm in design.arms if arm.name not in failed}
     best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy.value or -1.0)
     held_out = _on_half(design, folder, design.arm(best), 1)
     if chosen_on[best].balanced_accuracy.value is None or not held_out.claims:

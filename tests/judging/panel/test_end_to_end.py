@@ -15,6 +15,7 @@ from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_panel
 from claimeval.data.reading import read_samples
 from claimeval.runs.overview import cautions
+from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Verdict
 from tests.conftest import StartServer
@@ -30,9 +31,9 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     broke = Faults(first=(None,) * ANSWERED, rates={"insufficient_quota": 1.0})
     failing = start_server(Options(faults=broke), judge=claim_judge.answer, dialect="mistral")
     judges = ["local:lexical", f"openai:gpt-4o@{steady.url}", f"mistral:mistral-small@{failing.url}"]
-    report = ce.score(
-        samples, judges=judges, metrics=["faithfulness", "correctness"], options=RunOptions(concurrency=1)
-    )
+    with pytest.raises(StoppedEarly, match=r"judge mistral:mistral-small.* was stopped: .*quota") as stopped:
+        ce.score(samples, judges=judges, metrics=["faithfulness", "correctness"], options=RunOptions(concurrency=1))
+    report = stopped.value.run
 
     by_judge: dict[str, Counter[str]] = {name: Counter() for name in judges}
     for result in report.results:
