@@ -404,4 +404,4 @@ def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
         raise StoppedEarly(status.paused, run)
     if status.stopped or not status.complete:
         reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
-        raise StoppedEarly(f"{reasons}. Fix the problem, then run the same command to resume.", run)
+        raise StoppedEarly(f"{reasons.rstrip('.')}. Fix the problem, then run the same command to resume.", run)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAX_BACKOFF = 30.0
 MAX_UNANSWERED = 10
 """Requests in a row that may fail after all their attempts before the judge is stopped."""
+UNREACHED_FOR = 3.0
+"""Seconds after which a judge that no call has ever reached is stopped: nobody listens there, or the name is wrong."""
 
 Keep = Callable[[Request, Completion], None]
 
@@ -59,6 +61,9 @@ class OnlineExecutor:
         self._paces = {judge.name: paces[judge.model, judge.endpoint] for judge in judges}
         self._stopped: dict[str, str] = {}
         self._unanswered = dict.fromkeys(self._judges, 0)
+        self._clock = clock
+        self._unreached: dict[str, float | None] = {}
+        """When the first call to a judge failed to connect; None once a call has reached it."""
         self._open = asyncio.Event()
         self._open.set()
         self._random = random.Random(0)
@@ -111,6 +116,15 @@ class OnlineExecutor:
             if self._unanswered[judge] >= MAX_UNANSWERED:
                 self._stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
 
+    def _record_contact(self, judge: str, error: CallError | None = None) -> None:
+        """Stop a judge that no call reaches; one that a call has reached once may be away for a while."""
+        if error is None or error.status is not None or error.possibly_paid or error.reason != "provider_error":
+            self._unreached[judge] = None
+        elif (since := self._unreached.setdefault(judge, self._clock())) is not None:
+            seconds = self._clock() - since
+            if seconds >= UNREACHED_FOR:
+                self._stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; check that the server runs, and its address")
+
     def _stop(self, judge: str, reason: str) -> None:
         self._stopped.setdefault(judge, reason)
 
@@ -155,7 +169,8 @@ class OnlineExecutor:
         """Return exponential backoff with jitter. Throttled calls wait in the pace, with all other calls."""
         if error.rate_limited:
             return 0.0
-        seconds = min(self._options.backoff * 2.0**attempts, MAX_BACKOFF)
+        longest = UNREACHED_FOR / 3 if self._unreached.get(judge) is not None else MAX_BACKOFF
+        seconds = min(self._options.backoff * 2.0**attempts, longest)
         seconds = max(error.retry_after or 0.0, seconds * self._random.uniform(0.75, 1.25))
         problem = error.message if error.status is None else f"status {error.status}"
         self._progress.set_waiting(judge, f"{problem[:60]}, retry at {time_of_day(seconds)}")
@@ -184,9 +199,11 @@ class OnlineExecutor:
         try:
             outcome = await self._complete(request)
             pace.succeeded(slot, outcome)
+            self._record_contact(request.judge.name)
         except CallError as error:
             outcome = error
             pace.failed(slot, error)
+            self._record_contact(request.judge.name, error)
             if error.fatal:
                 self._stop(request.judge.name, error.message)
             raise

@@ -282,3 +282,11 @@ def test_one_run_after_another_and_in_two_threads(openai_server: ThreadHandle) -
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(lambda _: go([judge], at_once(judge, 20)), range(2)))
     assert [reasons(came) for came in both] == [["ok"] * 20] * 2
+
+
+def test_a_server_that_nobody_reaches_stops_its_judge_within_seconds() -> None:
+    judge = Judge(model="openai:m", name="m", endpoint="http://127.0.0.1:9/v1")
+    came = go([judge], one_by_one(judge, 3), attempts=6)
+    assert reasons(came)[0] in ("provider_error", "judge_stopped")
+    assert reasons(came)[1:] == ["judge_stopped"] * 2
+    assert "no connection in 3 seconds" in came.stopped[judge.name]
