@@ -123,7 +123,8 @@ class OnlineExecutor:
         elif (since := self._unreached.setdefault(judge, self._clock())) is not None:
             seconds = self._clock() - since
             if seconds >= UNREACHED_FOR:
-                self._stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; check that the server runs, and its address")
+                advice = "check that the server runs, and its address"
+                self._stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}")
 
     def _stop(self, judge: str, reason: str) -> None:
         self._stopped.setdefault(judge, reason)
