@@ -20,14 +20,12 @@ from typing import Any, NamedTuple
 from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.voting import Voters
 from claimeval.runs.agreement import measure
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
 from claimeval.runs.labels import RaterTable, join, weights
-from claimeval.runs.revote import rates_of, revote
+from claimeval.runs.revote import Revote
 from claimeval.statistics import IntervalEstimate, cohen_kappa
-from claimeval.types.families import Families
 from claimeval.types.records import SampleResult
 
 OPENQA: dict[str, Any] = {
@@ -85,9 +83,8 @@ def voted(
 ) -> list[SampleResult]:
     """The results under these judges and rules alone."""
     judges = [judge for judge in found.manifest.judges if judge.name in names]
-    voters = Voters(judges, settings, Families())
-    rates = rates_of(results, voters)
-    return [revote(result, voters, found.manifest.metrics, rates) for result in results]
+    record = found.manifest.model_copy(update={"judges": tuple(judges), "panel": settings, "derived": ()})
+    return list(map(Revote(record, Revote(record).error_rates(results)), results))
 
 
 def grades_of_panel(results: Iterable[SampleResult]) -> list[str | None]:

@@ -13,10 +13,14 @@ from claimeval.api.twins import blocking_twin
 from claimeval.data.reading import parse_references
 from claimeval.data.survey import survey
 from claimeval.evaluation.claims import ClaimsOptions, check_families, choose_metrics, incomplete, make_job
+from claimeval.evaluation.job import Reiterable
+from claimeval.evaluation.measure import MeasureJob
+from claimeval.evaluation.measure import job_of as measured_again
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.runs.rejudge import RejudgeSource, open_source, prepare
 from claimeval.types.clusters import check_cluster
+from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import References, SampleResult
 
@@ -125,7 +129,7 @@ async def arejudge(
     panel: PanelOptions | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge the answers and claims of a run again: other judges, prompts, metrics or votes.
+    """Judge a run of any job again: other judges, prompts, metrics or votes. A run of `measure` is computed again.
 
     Claims are taken from the run unless another `extractor` or `extract_prompt` is named. A verdict is taken over if
     judge settings, prompt, evidence and claim are the same. With only another `panel` or fewer `metrics` the votes are
@@ -133,13 +137,14 @@ async def arejudge(
     `rejudge` blocks, `arejudge` is awaited; both take the same arguments.
 
     Args:
-        source: A run or its directory; a result file of RAGChecker, ragas or deepeval; or data as for `score`.
+        source: A run of claims, ratings, grades or measures, or its directory; a result file of RAGChecker, ragas or
+            deepeval; or data as for `score`.
         judges: Judges to ask, or names of judges of the run. None: all of the run.
         keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
-        metrics: As for `score`; None: those of the run.
+        metrics: As for `score`, or ratings of the run; None: those of the run.
         extractor: The judge that extracts claims from texts without any; another one than the run's extracts all again.
         extract_prompt: Extract the claims again, with this prompt.
-        assess_prompt: The prompt that assesses claims; None: that of the run.
+        assess_prompt: The prompt that assesses claims, or asks the only question of the run; None: that of the run.
         per_document: As for `score`; None: as in the run, like the two that follow.
         shuffle_contexts: As for `score`.
         extract_per_judge: As for `score`.
@@ -159,25 +164,30 @@ async def arejudge(
         StoppedEarly: As for `score`.
     """
     panel = panel or PanelOptions()
-    rejudged = prepare(
-        _source(source, fields, limit),
-        ClaimsOptions(
-            judges=() if judges is None else parse_specs(judges),
-            extractor=None if extractor is None else parse_spec(extractor),
-            metrics=None if metrics is None else metric_names(metrics),
-            extract_prompt=None if extract_prompt is None else str(extract_prompt),
-            assess_prompt=None if assess_prompt is None else str(assess_prompt),
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-            extract_per_judge=extract_per_judge,
-            panel=panel,
-            cluster=options.cluster,
-        ),
-        keep_verdicts=keep_verdicts,
-        offline=options.offline,
+    wanted = ClaimsOptions(
+        judges=() if judges is None else parse_specs(judges),
+        extractor=None if extractor is None else parse_spec(extractor),
+        metrics=None if metrics is None else metric_names(metrics),
+        extract_prompt=None if extract_prompt is None else str(extract_prompt),
+        assess_prompt=None if assess_prompt is None else str(assess_prompt),
+        per_document=per_document,
+        shuffle_contexts=shuffle_contexts,
+        extract_per_judge=extract_per_judge,
+        panel=panel,
+        cluster=options.cluster,
     )
-    record = rejudged.manifest.model_copy(update={"limit": limit})
-    prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
+    before = _source(source, fields, limit)
+    if before.manifest and before.manifest.job == MeasureJob.name:
+        if wanted != ClaimsOptions(metrics=wanted.metrics, cluster=wanted.cluster) or keep_verdicts:
+            raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be others")
+        job = measured_again(before.manifest, None if metrics is None else list(map(str, metric_names(metrics))))
+        samples = Reiterable(lambda: (result.sample for result in before.results()))
+        record = job.manifest.of_data(before.name, limit=limit)
+        prepared = Prepared(job, record, samples, sum(1 for _ in samples), path_of(source))
+    else:
+        rejudged = prepare(before, wanted, keep_verdicts=keep_verdicts, offline=options.offline)
+        record = rejudged.manifest.of_data(before.name, limit=limit)
+        prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 

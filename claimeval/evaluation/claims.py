@@ -19,8 +19,7 @@ from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
-from claimeval.judging.panel import Panel
-from claimeval.judging.panel.voting import Voters
+from claimeval.judging.panel import Panel, same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
@@ -45,8 +44,8 @@ from claimeval.types.requests import Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
-EXTRACT_PROMPT = "atomic"
-"""The prompt for taking claims if none is named."""
+EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
+"""The prompts for taking and assessing claims if none is named."""
 
 
 _ONE_JUDGE = Panel()
@@ -121,11 +120,6 @@ class ClaimsJob:
         return Families(self.panel.families)
 
     @property
-    def voters(self) -> Voters:
-        """The judges with the rules by which their verdicts become labels."""
-        return Voters(self.judges, self.panel, self.families)
-
-    @property
     def manifest(self) -> Manifest:
         """Everything about the job that decides numbers."""
         used = (self.extract_prompt, self.assess_prompt, *self.own_prompts.values())
@@ -158,9 +152,9 @@ class ClaimsJob:
     def record(self, of: Part, against: Part) -> QuestionRecord:
         """The question about claims of a part against a text."""
         if (of, against) not in self._records:
-            panel = self.voters.settings(of, against)
+            panel = self.panel.for_question(name := claims_question(of, against))
             self._records[of, against] = QuestionRecord(
-                name=claims_question(of, against),
+                name=name,
                 prompt=self.prompt(of, against).id,
                 scale=panel.scale,
                 subjects="claims",
@@ -248,7 +242,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
         context = JudgingContext(
             judges=job.judges,
             executor=executor,
-            same_family=job.voters.same_family(sample, of, against),
+            same_family=same_family(job.judges, job.families, sample, of, against),
             on_record=job.on_record,
             joint=job.joint,
             earlier=known,
@@ -385,7 +379,7 @@ def usual_assess_prompt(metrics: MetricSelection | None) -> str:
     """The assess prompt if none is named: `partial` if a metric counts partial support, `three_way` otherwise, and
     also if a metric needs contradicted told from not found, which `partial` does not."""
     rows = [derived(name) for name in (metrics.derived if metrics else None) or ()]
-    return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else "three_way"
+    return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else ASSESS_PROMPT
 
 
 def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:

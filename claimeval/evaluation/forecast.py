@@ -21,6 +21,7 @@ from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging import assess
 from claimeval.judging.assess import CLAIMS_PER_CALL
+from claimeval.judging.panel import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import Backend, provider, reads_prompts
 from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price, cost_bound, price, prompt_bytes
@@ -428,7 +429,7 @@ class _Walk:
         """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""
         excluded: frozenset[str] = frozenset()
         if self._plan.panel.on_same_family == "skip":
-            excluded = self._plan.voters.same_family(sample, part, against)
+            excluded = same_family(self._plan.judges, self._plan.families, sample, part, against)
         local = self._plan.prompt(part, against).step == "assess"
         for place, judge in enumerate(self._plan.judges):
             if judge.name not in excluded and (local or reads_prompts(judge)):

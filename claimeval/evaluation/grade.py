@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, Question, judge, one_each
+from claimeval.evaluation.judgment import EarlierVerdicts, JudgingContext, Question, judge, one_each
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.relevance import gradable
 from claimeval.execution import Executor
@@ -26,7 +26,7 @@ from claimeval.judging.prompts import Prompt
 from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
@@ -43,10 +43,13 @@ from claimeval.types.records import (
 from claimeval.types.requests import Judge, Request
 from claimeval.types.scales import MATCH, Scale
 
+NAME = "grade"
 Against = Literal["question", "reference_contexts"]
 """Whether documents are graded by the question, or matched with what the reference contexts say."""
 PROMPTS: Mapping[Against, str] = {"question": "steps", "reference_contexts": "same_content"}
 """The prompt if none is named."""
+USUAL_VOTES: Mapping[Against, str] = {"question": "median", "reference_contexts": "majority"}
+"""The vote if none is named."""
 RELEVANT, GRADE, PRECISION = "context_relevance", "context_grade", "context_precision_ap"
 """`context_relevance`: the share of the retrieved documents that is relevant. `context_grade`: their mean grade.
 `context_precision_ap`: mean of P@rank over the ranks of the relevant ones, which ragas and DeepEval call context
@@ -82,12 +85,14 @@ class GradeJob:
     per_call: int = 1
     measures: str = retrieval.MEASURES
     cluster: str | None = None
-    name = "grade"
+    on_record: frozenset[str] = frozenset()
+    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
+    name = NAME
 
     @property
     def asked(self) -> tuple[Judge, ...]:
         """Everyone to whom a question may go."""
-        return self.judges
+        return tuple(judge for judge in self.judges if judge.name not in self.on_record)
 
     @property
     def units(self) -> dict[str, str]:
@@ -102,7 +107,7 @@ class GradeJob:
         return Manifest(
             job=self.name,
             units=self.units,
-            questions=(self.record,),
+            questions=self.records,
             judges=self.judges,
             prompts=(self.prompt.record,),
             asked_with={judge.name: (self.prompt.id,) for judge in self.judges},
@@ -110,30 +115,6 @@ class GradeJob:
             settings={"against": self.against, "documents_per_call": self.per_call},
             cluster=self.cluster,
             versions=versions(),
-        )
-
-    def asking(self, judges: tuple[Judge, ...]) -> GradeJob:
-        """Return the job with these judges alone, each asked about everything."""
-        return replace(self, judges=judges, panel=self.panel.model_copy(update={"escalate": None}))
-
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether no judge is left."""
-        return all(judge.name in stopped for judge in self.judges)
-
-    async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
-        """Return the grades or matches of one sample's contexts. A document without a text is not asked about."""
-        if self.against == "reference_contexts":
-            return await self._match(item, executor)
-        documents = item.contexts or ()
-        with_text = [document for document in documents if gradable(item.question, document)]
-        judged = await self._judge(item.question, Evidence(part=ASKED), with_text, executor)
-        votes = {vote.subject: vote for vote in judged.assessments}
-        graded = tuple(votes.get(document.id) or _without_text(document) for document in documents)
-        return SampleResult(
-            sample=item,
-            assessments=graded,
-            scores=_scores(item, graded, self.scale),
-            calls=judged.calls,
         )
 
     @cached_property
@@ -147,14 +128,85 @@ class GradeJob:
             panel=self.panel,
         )
 
-    async def _judge(
-        self, question: str, evidence: Evidence, documents: Sequence[Document], executor: Executor
-    ) -> JudgedSubjects:
+    @property
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The question, as the only one."""
+        return (self.record,)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """What the judges are asked with."""
+        return (self.prompt,)
+
+    def only(self, metrics: Iterable[str]) -> GradeJob:
+        """Return the job; UsageError for a score that it does not have."""
+        for name in metrics:
+            if name not in self.units:
+                raise unknown_name("score of the run", name, self.units)
+        return self
+
+    def again(
+        self,
+        *,
+        judges: tuple[Judge, ...],
+        on_record: frozenset[str],
+        prompt: Prompt | None,
+        counted: Callable[[Panel, str], Panel],
+        cluster: str | None,
+    ) -> GradeJob:
+        """Return the job for other judges, another prompt or other votes; arguments as for ratings."""
+        return replace(
+            self,
+            judges=judges,
+            on_record=on_record,
+            prompt=prompt or self.prompt,
+            panel=counted(self.panel, USUAL_VOTES[self.against]),
+            cluster=cluster,
+        )
+
+    def check_families(self, generators: Iterable[str | None]) -> None:
+        """Do nothing; documents are not by the model that wrote the answer."""
+
+    def asking(self, judges: tuple[Judge, ...]) -> GradeJob:
+        """Return the job with these judges alone, each asked about everything."""
+        return replace(self, judges=judges, panel=self.panel.model_copy(update={"escalate": None}))
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether no judge is left."""
+        return bool(self.asked) and all(judge.name in stopped for judge in self.asked)
+
+    async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
+        """Return the grades or matches of one sample's contexts. A document without a text is not asked about."""
+        sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
+        context = JudgingContext(self.judges, executor, on_record=self.on_record, earlier=EarlierVerdicts(earlier))
+        if self.against == "question":
+            documents = sample.contexts or ()
+            with_text = [document for document in documents if gradable(sample.question, document)]
+            judged = [await judge(self._question(sample.question, Evidence(part=ASKED)), with_text, context)]
+            votes = {vote.subject: vote for vote in judged[0].assessments}
+            assessments = [votes.get(document.id) or _without_text(document) for document in documents]
+        else:
+            references = retrieval.held_by_text(sample).references
+            judged = await gather_all(
+                [
+                    judge(
+                        self._question(references[name], Evidence(part="reference_contexts", document=number)),
+                        pairs,
+                        context,
+                    )
+                    for number, (name, pairs) in enumerate(_open_pairs(sample).items(), 1)
+                ]
+            )
+            assessments = [vote for found in judged for vote in found.assessments]
+        calls = context.earlier.calls + tuple(call for found in judged for call in found.calls)
+        return self.scored(SampleResult(sample=sample, assessments=tuple(assessments), calls=calls))
+
+    def _question(self, question: str, evidence: Evidence) -> Question[Document]:
         def ask(judge: Judge, documents: Sequence[Document], _: Evidence, attempt: int, replicate: int) -> Request:
             """Return the request for verdicts on the documents, shown as d1, d2, ..."""
             return grade.ask(self.prompt, judge, question, documents, self.scale, attempt=attempt, replicate=replicate)
 
-        asked = Question(
+        return Question(
             records=(self.record,),
             address=CallAddress("rate", "documents"),
             evidence=evidence,
@@ -162,48 +214,53 @@ class GradeJob:
             read=lambda reply, request, documents: one_each(grade.read(reply, request, documents, self.scale)),
             per_call=self.per_call,
         )
-        return await judge(asked, documents, JudgingContext(self.judges, executor))
 
-    async def _match(self, sample: Sample, executor: Executor) -> SampleResult:
+    def scored(self, result: SampleResult) -> SampleResult:
+        """Return the result with the scores that its grades or matches come to."""
+        if self.against == "question":
+            scores = _scores(result.sample, result.assessments, self.scale)
+            return result.model_copy(update={"scores": scores})
+        return self._scored_matches(result)
+
+    def _scored_matches(self, result: SampleResult) -> SampleResult:
         """The rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""
+        sample, matches = result.sample, result.assessments
         if sample.contexts is None or not sample.reference_contexts:
-            return SampleResult(sample=sample, scores=undefined(self.units, "missing_input"))
+            return result.model_copy(update={"scores": undefined(self.units, "missing_input")})
+        if because := next((vote.unassessed for vote in matches if vote.unassessed), None):
+            return result.model_copy(update={"scores": undefined(self.units, because), "details": {}})
         by_text = retrieval.held_by_text(sample)
-        open_pairs = unmatched(sample)
-        judged: list[JudgedSubjects] = await gather_all(
-            [
-                self._judge(
-                    by_text.references[reference], Evidence(part="reference_contexts", document=number), pairs, executor
-                )
-                for number, (reference, pairs) in enumerate(open_pairs.items(), 1)
-            ]
-        )
-        matches = [vote for found in judged for vote in found.assessments]
-        because = next((vote.unassessed for vote in matches if vote.unassessed), None)
-        if because:
-            scores = undefined(self.units, because)
-            ranked = None
-        else:
-            ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
-            found_in = {
-                (ranks[vote.subject], reference)
-                for reference, found in zip(open_pairs, judged, strict=True)
-                for vote in found.assessments
-                if vote.positive
-            }
-            held = {
-                rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()
-            }
-            ranked = retrieval.assigned(by_text._replace(by_rank=held))
-            values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
-            scores = defined(values, self.units)
-        return SampleResult(
-            sample=sample,
-            assessments=tuple(matches),
-            scores=scores,
-            calls=tuple(call for found in judged for call in found.calls),
-            details={} if ranked is None else {"matched": list(ranked)},
-        )
+        ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
+        numbers = dict(enumerate(by_text.references, 1))
+        found_in = {(ranks[vote.subject], numbers[vote.evidence.document or 0]) for vote in matches if vote.positive}
+        held = {rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()}
+        ranked = retrieval.assigned(by_text._replace(by_rank=held))
+        values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
+        scores = defined(values, self.units)
+        return result.model_copy(update={"scores": scores, "details": {"matched": list(ranked)}})
+
+
+def _open_pairs(sample: Sample) -> dict[str, list[Document]]:
+    return unmatched(sample) if sample.contexts is not None and sample.reference_contexts else {}
+
+
+def job_of(record: Manifest) -> GradeJob:
+    """Return the job that a run is of, with its prompt as it was."""
+    (question,) = record.questions
+    prompt = next(prompt for prompt in record.prompts if prompt.id == question.prompt)
+    against: Against = "question" if question.name == "grade" else "reference_contexts"
+    per_call = record.settings["documents_per_call"]
+    assert isinstance(per_call, int), "a grade run says how many documents are in one call"
+    return GradeJob(
+        judges=record.judges,
+        prompt=Prompt.of(prompt),
+        scale=question.scale,
+        panel=question.panel,
+        against=against,
+        per_call=per_call,
+        measures=retrieval.MEASURES if against == "question" else ",".join(record.units),
+        cluster=record.cluster,
+    )
 
 
 def make_job(wanted: GradingOptions) -> GradeJob:
@@ -212,13 +269,13 @@ def make_job(wanted: GradingOptions) -> GradeJob:
         raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
     line_up = specs.parse_panel(wanted.judges)
     judges = specs.require_prompt_readers(line_up.judges, "documents are graded")
-    scale, given = MATCH, {"vote": "majority", **wanted.panel.given}
+    scale = MATCH
     if wanted.against == "question":
         scale = relevance_scale(wanted.scale) if isinstance(wanted.scale, str) else wanted.scale
-        given = wanted.panel.given
     else:
         retrieval.asked(wanted.measures)
-    settings = specs.panel_settings(line_up, given, scale, usual="median", about_claims=False)
+    usual = USUAL_VOTES[wanted.against]
+    settings = specs.panel_settings(line_up, wanted.panel.given, scale, usual=usual, about_claims=False)
     return GradeJob(
         judges=judges,
         prompt=prompts.load("rate", wanted.prompt or PROMPTS[wanted.against]),

@@ -184,7 +184,7 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
             subject,
             evidence,
             rows.get((name, evidence, subject), ()),
-            records[name].panel,
+            records[name].panel.while_running,
             same_family=context.same_family,
             question=name,
         )

@@ -80,6 +80,11 @@ class Manifest(Record):
         """The names of all metrics, in the order of the scores."""
         return (*(metric.name for metric in self.metrics), *self.derived, *self.units)
 
+    def panel_for(self, question: str) -> Panel:
+        """How verdicts on a question are counted."""
+        panels = {one.name: one.panel for one in self.questions}
+        return panels.get(question) or self.panel.for_question(question)
+
     @property
     def asked(self) -> tuple[Judge, ...]:
         """The judges and, where there is one, the extractor."""

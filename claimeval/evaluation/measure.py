@@ -340,6 +340,26 @@ def run_measure(
     return JobOutcome(tallies.summary(complete=status.complete), status)
 
 
+def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob:
+    """Return the job of a run of words or ranks, or one with other metrics and the same settings."""
+    settings = record.settings
+    if "model" in settings:
+        raise UsageError("the run is of a local model; measure its data again with the same options")
+    match, collapse = settings.get("match", "ids"), settings.get("collapse_ids")
+    normalization = settings.get("normalization", "squad")
+    assert isinstance(collapse, str | None), "it is written as it was given"
+    assert isinstance(normalization, str), "it is written as it was given"
+    return make_job(
+        Measurement(
+            metrics=list(record.units) if metrics is None else metrics,
+            match="text" if match == "text" else "ids",
+            collapse_ids=collapse,
+            normalization=normalization,
+            cluster=record.cluster,
+        )
+    )
+
+
 def make_job(wanted: Measurement) -> MeasureJob:
     """Return the job with everything checked; UsageError for a metric that does not exist."""
     if isinstance(wanted.metrics, Mapping):

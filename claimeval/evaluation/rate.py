@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, Question, judge
+from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, Question, judge
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, rate
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -41,6 +41,7 @@ from claimeval.types.scales import (
     answer_question,
 )
 
+NAME = "rate"
 ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
 """`answered`: 1 if the answer gives at least a part of what was asked for. `abstention_accuracy`: 1 if it does so for
 an answerable question or declines an unanswerable one, by `is_answerable`."""
@@ -114,12 +115,14 @@ class RateJob:
     judges: tuple[Judge, ...]
     questions: tuple[PutQuestion, ...]
     cluster: str | None = None
-    name = "rate"
+    on_record: frozenset[str] = frozenset()
+    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
+    name = NAME
 
     @property
     def asked(self) -> tuple[Judge, ...]:
         """Everyone to whom a question may go."""
-        return self.judges
+        return tuple(judge for judge in self.judges if judge.name not in self.on_record)
 
     @property
     def panel(self) -> Panel:
@@ -137,14 +140,69 @@ class RateJob:
         return Manifest(
             job=self.name,
             units={name: "share" for put in self.questions for name in put.metrics},
-            questions=tuple(record for put in self.questions for record in put.records),
+            questions=self.records,
             judges=self.judges,
-            prompts=tuple(put.prompt.record for put in self.questions),
+            prompts=tuple(prompt.record for prompt in self.prompts),
             asked_with={judge.name: tuple(put.prompt.id for put in self.questions) for judge in self.judges},
             panel=self.panel,
             cluster=self.cluster,
             versions=versions(),
         )
+
+    @property
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The questions and their flags."""
+        return tuple(record for put in self.questions for record in put.records)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """What the judges are asked with."""
+        return tuple(put.prompt for put in self.questions)
+
+    def only(self, metrics: Iterable[str]) -> RateJob:
+        """Return the job with the questions that have these scores alone."""
+        questions: dict[str, PutQuestion] = {name: put for put in self.questions for name in put.metrics}
+        for name in metrics:
+            if name not in questions:
+                raise unknown_name("rating of the run", name, questions)
+        wanted = set(metrics)
+        return replace(self, questions=tuple(put for put in self.questions if wanted & set(put.metrics)))
+
+    def again(
+        self,
+        *,
+        judges: tuple[Judge, ...],
+        on_record: frozenset[str],
+        prompt: Prompt | None,
+        counted: Callable[[Panel, str], Panel],
+        cluster: str | None,
+    ) -> RateJob:
+        """Return the job for other judges, another prompt or other votes.
+
+        Args:
+            judges: The judges.
+            on_record: Those of them that are not asked.
+            prompt: Another prompt for the only question; None for the same.
+            counted: Returns the panel for a panel of the run and the usual vote of its question.
+            cluster: The field by which samples belong together in intervals.
+        """
+        questions = tuple(
+            PutQuestion(put.question, prompt or put.prompt, counted(put.panel, put.question.vote))
+            for put in self.questions
+        )
+        return RateJob(judges, questions, cluster, on_record)
+
+    def check_families(self, generators: Iterable[str | None]) -> None:
+        """UsageError for a judge of a generator's family, if that was declared an error."""
+        if self.panel.on_same_family != "error":
+            return
+        for generator in filter(None, generators):
+            for one in self.judges:
+                if self.families.are_same_family(one.model, generator):
+                    raise UsageError(
+                        f"judge {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                        "judge, or say what to do with --on-same-family warn or skip"
+                    )
 
     def asking(self, judges: tuple[Judge, ...]) -> RateJob:
         """Return the job with these judges alone, each asked about everything."""
@@ -154,37 +212,42 @@ class RateJob:
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge is left."""
-        return all(judge.name in stopped for judge in self.judges)
+        return bool(self.asked) and all(judge.name in stopped for judge in self.asked)
 
-    async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
+    async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the ratings of one answer; a rating that failed is a score without a value, with its reason.
 
         An empty answer is no answer to its question, without a call (relevance 0, noncommittal, not correct, not
         answered), and there is nothing in it to be faithful (`no_claims`).
         """
-        own = self.families.same_family_judges(((judge.name, judge.model) for judge in self.judges), item.generator)
-        fed = [put for put in self.questions if missing(put.question, item) is None]
+        sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
+        context = JudgingContext(
+            self.judges,
+            executor,
+            same_family(self.judges, self.families, sample, "answer"),
+            on_record=self.on_record,
+            earlier=EarlierVerdicts(earlier),
+        )
+        fed = [put for put in self.questions if missing(put.question, sample) is None]
         judged: list[JudgedSubjects] = await gather_all(
-            [
-                judge(rating_question(item, put), [_WholeAnswer()], JudgingContext(self.judges, executor, own))
-                for put in fed
-            ]
+            [judge(rating_question(sample, put), [_WholeAnswer()], context) for put in fed]
         )
-        ratings: list[Assessment] = []
+        return self.scored(
+            SampleResult(
+                sample=sample,
+                assessments=tuple(vote for found in judged for vote in found.assessments),
+                calls=context.earlier.calls + tuple(call for found in judged for call in found.calls),
+            )
+        )
+
+    def scored(self, result: SampleResult) -> SampleResult:
+        """Return the result with the scores that its assessments come to."""
+        votes = {vote.question: vote for vote in result.assessments}
         scores: dict[str, Score] = {}
-        for put, found in zip(fed, judged, strict=True):
-            ratings += found.assessments
-            votes = {vote.question: vote for vote in found.assessments}
-            scores |= _scores(put, item, votes)
         for put in self.questions:
-            if because := missing(put.question, item):
-                scores |= _unasked(put, item, because)
-        return SampleResult(
-            sample=item,
-            assessments=tuple(ratings),
-            scores={name: scores[name] for put in self.questions for name in put.metrics},
-            calls=tuple(call for found in judged for call in found.calls),
-        )
+            because = missing(put.question, result.sample)
+            scores |= _unasked(put, result.sample, because) if because else _scores(put, result.sample, votes)
+        return result.model_copy(update={"scores": scores})
 
 
 def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> dict[str, Score]:
@@ -229,6 +292,16 @@ def missing(question: AnswerQuestion, sample: Sample) -> Reason | None:
     return None
 
 
+def job_of(record: Manifest) -> RateJob:
+    """Return the job that a run is of, with its prompts as they were."""
+    texts = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
+    asked = {question.metric: question for question in ANSWER_QUESTIONS.values()}
+    questions = tuple(
+        PutQuestion(asked[one.name], texts[one.prompt], one.panel) for one in record.questions if one.name in asked
+    )
+    return RateJob(record.judges, questions, record.cluster)
+
+
 def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
     """Return the job with everything checked against the samples; UsageError before any call can be made."""
     if wanted.ask is not None and not wanted.ask:
@@ -252,7 +325,7 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
         return PutQuestion(question, prompt, usual)
 
     job = RateJob(judges, tuple(map(put, questions)), wanted.cluster)
-    _check_families(job, survey.generators)
+    job.check_families(survey.generators)
     return job
 
 
@@ -289,19 +362,6 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
     return _AnswerCounts(frozenset(fed), tuple(generators))
-
-
-def _check_families(job: RateJob, generators: Iterable[str]) -> None:
-    """UsageError for a judge of a generator's family, if that was declared an error."""
-    if job.panel.on_same_family != "error":
-        return
-    for generator in generators:
-        for one in job.judges:
-            if job.families.are_same_family(one.model, generator):
-                raise UsageError(
-                    f"judge {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
-                    "judge, or say what to do with --on-same-family warn or skip"
-                )
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:

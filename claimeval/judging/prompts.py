@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import yaml
 from pydantic import Field
@@ -89,6 +89,11 @@ class PromptRecord(Record):
 
 class Prompt:
     """A prompt that was loaded, checked and compiled; it no longer changes when the file does."""
+
+    @classmethod
+    def of(cls, record: PromptRecord) -> Self:
+        """Return the prompt of a run as it was then."""
+        return cls(record.name.partition("[")[0], record.step, record.source, record.parameters)
 
     def __init__(self, name: str, step: str, source: str, parameters: Mapping[str, str] = MappingProxyType({})) -> None:
         self.step = step

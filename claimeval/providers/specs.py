@@ -17,7 +17,6 @@ from pydantic import JsonValue, ValidationError
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.rules import VOTES
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.requests import Judge
 from claimeval.types.scales import THREE_WAY, Scale
@@ -194,17 +193,13 @@ def panel_settings(
         scale: The scale of the question.
         usual: The vote if none is named.
         with_labels: Whether human labels are available, from which weights can be learned.
-        about_claims: Whether claims are judged. Documents and answers are voted on one by one, so a vote that learns
-            from the whole run has nothing to learn from.
+        about_claims: Whether claims are judged, which every judge may take itself.
 
     Raises:
         UsageError: If a setting is wrong, or does not fit the judges or the subject.
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
-    if not about_claims and chosen.needs_whole_run:
-        others = ", ".join(vote for vote in VOTES if vote != chosen.vote)
-        raise UsageError(f"the vote {chosen.vote!r} learns from a whole run of claims; take one of {others}")
     if not about_claims and chosen.own_claims:
         raise UsageError("own_claims is for claims; every judge rates the same answers and documents")
     return chosen

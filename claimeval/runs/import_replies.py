@@ -23,15 +23,13 @@ from claimeval.evaluation.manifest import DataSource, Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.voting import Voters
 from claimeval.metrics.scoring import defined
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import directory
 from claimeval.runs.directory import RunWriter
-from claimeval.runs.revote import revote, settle
+from claimeval.runs.revote import Revote, settle
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
-from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Record, SampleResult
 
@@ -123,8 +121,6 @@ def import_judged(
         UsageError: If a weighted vote lacks weights and the file has no human labels.
     """
     panel = _panel(judged, options)
-    families = Families(panel.families)
-    voters = Voters(judged.judges, panel, families)
     record = Manifest(
         metrics=judged.metrics,
         derived=judged.derived,
@@ -138,12 +134,12 @@ def import_judged(
     )
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
-        tallies = Tallies(record)
+        revote, tallies = Revote(record), Tallies(record)
         readings = {judge.name: _ImportCounter() for judge in judged.judges}
         labels = 0
         with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
             for sample in judged.samples():
-                result = revote(sample.result, voters, record.metrics, derived=record.derived)
+                result = revote(sample.result)
                 writer.add(result)
                 tallies.add(result)
                 labelled.add(sample.human)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,9 @@ from claimeval.data.foreign import recognize
 from claimeval.data.foreign.records import RECORDED, RecordedResults
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
+from claimeval.evaluation import grade, rate
 from claimeval.evaluation.claims import (
+    ASSESS_PROMPT,
     EXTRACT_PROMPT,
     ClaimsJob,
     ClaimsOptions,
@@ -20,8 +23,10 @@ from claimeval.evaluation.claims import (
     usual_assess_prompt,
 )
 from claimeval.evaluation.claims import notes as notes_of
+from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import DataSource, Manifest, versions
-from claimeval.judging import panel
+from claimeval.evaluation.rate import RateJob
+from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived, select_metrics
@@ -31,8 +36,8 @@ from claimeval.providers import specs as judging
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.directory import MANIFEST, load_manifest, read_results
 from claimeval.runs.import_replies import EXTRACTOR
-from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts
-from claimeval.runs.revote import revote
+from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts, reused
+from claimeval.runs.revote import Revote, job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Part, Sample, SampleResult
@@ -80,20 +85,21 @@ def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
 class Results:
     """The samples with what is taken over, made anew each time they are gone over."""
 
-    def __init__(self, source: RejudgeSource, known: ReusableVerdicts, plan: ClaimsJob) -> None:
-        self._source, self._known, self._plan = source, known, plan
+    def __init__(self, source: RejudgeSource, reused: Callable[[SampleResult, ReuseCounts], SampleResult]) -> None:
+        """`reused` returns what is taken over of a sample, and counts the calls that this saves."""
+        self._source, self._reused = source, reused
         self.saved = ReuseCounts()
         """Calls that the samples of the latest round make unnecessary."""
 
     def __iter__(self) -> Iterator[SampleResult]:
         self.saved = ReuseCounts()
-        return (self._known.taken_over(result, self._plan, self.saved) for result in self._source.results())
+        return (self._reused(result, self.saved) for result in self._source.results())
 
 
 class PreparedRejudge(NamedTuple):
     """A source ready to be judged: what is asked, and each sample with what need not be."""
 
-    plan: ClaimsJob
+    plan: ClaimsJob | RateJob | GradeJob
     manifest: Manifest
     samples: int | None
     """How many there are; None where nobody is asked and so nobody counted."""
@@ -102,8 +108,7 @@ class PreparedRejudge(NamedTuple):
 
     def recounted(self) -> Iterator[SampleResult]:
         """Each sample with the votes on its verdicts counted anew, if nobody is asked anything."""
-        job = self.plan
-        return (revote(result, job.voters, job.metrics, derived=job.derived) for result in self.results)
+        return map(Revote(self.manifest), self.results)
 
     @property
     def asks(self) -> bool:
@@ -122,6 +127,13 @@ def prepare(
         keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
         offline: The judges of the run are not asked; their verdicts are all there is.
     """
+    if source.manifest and source.manifest.job in (rate.NAME, grade.NAME):
+        return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, offline)
+    if source.manifest and not source.manifest.metrics:
+        raise UsageError(
+            f"{source.name} is a run of {source.manifest.job.replace('_', '-')}, which has no votes; make it again, "
+            "and the replies in the cache are paid only once"
+        )
     metrics = _metrics(source, wanted)
     known = ReusableVerdicts(
         source.manifest,
@@ -163,7 +175,71 @@ def prepare(
         plan=plan,
         manifest=_record(source, plan, known),
         samples=found.samples if found else None,
-        results=Results(source, known, plan),
+        results=Results(source, lambda result, saved: known.taken_over(result, plan, saved)),
+    )
+
+
+def _prepare_ratings(
+    source: RejudgeSource, before: Manifest, wanted: ClaimsOptions, keep_verdicts: bool, offline: bool
+) -> PreparedRejudge:
+    """The same for a run of ratings or grades, which has no claims."""
+    for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "extract_per_judge"):
+        if getattr(wanted, name) is not None:
+            raise UsageError(f"{name}: a run of {before.job} has no claims; leave it out")
+    if wanted.panel.labels is not None:
+        raise UsageError("labels: weights are learned from labels of claims only; give `weights` in a panel file")
+    job = job_of(before)
+    if wanted.metrics is not None:
+        job = job.only([metric if isinstance(metric, str) else metric.name for metric in wanted.metrics])
+    steps = {prompt.id: prompt.step for prompt in job.prompts}
+    if wanted.assess_prompt and len(steps) > 1:
+        raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
+    known = ReusableVerdicts(
+        before,
+        judges=_named(source, wanted),
+        extractor=None,
+        extract_prompt=None,
+        assess_prompt=wanted.assess_prompt,
+        defaults=(EXTRACT_PROMPT, ASSESS_PROMPT),
+        step=job.prompts[0].step if len(steps) == 1 else "assess",
+    )
+    line_up, on_record = _line_up(source, wanted, known, None, keep_verdicts, offline)
+    asks = len(on_record) < len(line_up.judges)
+    if asks and known.undecided:
+        raise UsageError(f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); name one")
+    names = {judge.name for judge in line_up.judges}
+
+    def counted(panel: Panel, usual: str) -> Panel:
+        """Return how verdicts on a question are counted now."""
+        base: dict[str, Any] = {"vote": usual} | ({"replicates": panel.replicates} if names & on_record else {})
+        base = base if wanted.judges else panel.model_dump(exclude={"scale"})
+        settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, panel.scale)
+        panels.check(settings, [judge.name for judge in line_up.judges])
+        return settings
+
+    job = job.again(
+        judges=line_up.judges,
+        on_record=on_record,
+        prompt=known.assess_prompt if wanted.assess_prompt else None,
+        counted=counted,
+        cluster=wanted.cluster or before.cluster,
+    )
+    check_cluster(wanted.cluster, (result.sample for result in source.results()))
+    job.check_families(result.sample.generator for result in source.results())
+    record = job.manifest.of_data(source.name)
+    asked_with = {
+        name: before.asked_with.get(name, ids) if name in on_record else ids for name, ids in record.asked_with.items()
+    }
+    records = {prompt.id: prompt for prompt in (*record.prompts, *before.prompts)}
+    used = dict.fromkeys((*(prompt.id for prompt in job.prompts), *chain.from_iterable(asked_with.values())))
+    prompts = tuple(records[i] for i in used if i in records)
+    return PreparedRejudge(
+        plan=job,
+        manifest=record.model_copy(
+            update={"prompts": prompts, "asked_with": asked_with, "notes": _prompt_notes(asked_with, records)}
+        ),
+        samples=sum(1 for _ in source.results()) if asks else None,
+        results=Results(source, lambda result, saved: reused(result, job, saved)),
     )
 
 
@@ -301,7 +377,7 @@ def _settings(
     if names & on_record and not (names - on_record and _has_words_of(scale, before.scale)):
         scale = before.scale
     settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, scale)
-    panel.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
+    panels.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
     return settings
 
 
@@ -350,7 +426,8 @@ def _extractor_notes(plan: ClaimsJob, taker: Judge) -> tuple[str, ...]:
 def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[str, PromptRecord]) -> tuple[str, ...]:
     """What must stand beside the numbers where the judges were not all asked with the same prompt."""
     support = {
-        name: ", ".join(records[i].name for i in ids if records[i].step == "assess") for name, ids in asked_with.items()
+        name: ", ".join(records[i].name for i in ids if i in records and records[i].step != "weigh")
+        for name, ids in asked_with.items()
     }
     if len(set(support.values())) < 2:
         return ()

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
+from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.rate import RateJob
 from claimeval.judging import prompts as prompting
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel import Panel
@@ -50,11 +52,14 @@ class ReusableVerdicts:
         extract_prompt: str | None,
         assess_prompt: str | None,
         defaults: tuple[str, str],
+        step: str = "assess",
     ) -> None:
         """`judges` are those of the run that are named, all of them if none is.
 
-        `extractor` and prompts are None where they shall be the run's; `defaults` are prompts for runs without.
+        `extractor` and prompts are None where they shall be the run's; `defaults` are prompts for runs without; `step`
+        is that of the prompt by which the judges are asked.
         """
+        self._step = step
         self._record = record
         self.extractor = extractor
         self.own = {judge.name: judge for judge in record.judges} if record else {}
@@ -63,7 +68,7 @@ class ReusableVerdicts:
         on_record = [p for p in self._prompts.values() if p.step == "extract"]
         self.extract_prompt = _prompt("extract", extract_prompt, on_record, defaults[0])
         asked = self.support_prompts(*(judges or self.own))
-        self.assess_prompt = _prompt("assess", assess_prompt, asked, defaults[1])
+        self.assess_prompt = _prompt(step, assess_prompt, asked, defaults[1])
         self.undecided = () if assess_prompt or len(asked) < 2 else tuple(p.name for p in asked)
         """The prompts among which nothing decides, if a judge must be asked."""
         self._names_prompt = assess_prompt is not None
@@ -89,7 +94,7 @@ class ReusableVerdicts:
         """The prompts by which these judges of the run said whether a text supports a claim."""
         asked_with = self._record.asked_with if self._record else {}
         ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
-        return [p for p in self._prompts.values() if p.id in ids and p.step == "assess"]
+        return [p for p in self._prompts.values() if p.id in ids and p.step == self._step]
 
     def same_prompt(self, judge: str) -> bool:
         """Whether a judge of the run was asked with no other prompt than the one that is wanted."""
@@ -187,7 +192,32 @@ class ReusableVerdicts:
         return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
 
 
-def _stands(verdict: Verdict, plan: ClaimsJob) -> bool:
+def reused(result: SampleResult, job: RateJob | GradeJob, saved: ReuseCounts) -> SampleResult:
+    """Return the sample with the verdicts on its answer or documents that hold, and the calls that they came from."""
+    prompts = {record.name: record.prompt for record in job.records}
+    judges = {judge.name: judge.id for judge in job.judges}
+
+    def holds(verdict: Verdict, question: str) -> bool:
+        asked = verdict.settings, verdict.prompt
+        same = verdict.judge in job.on_record or asked == (judges.get(verdict.judge), prompts[question])
+        return same and _stands(verdict, job)
+
+    assessments = tuple(
+        a.model_copy(update={"verdicts": tuple(v for v in a.verdicts if holds(v, a.question))})
+        for a in result.assessments
+        if a.question in prompts
+    )
+    brought = {(v.judge, v.prompt, a.evidence) for a in assessments for v in a.verdicts}
+    calls = tuple(
+        call.model_copy(update={"reused": True})
+        for call in result.calls
+        if (call.judge, call.prompt, call.evidence) in brought
+    )
+    saved.assessments += sum(not call.failed for call in calls)
+    return SampleResult(sample=result.sample, assessments=assessments, calls=calls)
+
+
+def _stands(verdict: Verdict, plan: ClaimsJob | RateJob | GradeJob) -> bool:
     """Whether a verdict is taken over: a failed call is made again, and repeats that are too many are left out."""
     answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
     return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.on_record)
@@ -208,5 +238,5 @@ def _prompt(step: str, named: str | None, on_record: Sequence[PromptRecord], def
     if named:
         return prompting.load(step, named)
     for p in on_record:
-        return Prompt(p.name, p.step, p.source, p.parameters)
+        return Prompt.of(p)
     return prompting.load(step, default)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 
 from claimeval.data.labels import HumanLabel
+from claimeval.evaluation import grade, rate
+from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.rate import RateJob
 from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.judging import panel as panels
+from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
-from claimeval.judging.panel.voting import Voters
 from claimeval.metrics import scoring
-from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, weights
 from claimeval.types.families import Families
-from claimeval.types.records import ASKED, Assessment, SampleResult
+from claimeval.types.records import Assessment, SampleResult
+
+NO_RATES: Mapping[str, ErrorRates] = MappingProxyType({})
 
 
 def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
@@ -28,17 +34,16 @@ def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complet
     record = with_weights(writer.manifest, writer.added(), labels)
     if record != writer.manifest:
         writer.amend(record)
-    voters = Voters(record.judges, record.panel, Families(record.panel.families))
-    rates = rates_of(writer.added(), voters)
-    tallies = Tallies(record)
+    rates = Revote(record).error_rates(writer.added())
+    revote, tallies = Revote(record, rates), Tallies(record)
 
     def voted(result: SampleResult) -> SampleResult:
-        now = revote(result, voters, record.metrics, rates, record.derived)
+        now = revote(result)
         tallies.add(now)
         return now
 
     writer.revise(voted)
-    return tallies.summary(complete=complete, rates=rates)
+    return tallies.summary(complete=complete, rates=rates.get("support"))
 
 
 def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iterable[HumanLabel] | None) -> Manifest:
@@ -51,63 +56,89 @@ def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iter
     return record.model_copy(update={"panel": panel.model_copy(update={"weights": learned})})
 
 
-def rates_of(results: Iterable[SampleResult], voters: Voters) -> ErrorRates | None:
-    """What all verdicts together say of the judges' errors; None where the vote does not rest on it."""
-    if voters.panel.rule.learns != "error_rates":
-        return None
-    patterns: Counter[Pattern] = Counter()
-    judges = {judge.name for judge in voters.judges}
-    for result in results:
-        part = {claim.id: claim.of for claim in result.claims}
-        for a in result.assessments:
-            if a.evidence.part == ASKED or a.unasked:
-                continue
-            own = voters.same_family(result.sample, part[a.subject], a.evidence.part)
-            left_out = own if voters.panel.on_same_family == "no-vote" else frozenset()
-            ballots = cast_ballots([v for v in a.verdicts if v.judge in judges - left_out], voters.panel)
-            patterns[tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
-    return estimate_error_rates(patterns)
+def job_of(record: Manifest) -> RateJob | GradeJob:
+    """Return the job of a run of ratings or grades, as it was asked."""
+    return rate.job_of(record) if record.job == rate.NAME else grade.job_of(record)
 
 
-def revote(
-    result: SampleResult,
-    voters: Voters,
-    metrics: Sequence[Metric],
-    rates: ErrorRates | None = None,
-    derived: Sequence[str] = (),
-) -> SampleResult:
-    """Return the sample with the labels and scores that its verdicts come to under these rules.
+class Revote:
+    """The labels and scores that the verdicts of samples come to under the rules of a manifest.
 
-    Verdicts of judges who are not voters are left out, and with them claims that nobody else assessed.
-
-    Args:
-        result: The sample with its verdicts.
-        voters: The judges and the rules.
-        metrics: The metrics to score.
-        rates: Error rates of the judges over the whole run.
-        derived: Names of derived metrics.
-
-    Returns:
-        A new result.
+    Verdicts of judges who are not in it are left out, and with them claims that nobody else assessed.
     """
-    part = {claim.id: claim.of for claim in result.claims}
-    judges = {judge.name for judge in voters.judges}
 
-    def voted(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
-        for a in assessments:
-            if verdicts := [verdict for verdict in a.verdicts if verdict.judge in judges]:
-                yield voters.vote(result.sample, part[a.subject], a.evidence, a.subject, verdicts, rates)
+    def __init__(self, record: Manifest, rates: Mapping[str, ErrorRates] = NO_RATES) -> None:
+        """`rates` are error rates of the judges over the whole run, by question."""
+        self._record, self._rates = record, rates
+        self._judges = {judge.name for judge in record.judges}
+        self._families = Families(record.panel.families)
+        self._job = None if record.metrics else job_of(record)
+        self._panels: dict[str, Panel] = {}
 
-    counted = result.model_copy(
-        update={
-            "assessments": tuple(voted(result.assessments)),
-            "per_document": tuple(voted(result.per_document)),
-            "orders": tuple(voted(result.orders)),
+    def __call__(self, result: SampleResult) -> SampleResult:
+        """Return the sample with the votes and scores."""
+        voted = {
+            "assessments": tuple(self._voted(result, result.assessments)),
+            "per_document": tuple(self._voted(result, result.per_document)),
+            "orders": tuple(self._voted(result, result.orders)),
         }
-    )
-    columns = counted.columns()
-    of_nothing = {pair: one for pair, one in scoring.unasked(metrics, counted).items() if pair not in columns}
-    unscored = counted.model_copy(
-        update={"assessments": tuple(chain.from_iterable((columns | of_nothing).values()))},
-    )
-    return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, derived)})
+        now = result.model_copy(update=voted)
+        return self._job.scored(now) if self._job else self._scored_claims(now)
+
+    def error_rates(self, results: Iterable[SampleResult]) -> dict[str, ErrorRates]:
+        """Return by question what all verdicts say of the judges' errors, where the vote rests on that."""
+        patterns: defaultdict[str, Counter[Pattern]] = defaultdict(Counter)
+        for result in results:
+            for a in result.assessments:
+                panel = self._record.panel_for(a.question)
+                if a.unasked or panel.rule.learns != "error_rates":
+                    continue
+                left_out = self._same_family(result, a) if panel.on_same_family == "no-vote" else frozenset()
+                ballots = cast_ballots([v for v in a.verdicts if v.judge in self._judges - left_out], panel)
+                patterns[a.question][tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
+        return {name: rates for name, counts in patterns.items() if (rates := estimate_error_rates(counts))}
+
+    def _panel(self, question: str) -> Panel:
+        if question not in self._panels:
+            panel = self._record.panel_for(question)
+            self._panels[question] = panel if question in self._rates else panel.while_running
+        return self._panels[question]
+
+    def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
+        if self._record.job == grade.NAME:
+            return frozenset()
+        of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
+        return panels.same_family(self._record.judges, self._families, result.sample, of, a.evidence.part)
+
+    def _voted(self, result: SampleResult, assessments: Iterable[Assessment]) -> Iterator[Assessment]:
+        for a in assessments:
+            verdicts = [verdict for verdict in a.verdicts if verdict.judge in self._judges]
+            if verdicts:
+                yield panels.vote(
+                    a.subject,
+                    a.evidence,
+                    verdicts,
+                    self._panel(a.question),
+                    same_family=self._same_family(result, a),
+                    rates=self._rates.get(a.question),
+                    question=a.question,
+                )
+            elif self._job:
+                yield (
+                    a
+                    if not a.verdicts
+                    else Assessment(
+                        subject=a.subject,
+                        question=a.question,
+                        evidence=a.evidence,
+                        verdicts=(),
+                        unassessed="not_in_cache",
+                    )
+                )
+
+    def _scored_claims(self, result: SampleResult) -> SampleResult:
+        metrics, columns = self._record.metrics, result.columns()
+        of_nothing = {pair: one for pair, one in scoring.unasked(metrics, result).items() if pair not in columns}
+        assessments = tuple(chain.from_iterable((columns | of_nothing).values()))
+        unscored = result.model_copy(update={"assessments": assessments})
+        return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, self._record.derived)})

@@ -105,6 +105,15 @@ def test_a_run_in_memory_equals_the_one_on_disk(
     assert door(judge(server)) == door(judge(server), out=tmp_path / "run")
 
 
+def test_ratings_of_several_questions_are_counted_again(server: ThreadHandle) -> None:
+    run = ce.rate(SAMPLES, judges=judge(server))
+    sent = len(server.exchanges())
+    assert ce.rejudge(run, panel=PanelOptions(vote="mean")).summary.metrics == run.summary.metrics
+    assert len(server.exchanges()) == sent
+    with pytest.raises(UsageError, match="the run asks several questions"):
+        ce.rejudge(run, assess_prompt="plain")
+
+
 def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
     ratings = ce.rate(SAMPLES, judges=judge(server), ask="correctness")
     assert list(ratings.summary.metrics) == ["rated_correctness"]

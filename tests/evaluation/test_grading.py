@@ -260,7 +260,6 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
     ("judges", "panel", "message"),
     [
         (["local:lexical"], {}, "assesses claims only"),
-        (["openai:m@http://127.0.0.1:1/v1"], {"vote": "dawid_skene"}, "'dawid_skene' learns from a whole run"),
         ([], {}, "no judge named"),
     ],
 )

@@ -253,7 +253,6 @@ def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() 
         (["local:lexical"], ALL, {}, "answers are rated by a language model"),
         (["openai:m"], ("faithfull",), {}, "Did you mean 'faithfulness'"),
         (["openai:m"], (), {}, "name what to ask"),
-        (["openai:m"], ALL, {"vote": "dawid_skene"}, "'dawid_skene' learns from a whole run"),
         (["openai:m"], ALL, {"quorum": 2}, "can never be met"),
     ],
 )

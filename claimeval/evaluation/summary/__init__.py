@@ -20,7 +20,7 @@ from claimeval.metrics.derived import unknown_because
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of
 from claimeval.types.families import Families
-from claimeval.types.records import Reason, Record, SampleResult
+from claimeval.types.records import Reason, Record, SampleResult, claims_question
 
 _ALONE = Panel()
 EXCERPT = 200
@@ -83,7 +83,8 @@ class Tallies:
         self._others = {name: MetricTally(unit) for name, unit in record.units.items()}
         self._members = [
             MemberTally(
-                tuple(models) if several else (), panel.about_question(metric.claims_of) if metric.prompt else panel
+                tuple(models) if several else (),
+                panel.for_question(claims_question(metric.claims_of, metric.against)),
             )
             for metric in record.metrics
         ]

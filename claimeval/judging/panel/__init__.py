@@ -7,6 +7,6 @@ judge that gave no label (an outage, a refusal, an abstention) has no part in it
 from __future__ import annotations
 
 from claimeval.judging.panel.settings import Panel, check
-from claimeval.judging.panel.voting import disputed, vote
+from claimeval.judging.panel.voting import disputed, same_family, vote
 
-__all__ = ["Panel", "check", "disputed", "vote"]
+__all__ = ["Panel", "check", "disputed", "same_family", "vote"]

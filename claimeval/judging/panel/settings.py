@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from claimeval.judging.panel.rules import VoteRule, vote_rule
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import OnSameFamily
-from claimeval.types.records import ASKED, Part, Record, claims_question
+from claimeval.types.records import Record
 from claimeval.types.scales import SCALES, THREE_WAY, Scale
 
 ABSTAIN, CONSERVATIVE = "abstain", "conservative"
@@ -87,11 +87,9 @@ class Panel(Record):
         """Whether the vote on one claim rests on what the whole run shows: errors, or weights still to be learned."""
         return self.rule.learns == "error_rates" or (self.rule.learns == "weights" and not self.weights)
 
-    def about_question(self, of: Part) -> Panel:
-        """Return these settings for claims of a part weighed by the question, which have words, and errors, of their
-        own."""
-        vote = "majority" if self.rule.learns == "error_rates" else self.vote
-        return self.model_copy(update={"scale": SCALES[claims_question(of, ASKED)], "vote": vote})
+    def for_question(self, name: str) -> Panel:
+        """Return these settings for a question about claims; one that weighs them by the question has its scale."""
+        return self if name == "support" else self.model_copy(update={"scale": SCALES[name]})
 
 
 def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:

@@ -1,8 +1,6 @@
 """Ballots -> one label: quorum, vote, ties.
 
 What all judges count the same the panel counts so too, under every rule.
-
-Who votes on what: the judges of a run with its rules and what is known of their families.
 """
 
 from __future__ import annotations
@@ -19,14 +17,12 @@ from claimeval.statistics import vote_entropy
 from claimeval.types.families import Families
 from claimeval.types.records import (
     ABSTAINED,
-    ASKED,
     Assessment,
     Evidence,
     Part,
     Reason,
     Sample,
     Verdict,
-    claims_question,
 )
 from claimeval.types.requests import Judge
 
@@ -182,56 +178,8 @@ def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> f
     return sum(known) / len(known) if known else None
 
 
-class Voters(NamedTuple):
-    """A line-up and its rules."""
-
-    judges: Sequence[Judge]
-    panel: Panel
-    families: Families
-
-    def same_family(self, sample: Sample, of: Part, against: Part) -> frozenset[str]:
-        """The judges of the family that wrote the sample's answer, where that answer is judged or judged by."""
-        if not sample.generator or "answer" not in (of, against):
-            return frozenset()
-        return self.families.same_family_judges(((judge.name, judge.model) for judge in self.judges), sample.generator)
-
-    def settings(self, of: Part, against: Part, rates: ErrorRates | None = None) -> Panel:
-        """The settings for claims of a part held against another; without `rates` of the whole run those of a vote
-        that needs none."""
-        panel = self.panel if rates else self.panel.while_running
-        return panel.about_question(of) if against == ASKED else panel
-
-    def vote(
-        self,
-        sample: Sample,
-        of: Part,
-        evidence: Evidence,
-        subject: str,
-        verdicts: Sequence[Verdict],
-        rates: ErrorRates | None = None,
-    ) -> Assessment:
-        """Return the panel's assessment of one claim.
-
-        Before the whole run is known, a vote that depends on it is by majority.
-
-        Args:
-            sample: The sample of the claim.
-            of: The part that the claim is from.
-            evidence: The evidence of the verdicts.
-            subject: Id of the claim.
-            verdicts: The verdicts of all judges.
-            rates: Error rates of the judges over the whole run.
-
-        Returns:
-            The assessment.
-        """
-        panel, own = self.settings(of, evidence.part, rates), self.same_family(sample, of, evidence.part)
-        return vote(
-            subject,
-            evidence,
-            verdicts,
-            panel,
-            same_family=own,
-            rates=None if evidence.part == ASKED else rates,
-            question=claims_question(of, evidence.part),
-        )
+def same_family(judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part) -> frozenset[str]:
+    """The judges of the family that wrote the sample's answer, where that is one of the parts that are compared."""
+    if not sample.generator or "answer" not in parts:
+        return frozenset()
+    return families.same_family_judges(((judge.name, judge.model) for judge in judges), sample.generator)
