@@ -186,7 +186,8 @@ class ClaimsJob:
 def claims_question_about(sample: Sample, of: Part, against: Part, job: ClaimsJob) -> Question[Claim]:
     """Ask whether a part of a sample supports the claims of another, or what they have to do with its question."""
     prompt, alternatives = job.prompt(of, against), sample.alternatives(against)
-    own_claims = job.panel.own_claims
+    record, own_claims = job.record(of, against), job.panel.own_claims
+    whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffles)
 
     def concerns(judge: Judge, claim: Claim) -> bool:
         """Whether the judge reads such a prompt and, where each takes its own claims, took this one."""
@@ -199,14 +200,14 @@ def claims_question_about(sample: Sample, of: Part, against: Part, job: ClaimsJo
         return assess.ask(prompt, judge, claims, shown, sample.question, attempt=attempt, replicate=replicate)
 
     return Question(
-        records=(job.record(of, against),),
+        records=(record,),
         address=CallAddress("assess", of),
         evidence=Evidence(part=against),
         ask=ask,
         read=lambda completion, request, _: one_each(
             assess.read(completion, request, computed=not reads_prompts(request.judge))
         ),
-        singles=() if against in ONE_TEXT else tuple(_singles(sample, against)),
+        singles=() if whole else tuple(_singles(sample, against)),
         per_call=assess.CLAIMS_PER_CALL,
         concerns=concerns,
     )

@@ -88,6 +88,8 @@ class EarlierVerdicts:
             judge: The judge.
             replicate: Number of the replicate, from 0.
         """
+        if not self._verdicts:
+            return ()
         keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
         found = tuple(self._verdicts[key] for key in keys if key in self._verdicts)
         return found if len(found) == len(keys) else ()

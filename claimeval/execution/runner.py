@@ -211,7 +211,7 @@ async def run_items(
             try:
                 async with aclosing(every) as results:
                     async for result in results:
-                        if online and (budget.exhausted or job.hopeless(stopped())):
+                        if online and (budget.exhausted or ((gone := stopped()) and job.hopeless(gone))):
                             complete = False
                             await online.drain()
                             break

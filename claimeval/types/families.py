@@ -51,6 +51,7 @@ class Families:
         return providers.get(provider)
 
 
+@lru_cache(maxsize=1024)
 def _bare_name(model: str) -> str:
     """Return the model without its provider and endpoint."""
     provider, colon, name = model.strip().lower().partition("@")[0].partition(":")

@@ -326,7 +326,7 @@ class _Labeled(Record):
         """What the label comes to in a score of claims: a positive word of any scale is `supported`."""
         if self.positive is not None:
             return "supported" if self.positive else "not_found"
-        return cast(Label | None, self.label)
+        return cast("Label | None", self.label)
 
 
 class Verdict(_Labeled):

@@ -52,7 +52,8 @@ class Scale(Record):
 
     def word(self, reply: str) -> str | None:
         """Return the label for what a judge writes, exactly as offered; None for any other text."""
-        return dict(zip(self.offered, self.words, strict=True)).get(reply)
+        offered = self.offered
+        return self.words[offered.index(reply)] if reply in offered else None
 
     @property
     def ranked(self) -> tuple[str, ...]:
