@@ -34,10 +34,9 @@ from typing import Any, NamedTuple
 from benchmarks.loopback import Handle, Latency, Options, claim_judge, serve
 from benchmarks.runs import CALLS, METRICS, ROOT, plan_at, run, samples, table
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.providers import openai as backend
 from claimeval.store.replies import pack
 from claimeval.store.store import Store
-from claimeval.types.chat_format import read_chat, write_chat
+from claimeval.types.chat_format import read_chat, request_body, write_chat
 from claimeval.types.requests import Outcome, Request
 
 
@@ -145,7 +144,7 @@ def bodies(plan: ClaimsJob, count: int) -> list[dict[str, Any]]:
             await plan.evaluate(sample, recording)
 
     asyncio.run(main())
-    return [backend.body(request) for request in recording.requests]
+    return [request_body(request) for request in recording.requests]
 
 
 def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:

@@ -88,8 +88,8 @@ def _rate_limited_until(scene: Scene) -> Answer:
 
 
 def _unsupported_parameter(scene: Scene) -> Answer:
-    message = "Unsupported value: 'temperature' does not support 0 with this model."
-    return scene.dialect.complain(400, message, code="unsupported_value", param="temperature")
+    message = "Unsupported value: 'top_p' does not support 1 with this model."
+    return scene.dialect.complain(400, message, code="unsupported_value", param="top_p")
 
 
 def _filtered_prompt(scene: Scene) -> Answer:

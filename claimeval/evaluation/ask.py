@@ -94,7 +94,7 @@ def _call(
     """Return the record of a call; `reading` says whether the reply, or a part of it, was useless."""
     completion = outcome if isinstance(outcome, Completion) else None
     return Call(
-        key=request.key,
+        key=(completion and completion.key) or request.key,
         step=address.step,
         judge=request.judge.name,
         part=address.part,

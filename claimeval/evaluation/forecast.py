@@ -25,6 +25,7 @@ from claimeval.judging.panel import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import Backend, provider, reads_prompts
 from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price, cost_bound, price, prompt_bytes
+from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
 from claimeval.types.records import Call, Claim, Document, Evidence, Part, Record, Sample, SampleResult
@@ -314,6 +315,7 @@ class _Walk:
         }
         self._prompts = tuple((p.name, p.digest) for p in (plan.extract_prompt, plan.assess_prompt))
         self._nowhere = OfflineExecutor()
+        self._lessons = Lessons(store.folder if store else None)
         self._seen = seen
         self._texts: dict[str, tuple[int, int]] = {}
         """Sentences and bytes of the texts that the current sample's extractions are of, by key."""
@@ -335,11 +337,12 @@ class _Walk:
 
     async def ask(self, request: Request) -> Outcome:
         """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
+        put, request = request, self._lessons.adapt(request)
         extracting = isinstance(request.task, ExtractTask)
         workload = (self._extractions if extracting else self._assessments)[request.judge.name]
         fresh = self._is_new(int(request.key[:16], 16))
         if isinstance(request.task, ExtractTask):
-            self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
+            self._texts[put.key] = len(request.task.sentences), estimates.size(request.task.text)
         if self._store and (value := self._store.get(request.key)) is not None:
             reply = completion(value)
             if fresh:

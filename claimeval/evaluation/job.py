@@ -73,12 +73,15 @@ class JobOutcome(NamedTuple):
 
 
 def run_identity(record: Manifest, items: Iterable[object]) -> str:
-    """Return what makes two commands one run, for which a cap holds: the same questions about the same items."""
-    digest = hashlib.sha256(record.identity.encode())
+    """Return what makes two commands one run, for which a cap holds: the same questions about the same items.
+
+    Their order does not count.
+    """
+    total = 0
     for item in items:
         about = item.sample if isinstance(item, SampleResult) else item
-        digest.update(repr(about).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+        total += int.from_bytes(hashlib.sha256(repr(about).encode("utf-8", "surrogatepass")).digest())
+    return hashlib.sha256(f"{record.identity} {total}".encode()).hexdigest()
 
 
 async def run_job(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -16,9 +17,11 @@ from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.rows import Metric
 from claimeval.providers.specs import short_names
 from claimeval.types.records import Record
-from claimeval.types.requests import Judge
+from claimeval.types.requests import Judge, Learned
 from claimeval.types.scales import Scale
 
+LEARNED = {"learned"}
+"""The field of a judge that is no setting."""
 RUN_FORMAT = 2
 """Increased when files of a run change their meaning; runs of another format are refused."""
 
@@ -100,13 +103,22 @@ class Manifest(Record):
         """A digest of what is asked of whom; two runs with the same one ask the same questions about the same items."""
         digest = hashlib.sha256(self.job.encode())
         for part in (*self.metrics, *self.asked, *self.questions):
-            digest.update(part.model_dump_json().encode())
+            digest.update(part.model_dump_json(exclude=LEARNED).encode())
         digest.update(repr((self.units, self.settings)).encode())
         panel = self.panel
         digest.update(f"{panel.per_document} {panel.shuffles} {panel.replicates} {panel.own_claims}".encode())
         for prompt in self.prompts:
             digest.update(prompt.digest.encode())
         return digest.hexdigest()
+
+    def with_learned(self, learned: Mapping[str, Learned]) -> Manifest:
+        """The manifest with what a run learned of its judges, by name."""
+
+        def told(judge: Judge) -> Judge:
+            return judge.model_copy(update={"learned": learned.get(judge.name, judge.learned)})
+
+        extractor = self.extractor and told(self.extractor)
+        return self.model_copy(update={"judges": tuple(map(told, self.judges)), "extractor": extractor})
 
     def of_data(self, data: str | None, *, limit: int | None = None) -> Manifest:
         """The manifest of a run over a file, or over samples that were given in Python (`data` None)."""
@@ -117,12 +129,18 @@ class Manifest(Record):
         """The first setting in which two runs differ, None when the same numbers must come out."""
         asked = ("job", "metrics", "derived", "units", "questions", "judges", "extractor", "prompts", "asked_with")
         for field in (*asked, "panel", "settings", "cluster"):
-            if getattr(self, field) != getattr(other, field):
+            if _without_learned(getattr(self, field)) != _without_learned(getattr(other, field)):
                 return field
         for field in DataSource.model_fields:
             if getattr(self.data, field) != getattr(other.data, field):
                 return f"data.{field}"
         return None
+
+
+def _without_learned(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_without_learned, value))
+    return value.model_copy(update={"learned": Learned()}) if isinstance(value, Judge) else value
 
 
 def versions() -> dict[str, str]:

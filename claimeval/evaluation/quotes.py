@@ -12,6 +12,7 @@ from claimeval.execution import Executor
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging.panel import Panel
 from claimeval.providers.prices import cost_bound, price, prompt_bytes
+from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
 from claimeval.types.records import SampleResult
@@ -67,11 +68,12 @@ class _Recorder:
     def __init__(self, store: Store | None) -> None:
         self._store = store
         self._nowhere = OfflineExecutor()
+        self._lessons = Lessons(store.folder if store else None)
         self.requests: dict[str, Request] = {}
 
     async def ask(self, request: Request) -> Outcome:
         """Record the request and answer it from the store, if possible."""
-        self.requests[request.key] = request
+        self.requests[request.key] = request = self._lessons.adapt(request)
         if self._store and (value := self._store.get(request.key)) is not None:
             return completion(value)
         return await self._nowhere.ask(request)

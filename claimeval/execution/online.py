@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
 
 MAX_BACKOFF = 30.0
 MAX_UNANSWERED = 10
-"""Requests in a row that may fail after all their attempts before the judge is stopped."""
+"""Requests in a row, at one step, that may fail after all their attempts before the judge is stopped."""
 UNREACHED_FOR = 3.0
 """Seconds after which a judge that no call has ever reached is stopped: nobody listens there, or the name is wrong."""
+MAX_REFUSED = 4
+"""Requests in a row, at one step, that a server may refuse in the same words before the judge is stopped."""
+_NUMBERS = re.compile(r"\d+")
 
 Keep = Callable[[Request, Completion], None]
 
@@ -60,10 +65,12 @@ class OnlineExecutor:
         }
         self._paces = {judge.name: paces[judge.model, judge.endpoint] for judge in judges}
         self._stopped: dict[str, str] = {}
-        self._unanswered = dict.fromkeys(self._judges, 0)
         self._clock = clock
         self._unreached: dict[str, float | None] = {}
         """When the first call to a judge failed to connect; None once a call has reached it."""
+        self._unanswered: Counter[tuple[str, str]] = Counter()
+        """By judge and prompt, since a server may take the questions of one step and refuse those of another."""
+        self._refusals: dict[tuple[str, str], list[str]] = {}
         self._open = asyncio.Event()
         self._open.set()
         self._random = random.Random(0)
@@ -98,23 +105,34 @@ class OnlineExecutor:
         try:
             completion = await self._complete_with_retries(request)
         except CallError as error:
-            self._record_error(judge, error)
-            return Failure(reason=error.reason, message=error.message)
-        self._unanswered[judge] = 0
+            self._record_error(request, error)
+            return Failure(
+                reason=error.reason, message=error.message, refused=error.refused, context_tokens=error.context_tokens
+            )
+        self._unanswered.pop((judge, request.prompt), None)
+        self._refusals.pop((judge, request.prompt), None)
         return completion
 
-    def _record_error(self, judge: str, error: CallError) -> None:
+    def _record_error(self, request: Request, error: CallError) -> None:
         """Stop the judge if no further call can succeed."""
+        judge, step = request.judge.name, (request.judge.name, request.prompt)
         if error.fatal:
             self._stop(judge, error.message)
+        elif error.refused or (error.context_tokens and request.judge.context_tokens is None):
+            return  # asked again in the form that the server takes
         elif (error.retry_after or 0.0) > MAX_WAIT:
             self._stop(judge, f"it asks to wait {error.retry_after:.0f} seconds: {error.message}")
         elif error.rate_limited:
             self._stop(judge, f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}")
         elif error.reason in ("provider_error", "timeout"):
-            self._unanswered[judge] += 1
-            if self._unanswered[judge] >= MAX_UNANSWERED:
+            self._unanswered[step] += 1
+            if self._unanswered[step] >= MAX_UNANSWERED:
                 self._stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
+            elif error.status in (400, 422) and not error.prompt_too_long:
+                words = self._refusals.setdefault(step, [])
+                words.append(_NUMBERS.sub("", error.message)[:120])
+                if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
+                    self._stop(judge, f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}")
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
         """Stop a judge that no call reaches; one that a call has reached once may be away for a while."""
@@ -202,6 +220,7 @@ class OnlineExecutor:
             pace.succeeded(slot, outcome)
             self._record_contact(request.judge.name)
         except CallError as error:
+            error.fatal = error.fatal or (bool(error.refused) and request.judge.without(error.refused) is None)
             outcome = error
             pace.failed(slot, error)
             self._record_contact(request.judge.name, error)

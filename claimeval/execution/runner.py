@@ -12,21 +12,23 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 from claimeval.execution.batch.rounds import run_in_rounds, run_until_blocked
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
-from claimeval.execution.cached import CachedExecutor, OfflineExecutor
+from claimeval.execution.cached import CachedExecutor, LearningExecutor, OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.pace import MAX_CONCURRENCY
+from claimeval.store.lessons import Lessons
 from claimeval.store.replies import pack
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.requests import Completion, Judge, Outcome, Request
+from claimeval.types.requests import Completion, Judge, Learned, Outcome, Request
 
 TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that are treated as Ctrl-C: of a scheduler or a container, and of a terminal that is closed."""
@@ -120,6 +122,8 @@ class RunStatus(NamedTuple):
     """The cap that was reached, in words."""
     paused: str | None = None
     """What is under way in batches, in words, when the work did not wait for it."""
+    learned: Mapping[str, Learned] = MappingProxyType({})
+    """What was learned of each judge's server, by name."""
 
     @property
     def reason(self) -> str | None:
@@ -188,6 +192,8 @@ async def run_items(
             batch_budget = BatchBudget(budget, row, run)
             batched = BatchExecutor(batch_judges(judges, options), options, store, cached, batch_budget, progress)
             executor = await stack.enter_async_context(batched)
+        lessons = Lessons(cache)
+        executor = LearningExecutor(executor, lessons)
 
         def stopped() -> dict[str, str]:
             """Return the reason of each judge that has stopped."""
@@ -231,6 +237,7 @@ async def run_items(
             stopped=stopped(),
             over_budget=budget.exhausted,
             paused=batched.pending_batches if batched else None,
+            learned=lessons.learned(judges),
         )
 
 

@@ -374,7 +374,10 @@ def reply_text(completion: Completion, request: Request) -> str | Failure:
         return Failure(reason="filtered", message="the provider's content filter ended the reply")
     if completion.refusal:
         return Failure(reason="refused", message=completion.refusal[:500])
-    if finish != "stop":
+    if finish is None and (completion.usage.completion_tokens or 0) >= request.max_tokens:
+        return Failure(reason="truncated", message="the reply is as long as the token limit; raise max_tokens")
+    unsure = finish is None and request.reply_format == "bullets"  # a cut list looks like a whole one
+    if finish not in ("stop", None) or unsure:
         return Failure(reason="provider_error", message=f"the reply ended with finish reason {finish!r}, not 'stop'")
     if not completion.text or not completion.text.strip():
         return Failure(reason="unparsable", message="the reply is empty")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.requests import CallError, Completion, Judge, Request
@@ -64,8 +66,10 @@ class Provider:
     """The environment variable that may name another such server."""
     key_variable: str | None = None
     """The environment variable that holds the key; None if there is none."""
-    reasoning_models: frozenset[str] = frozenset()
-    """Models that spend hidden tokens before they answer."""
+    own_host: re.Pattern[str] | None = None
+    """Further hosts of the provider, such as those of regions, which get its key."""
+    reasons: Callable[[str], bool] | None = None
+    """Whether a model of this name spends hidden tokens before it answers."""
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
     note: Callable[[Judge], str] | None = None
@@ -85,9 +89,11 @@ class Provider:
         assert judge.endpoint, "the judge is resolved"
         assert self.key_variable, "the provider has keys"
         endpoints = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
+        parts = urlsplit(judge.endpoint)
+        regional = self.own_host is not None and self.own_host.fullmatch(parts.hostname or "") is not None
         return key_for(
             judge.endpoint,
-            is_provider_endpoint=judge.endpoint in endpoints,
+            is_provider_endpoint=judge.endpoint in endpoints or (regional and parts.scheme == "https"),
             default_env=self.key_variable,
             judge_env=judge.key_variable,
         )
@@ -137,7 +143,18 @@ def reads_prompts(judge: Judge) -> bool:
 
 def reasons(judge: Judge) -> bool:
     """Return whether a judge's model spends hidden tokens whatever its settings are."""
-    return judge.provider in PROVIDERS and judge.model.partition(":")[2] in _row(judge.provider).reasoning_models
+    of = _row(judge.provider).reasons if judge.provider in PROVIDERS else None
+    return of is not None and of(judge.model.partition(":")[2])
+
+
+def check_settings(judge: Judge) -> None:
+    """Raise UsageError for settings that would undo the caps or write a secret into files; for language models."""
+    from claimeval.providers.keys import check_headers
+    from claimeval.types.chat_format import refused_in_extra
+
+    if reason := refused_in_extra(judge.extra):
+        raise UsageError(f"judge {judge.name!r}, extra: {reason}")
+    check_headers(judge.headers, judge.name)
 
 
 def check_key(judge: Judge) -> None:

@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import Keep
-from claimeval.providers.keys import scrub, scrub_body, scrubbed_logs
-from claimeval.types.chat_format import read_chat
+from claimeval.providers.keys import masked, scrub, scrub_body, scrubbed_logs
+from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, RateLimitStatus
 
@@ -41,9 +41,21 @@ _FATAL_CODES = {
     "invalid_api_key": "the key is not accepted: check the environment variable that holds it",
     "invalid_model": "the server does not know this model: check its name",
     "model_not_found": "the server does not know this model: check its name",
-    "unsupported_parameter": "the model does not take a parameter that is set: change the judge's settings",
-    "unsupported_value": "the model does not take this value of a parameter: change the judge's settings",
 }
+_BAD_SETTING = "the model does not take a parameter that is set: change the judge's settings"
+_FATAL_WORDS = (
+    (re.compile(r"invalid model name|model.{0,80}(?:does not exist|not found)|unknown model", re.I), "model_not_found"),
+    (re.compile(r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key", re.I), "invalid_api_key"),
+)
+"""What a gateway says with status 400 or 422 and no code of its own."""
+_TOO_LONG = re.compile(
+    r"maximum context length|context[ _](?:length|window)|ContextWindowExceeded|prompt is too long|too many tokens",
+    re.I,
+)
+_WINDOW = re.compile(r"(?:maximum context length|context (?:window|size|length))(?: is| of|:)? *(\d{3,8})", re.I)
+_LIMIT_TOO_HIGH = re.compile(
+    r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)", re.I
+)
 _FATAL_STATUS = {
     401: "the key is not accepted: check the environment variable that holds it",
     402: "payment is required: check plan and billing",
@@ -54,8 +66,8 @@ _FATAL_STATUS = {
 _RETRYABLE_STATUS = {408, 409, 425, 429}
 _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
 """Said by something between us and the model, which may have answered, and charged, all the same."""
-_UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument")
-"""How Mistral (422) and OpenAI (400) refuse an unknown field of the body; neither gives the error a code."""
+_UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument|UnsupportedParams")
+"""How Mistral (422), OpenAI and LiteLLM (400) refuse a field of the body; none gives the error a code of its own."""
 _RATE_LIMITS = (
     ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute"),
     ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute"),
@@ -79,7 +91,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         body: The body as text.
         key: The key to remove from the message.
     """
-    code, kind, words = _details(body)
+    code, kind, words, parameter = _details(body)
     reason = scrub(words, key)[:500]
     message = f"status {status}: {reason}"
     if 300 <= status < 400:
@@ -93,16 +105,13 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if code == "content_filter" or kind == "content_filter":
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
-        return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
-    if status in (400, 422) and _UNKNOWN_FIELD.search(reason):
-        advice = _FATAL_CODES["unsupported_parameter"]
-        return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
+        return _fatal(status, message, advice)
+    if status in (400, 422) and (refusal := _refusal(status, message, code, kind, words, parameter)):
+        return refusal
     limits = rate_limits(headers)
     if status == 429 and limits and limits.requests == 0:
-        return CallError(
-            "judge_stopped", f"{message.rstrip('.')}. {_FATAL_CODES['insufficient_quota']}", status=status, fatal=True
-        )
-    if code == "context_length_exceeded" or status == 413 or reason.lower().startswith("request too large"):
+        return _fatal(status, message, _FATAL_CODES["insufficient_quota"])
+    if status == 413 or reason.lower().startswith("request too large"):
         return CallError("provider_error", f"{message} (the prompt is too long)", status=status, retryable=False)
     if status in _RETRYABLE_STATUS or status >= 500:
         capacity = "capacity" in reason.lower()
@@ -118,17 +127,48 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     return CallError("provider_error", message, status=status, retryable=False)
 
 
-def _details(body: str) -> tuple[str, str, str]:
-    """Return code, type and message of an error body; several providers' forms, or the text itself."""
+def _fatal(status: int, message: str, advice: str) -> CallError:
+    return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
+
+
+def _refusal(status: int, message: str, code: str, kind: str, words: str, parameter: str) -> CallError | None:
+    """Return what a 400 or 422 means by its code or its words; None for one that is not known."""
+    if code == "context_length_exceeded" or _TOO_LONG.search(words):
+        window = _WINDOW.search(words)
+        return CallError(
+            "provider_error",
+            f"{message} (the prompt is too long)",
+            status=status,
+            retryable=False,
+            prompt_too_long=True,
+            context_tokens=int(window[1]) if window else None,
+        )
+    if _LIMIT_TOO_HIGH.search(words):
+        return _fatal(status, message, "set a lower max_tokens in a judge file")
+    by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
+    if refused := refused_parameters(words, parameter):
+        return CallError(
+            "judge_stopped", f"{message.rstrip('.')}. {_BAD_SETTING}", status=status, retryable=False, refused=refused
+        )
+    if by_code or _UNKNOWN_FIELD.search(words):
+        return _fatal(status, message, _BAD_SETTING)
+    for pattern, known in _FATAL_WORDS:
+        if pattern.search(words):
+            return _fatal(status, message, _FATAL_CODES[known])
+    return None
+
+
+def _details(body: str) -> tuple[str, str, str, str]:
+    """Return code, type, message and parameter of an error body; several providers' forms, or the text itself."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
-        return "", "", " ".join(body.split())[:500]
+        return "", "", " ".join(body.split())[:500], ""
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
-        return "", "", str(error)
+        return "", "", str(error), ""
     message = error.get("message") or error.get("detail") or body
-    return str(error.get("code") or ""), str(error.get("type") or ""), str(message)
+    return str(error.get("code") or ""), str(error.get("type") or ""), str(message), str(error.get("param") or "")
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -202,10 +242,13 @@ def check_endpoint(url: str, judge: str) -> str:
     would route through a proxy is refused: the proxy would see the key.
     """
     parts = urlsplit(url)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            f"the endpoint of judge {masked(judge)!r} carries credentials or a query; put keys in the environment, and "
+            "parameters of the address under `query` in a judge file"
+        )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"endpoint {url!r} of judge {judge!r} is not an http:// or https:// address")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise UsageError(f"the endpoint of judge {judge!r} carries credentials or a query; put keys in the environment")
     if parts.scheme == "http" and not _skips_proxy(parts.hostname):
         for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             if os.environ.get(variable):
@@ -285,6 +328,9 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
     if isinstance(error, httpx2.TimeoutException):
         return CallError("timeout", "the server did not answer in time", possibly_paid=sent)
     reason = scrub(str(error) or type(error).__name__, key)
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        advice = "set SSL_CERT_FILE to a file with the certificates of your company or server (docs/judge-files.md)"
+        return CallError("judge_stopped", f"no connection: {reason}. {advice}", fatal=True)
     return CallError("provider_error", f"no connection: {reason}", possibly_paid=sent)
 
 

@@ -27,6 +27,8 @@ _WIRE_LOGS = (
 """The loggers that repeat, at level DEBUG, the responses of servers."""
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
+_CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@")
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password|credential", re.IGNORECASE)
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
@@ -79,11 +81,38 @@ def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judg
     return SecretStr("none")
 
 
+def check_headers(headers: Mapping[str, str], judge: str) -> None:
+    """Raise UsageError for a header that would write a secret into the files of a run."""
+    for name, value in headers.items():
+        if _SECRET_HEADER.search(name) and not value.startswith("$"):
+            raise UsageError(
+                f"judge {judge!r}, headers: {name!r} holds a secret, and settings are written into every run; put it "
+                f"into an environment variable and give `{name}: $VARIABLE`"
+            )
+
+
+class Headers(SecretStr):
+    """A key, and the values of headers that were read from the environment and are kept secret like it."""
+
+    def __init__(self, key: SecretStr, headers: Mapping[str, str]) -> None:
+        super().__init__(key.get_secret_value())
+        self.values = {
+            name: read_key(value[1:]).get_secret_value() if value.startswith("$") else value
+            for name, value in headers.items()
+        }
+        self.secrets = tuple(self.values[name] for name, value in headers.items() if value.startswith("$"))
+
+
+def masked(address: str) -> str:
+    """Return an address without user name and password."""
+    return _CREDENTIALS.sub("[hidden]@", address)
+
+
 def scrub(text: str, key: SecretStr) -> str:
     """Remove the key, in every form in which servers echo it, and everything that looks like one."""
     for form in _forms(key):
         text = text.replace(form, "[key]")
-    return _LOOKS_SECRET.sub("[key]", text)
+    return masked(_LOOKS_SECRET.sub("[key]", text))
 
 
 def scrub_body(body: bytes, key: SecretStr) -> bytes:
@@ -122,9 +151,10 @@ def scrubbed_logs(key: SecretStr) -> Iterator[None]:
 
 def _forms(key: SecretStr) -> list[str]:
     """Return the key as it is, in URL encoding and in base64; nothing for the placeholder of local servers."""
-    secret = key.get_secret_value()
-    if len(secret) < SHORTEST:
-        return []
-    encoded = base64.b64encode(secret.encode()).decode()
-    forms = (secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("="))
-    return list(dict.fromkeys((*forms, base64.urlsafe_b64encode(secret.encode()).decode())))
+    forms: dict[str, None] = {}
+    for secret in (key.get_secret_value(), *(key.secrets if isinstance(key, Headers) else ())):
+        if len(secret) >= SHORTEST:
+            encoded = base64.b64encode(secret.encode()).decode()
+            forms |= dict.fromkeys((secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("=")))
+            forms[base64.urlsafe_b64encode(secret.encode()).decode()] = None
+    return list(forms)

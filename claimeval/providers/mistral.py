@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers import Keep, Provider
+from claimeval.providers import Keep, Provider, check_settings
 from claimeval.providers.batches import CHAT, CHUNK, NAME, WINDOW_HOURS, Batches, BatchStatus, FileLimits, Phase
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
-from claimeval.providers.keys import scrub
-from claimeval.types.errors import unknown_name
+from claimeval.providers.keys import Headers, scrub
+from claimeval.types.chat_format import request_body
+from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ READ_TIMEOUT_MS = 600_000
 def resolve(judge: Judge) -> Judge:
     """Return the judge with endpoint and temperature filled in; UsageError before any call can be made."""
     endpoint = check_endpoint(judge.endpoint or OFFICIAL, judge.name).removesuffix("/v1")
-    settled: dict[str, Any] = {"endpoint": endpoint}
+    check_settings(judge)
+    if judge.token_limit == "max_completion_tokens":
+        raise UsageError(f"judge {judge.name!r}: Mistral limits replies by max_tokens; leave token_limit out")
+    settled: dict[str, Any] = {"endpoint": endpoint, "token_limit": None}
     if "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
     if judge.extra:
@@ -52,14 +56,16 @@ def _check_fields(judge: Judge) -> None:
 
 
 @asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
-    """Open a backend whose connections live as long as the block."""
+async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
+    """Open the SDK over connections that live as long as the block."""
     import httpx2
     from mistralai.client import Mistral
 
     assert judge.endpoint, "the judge is resolved"
-    key = PROVIDER.api_key(judge)
+    key = Headers(PROVIDER.api_key(judge), judge.headers)
     async with client(judge.endpoint, key) as http:
+        http.headers.update(key.values)
+        http.params = http.params.merge(judge.query)
         # Without this blocking client the SDK makes one, which loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
             sdk = Mistral(
@@ -69,28 +75,19 @@ async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
                 async_client=http,
                 timeout_ms=READ_TIMEOUT_MS,
             )
-            yield MistralBackend(sdk, key)
+            yield sdk, key
+
+
+@asynccontextmanager
+async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
+    """Open a backend whose connections live as long as the block."""
+    async with _open_sdk(judge) as (sdk, key):
+        yield MistralBackend(sdk, key)
 
 
 def body(request: Request) -> dict[str, Any]:
     """Return the body of a chat request, under Mistral's names."""
-    judge = request.judge
-    fields: dict[str, Any] = {
-        "model": judge.model.partition(":")[2],
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        "max_tokens": request.max_tokens,
-        "temperature": judge.temperature,
-        "top_p": judge.top_p,
-        "random_seed": judge.seed,
-        "reasoning_effort": judge.reasoning_effort,
-        "logprobs": True if request.top_logprobs else None,
-        "top_logprobs": request.top_logprobs,
-        **judge.extra,
-    }
-    if request.response_schema and judge.structured:
-        schema = {"name": "reply", "strict": True, "schema": json.loads(request.response_schema)}
-        fields["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return {name: value for name, value in fields.items() if value is not None}
+    return request_body(request, seed="random_seed")
 
 
 class MistralBackend:
@@ -139,21 +136,8 @@ def line(request: Request) -> bytes:
 @asynccontextmanager
 async def open_batches(judge: Judge) -> AsyncIterator[MistralBatches]:
     """Open batches of the judge's model, over connections that live as long as the block."""
-    import httpx2
-    from mistralai.client import Mistral
-
-    assert judge.endpoint, "the judge is resolved"
-    key = PROVIDER.api_key(judge)
-    async with client(judge.endpoint, key) as http:
-        with httpx2.Client(verify=False) as unused:  # as in the backend
-            sdk = Mistral(
-                api_key=key.get_secret_value(),
-                server_url=judge.endpoint,
-                async_client=http,
-                client=unused,
-                timeout_ms=READ_TIMEOUT_MS,
-            )
-            yield MistralBatches(sdk, judge.model.partition(":")[2], key)
+    async with _open_sdk(judge) as (sdk, key):
+        yield MistralBatches(sdk, judge.model.partition(":")[2], key)
 
 
 class MistralBatches:

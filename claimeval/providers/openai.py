@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
 
-from claimeval.providers import Keep, Provider
+from claimeval.providers import Keep, Provider, check_settings
 from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
-from claimeval.providers.keys import scrub
+from claimeval.providers.keys import Headers, scrub
+from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
@@ -26,21 +28,31 @@ if TYPE_CHECKING:
 
 OFFICIAL = "https://api.openai.com/v1"
 
-REASONING_MODELS = frozenset(
-    {
-        *("gpt-5", "gpt-5-mini", "gpt-5-nano", "gpt-5-pro", "gpt-5-codex"),
-        *("o1", "o1-mini", "o1-pro", "o3", "o3-mini", "o3-pro", "o4-mini"),
-    }
-)
-"""Models that refuse `temperature` and `top_p` and spend hidden tokens. Other models are sent temperature 0."""
+_REASONING = re.compile(r"(?:gpt-(?:[5-9]|\d\d)|o\d)(?![a-z0-9])(?!.*-chat)")
+"""Models that spend hidden tokens before they answer, at any version, size and release date."""
+_FIXED_SAMPLING = re.compile(r"(?:gpt-5|o\d)(?:-(?:mini|nano|pro|codex|preview|deep-research))*(?:-\d{4}-\d{2}-\d{2})?")
+"""Those of them that are known to take neither `temperature` nor `top_p` and to give no log-probabilities."""
 REASONING_MAX_TOKENS = 16_384
+_OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
+_AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
+
+
+def reasons(model: str) -> bool:
+    """Return whether a model of this name, behind whatever gateway, spends hidden tokens before it answers."""
+    return _REASONING.match(model.rpartition("/")[2]) is not None
 
 
 def resolve(judge: Judge) -> Judge:
     """Return the judge with endpoint, temperature and token limit filled in; UsageError before any call can be made."""
-    endpoint = judge.endpoint or PROVIDER.default_endpoint or OFFICIAL
-    settled: dict[str, Any] = {"endpoint": check_endpoint(endpoint, judge.name)}
-    if judge.model.partition(":")[2] in REASONING_MODELS:
+    address, _, query = (judge.endpoint or PROVIDER.default_endpoint or OFFICIAL).partition("?")
+    if query and "@" not in address and not judge.query:
+        judge = judge.model_copy(update={"query": dict(parse_qsl(query))})
+    endpoint = check_endpoint(address, judge.name)
+    check_settings(judge)
+    model = judge.model.partition(":")[2]
+    openai = _OPENAI_HOST.fullmatch(urlsplit(endpoint).hostname or "") is not None
+    settled: dict[str, Any] = {"endpoint": endpoint}
+    if _FIXED_SAMPLING.fullmatch(model.rpartition("/")[2]):
         if judge.temperature is not None or judge.top_p is not None:
             raise UsageError(
                 f"judge {judge.name!r}: this model takes neither temperature nor top_p; leave them out of its settings"
@@ -49,56 +61,48 @@ def resolve(judge: Judge) -> Judge:
             raise UsageError(
                 f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs out of its settings"
             )
+    if reasons(model):
         if "max_tokens" not in judge.model_fields_set:
             settled["max_tokens"] = REASONING_MAX_TOKENS
     elif "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
+    if judge.token_limit is None:
+        settled["token_limit"] = "max_completion_tokens" if openai or reasons(model) else "max_tokens"
+    if openai and not judge.learned.refused:
+        settled["learned"] = judge.learned.model_copy(update={"refused": ("maxLength",)})
     return judge.model_copy(update=settled)
+
+
+@asynccontextmanager
+async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]]:
+    """Open the SDK over connections that live as long as the block."""
+    from openai import AsyncOpenAI
+
+    assert judge.endpoint, "the judge is resolved"
+    key = Headers(PROVIDER.api_key(judge), judge.headers)
+    headers = dict(key.values)
+    if _AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
+        headers.setdefault("api-key", key.get_secret_value())
+    async with client(judge.endpoint, key) as http:
+        yield (
+            AsyncOpenAI(
+                api_key=key.get_secret_value(),
+                base_url=judge.endpoint,
+                max_retries=0,
+                http_client=http,
+                timeout=http.timeout,
+                default_headers=headers,
+                default_query=judge.query or None,
+            ),
+            key,
+        )
 
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
     """Open a backend whose connections live as long as the block."""
-    from openai import AsyncOpenAI
-
-    assert judge.endpoint, "the judge is resolved"
-    key = PROVIDER.api_key(judge)
-    async with client(judge.endpoint, key) as http:
-        sdk = AsyncOpenAI(
-            api_key=key.get_secret_value(),
-            base_url=judge.endpoint,
-            max_retries=0,
-            http_client=http,
-            timeout=http.timeout,
-        )
+    async with _open_sdk(judge) as (sdk, key):
         yield OpenAIBackend(sdk, key)
-
-
-def body(request: Request) -> dict[str, Any]:
-    """Return the body of a chat-completions request."""
-    judge = request.judge
-    limit = "max_completion_tokens" if judge.endpoint == OFFICIAL else "max_tokens"
-    fields: dict[str, Any] = {
-        "model": judge.model.partition(":")[2],
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        limit: request.max_tokens,
-        "temperature": judge.temperature,
-        "top_p": judge.top_p,
-        "seed": judge.seed,
-        "reasoning_effort": judge.reasoning_effort,
-        "logprobs": True if request.top_logprobs else None,
-        "top_logprobs": request.top_logprobs,
-        **judge.extra,
-    }
-    if request.response_schema and judge.structured:
-        schema = {"name": "reply", "strict": True, "schema": _parsed(request.response_schema)}
-        fields["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-@lru_cache(maxsize=16)
-def _parsed(schema: str) -> Any:
-    return json.loads(schema)
 
 
 class OpenAIBackend:
@@ -117,7 +121,7 @@ class OpenAIBackend:
         with recorder.open():
             try:
                 # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-                await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=body(request))
+                await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=request_body(request))
             except openai.APIConnectionError as error:
                 recorder.abort(error.__cause__ or error)
             except openai.APIStatusError:
@@ -139,25 +143,14 @@ PAGE = 100
 
 def line(request: Request) -> bytes:
     """Write a line of a request file. The key is the custom_id, so that the result can be matched with its request."""
-    fields = {"custom_id": request.key, "method": "POST", "url": CHAT, "body": body(request) | request.judge.extra}
+    fields = {"custom_id": request.key, "method": "POST", "url": CHAT, "body": request_body(request)}
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
 @asynccontextmanager
 async def open_batches(judge: Judge) -> AsyncIterator[OpenAIBatches]:
     """Open batches at the judge's endpoint, over connections that live as long as the block."""
-    from openai import AsyncOpenAI
-
-    assert judge.endpoint, "the judge is resolved"
-    key = PROVIDER.api_key(judge)
-    async with client(judge.endpoint, key) as http:
-        sdk = AsyncOpenAI(
-            api_key=key.get_secret_value(),
-            base_url=judge.endpoint,
-            max_retries=0,
-            http_client=http,
-            timeout=http.timeout,
-        )
+    async with _open_sdk(judge) as (sdk, key):
         yield OpenAIBatches(sdk, key)
 
 
@@ -277,6 +270,7 @@ PROVIDER = Provider(
     endpoint=OFFICIAL,
     endpoint_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
-    reasoning_models=REASONING_MODELS,
+    reasons=reasons,
+    own_host=_OPENAI_HOST,
     batches=Batches(open=open_batches, line=line, limits=LIMITS),
 )

@@ -5,6 +5,7 @@ A price is stated or it is unknown; nothing is guessed from a similar name.
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import date
 from functools import lru_cache
@@ -101,9 +102,10 @@ def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow
 
 
 def prompt_bytes(request: Request) -> int:
-    """Return the UTF-8 length of all that the model reads: the messages, and the schema if one is sent."""
-    schema = request.response_schema if request.judge.structured else None
-    texts = [message.content for message in request.messages] + ([schema] if schema else [])
+    """Return the UTF-8 length of all that the model may read: the messages, the schema if one is sent, and `extra`."""
+    texts = [message.content for message in request.messages]
+    texts += [schema] if (schema := request.schema_sent) else []
+    texts += [json.dumps(request.judge.extra)] if request.judge.extra else []
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 

@@ -17,6 +17,7 @@ from pydantic import JsonValue, ValidationError
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
+from claimeval.providers.keys import masked
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.requests import Judge
 from claimeval.types.scales import THREE_WAY, Scale
@@ -33,12 +34,17 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
     if isinstance(spec, str):
         spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
     if settings:
-        spec = _valid({**spec.model_dump(exclude_unset=True), **settings}, f"the settings of judge {spec.name!r}")
+        spec = _valid(
+            {**spec.model_dump(exclude_unset=True, exclude={"learned"}), **settings},
+            f"the settings of judge {spec.name!r}",
+        )
     return providers.provider(spec.model).resolve(spec)
 
 
 def _from_text(text: str) -> Judge:
     model, at, endpoint = text.strip().partition("@")
+    if masked(endpoint) != endpoint:
+        raise UsageError(f"the address of judge {masked(text)!r} carries credentials; put keys in the environment")
     providers.provider(model)
     if at and not endpoint:
         raise UsageError(f"judge {text!r} has an @ without an address after it")
@@ -71,8 +77,9 @@ def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
 
 
 def _valid(settings: Mapping[str, Any], location: str) -> Judge:
-    if extra := set(settings) - set(Judge.model_fields):
-        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), Judge.model_fields)
+    known = set(Judge.model_fields) - {"learned"}
+    if extra := set(settings) - known:
+        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), known)
     try:
         return Judge.model_validate(settings)
     except ValidationError as error:

@@ -66,7 +66,7 @@ class Rebuilder:
     """Rebuilder of the requests of a run."""
 
     def __init__(self, manifest: Manifest) -> None:
-        self._judges = {judge.name: judge for judge in reversed(manifest.asked)}
+        self._judges = {judge.name: judge.as_asked for judge in reversed(manifest.asked)}
         self._prompts: dict[str | None, Prompt] = {}
         for record in manifest.prompts:
             with suppress(PromptError):  # a prompt of another version of claimeval

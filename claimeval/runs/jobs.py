@@ -71,6 +71,9 @@ def _finished(writer: ResultWriter, outcome: JobOutcome, panel: PanelOptions) ->
         outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
     elif writer.manifest.job == write_queries.NAME:
         outcome = _with_summary(outcome, _without_repeated(writer, complete=outcome.status.complete))
+    told = writer.manifest.with_learned(outcome.status.learned)
+    if told != writer.manifest:
+        writer.amend(told)
     writer.finish(outcome.summary)
     if writer.folder and writer.manifest.job in WITH_QRELS:
         _write_test_collection(writer.folder, writer.manifest, complete=outcome.status.complete)

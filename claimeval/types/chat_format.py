@@ -1,4 +1,4 @@
-"""The chat completions format: convert the body of a reply to a `Completion`, and the reverse.
+"""The chat completions format: the body of a request, and the body of a reply as a `Completion`, and the reverse.
 
 OpenAI, Mistral and all compatible servers use it, and local engines write it. So live replies, stored replies and batch
 files are all read by the same function.
@@ -9,13 +9,120 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from claimeval.types.requests import CallError, Completion, RateLimitStatus, Usage
+from claimeval.types.requests import (
+    SCHEMA_BOUNDS,
+    TOKEN_LIMITS,
+    CallError,
+    Completion,
+    RateLimitStatus,
+    Request,
+    Usage,
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+_SENT = {
+    "temperature",
+    "top_p",
+    "seed",
+    "random_seed",
+    "reasoning_effort",
+    "logprobs",
+    "top_logprobs",
+    "response_format",
+    *TOKEN_LIMITS,
+}
+"""Fields that a setting of a judge or a request sets, apart from `model` and `messages`."""
+RESERVED = {
+    **{name: f"is set by claimeval; use {name}:" for name in ("temperature", "top_p", "reasoning_effort")},
+    **dict.fromkeys(("seed", "random_seed"), "is set by claimeval; use seed:"),
+    **dict.fromkeys(("logprobs", "top_logprobs"), "is set by claimeval; use top_logprobs:"),
+    **dict.fromkeys(
+        (*TOKEN_LIMITS, "max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "num_predict"),
+        "is set by claimeval and counted by the caps; use max_tokens: or token_limit:",
+    ),
+    "model": "names another model than the judge, and other prices; use model:",
+    "messages": "is set by claimeval: the prompt",
+    **dict.fromkeys(("response_format", "format"), "is set by claimeval; use structured:"),
+    **dict.fromkeys(("n", "best_of"), "asks for several replies, which the caps do not count"),
+    **dict.fromkeys(("stream", "stream_options"), "is set by claimeval, which reads replies whole"),
+    **dict.fromkeys(
+        ("prediction", "web_search_options", "modalities", "audio"), "has a price that the caps do not count"
+    ),
+}
+"""Fields that `extra` may not have: those that the body has already, and what would undo the caps. With the reason."""
+
+
+def refused_in_extra(extra: Mapping[str, object]) -> str | None:
+    """Return why `extra` cannot be sent, None if it can."""
+    for name, value in extra.items():
+        if reason := RESERVED.get(name):
+            return f"{name!r} {reason}"
+        if name == "service_tier" and value not in ("default", "flex"):
+            return f"'service_tier' {value!r} has prices that the caps do not count; default and flex can be set"
+    return None
+
+
+def request_body(request: Request, *, token_limit: str = "max_tokens", seed: str = "seed") -> dict[str, Any]:
+    """Return the body of a request, with a provider's names for the token limit and the seed.
+
+    A judge's `token_limit` takes precedence over the provider's name.
+    """
+    judge = request.judge
+    fields: dict[str, Any] = {
+        "model": judge.model.partition(":")[2],
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        judge.token_limit or token_limit: request.max_tokens,
+        "temperature": judge.temperature,
+        "top_p": judge.top_p,
+        seed: judge.seed,
+        "reasoning_effort": judge.reasoning_effort,
+        "logprobs": True if request.top_logprobs else None,
+        "top_logprobs": request.top_logprobs,
+    }
+    if schema := request.schema_sent:
+        strict = {"name": "reply", "strict": True, "schema": _parsed_schema(schema)}
+        fields["response_format"] = {"type": "json_schema", "json_schema": strict}
+    return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
+
+
+@lru_cache(maxsize=64)
+def _parsed_schema(schema: str) -> Any:
+    return json.loads(schema)
+
+
+_NAMED = (
+    *sorted(_SENT, key=len, reverse=True),
+    *SCHEMA_BOUNDS,
+)
+_NAME = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_NAMED)})(?![A-Za-z_])")
+_SCHEMA = re.compile(r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"(?:not|n't|un)[ -]?(?:support|accept|permit|allow|recogni|available)|extra_forbidden|unknown|unexpected|"
+    r"deprecated|invalid schema|cannot be|must be omitted|(?:is|are) incompatible|only the default",
+    re.IGNORECASE,
+)
+
+
+def refused_parameters(words: str, parameter: str = "") -> tuple[str, ...]:
+    """Return the parameters that a server's refusal names, as the request names them; empty for another refusal.
+
+    Args:
+        words: What the server says.
+        parameter: What its error record names as the parameter.
+    """
+    named = parameter.rpartition(".")[2] if parameter.rpartition(".")[2] in _NAMED else ""
+    if not named and not _REFUSES.search(words):
+        return ()
+    names = set(_NAME.findall(words)) | ({named} if named else set())
+    if _SCHEMA.search(words):
+        names.add("response_format")
+    return tuple(sorted(names))
 
 
 def read_chat(

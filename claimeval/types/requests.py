@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from claimeval.types.errors import ClaimevalError
 from claimeval.types.records import Claim, Document, Reason, Record
 from claimeval.types.scales import Scale
 
-KEY_VERSION = 3
+KEY_VERSION = 4
 """Part of every key. Increased when the meaning of stored replies changes."""
 
 ReplyFormat = Literal["json", "bullets", "tags"]
+TokenLimit = Literal["max_tokens", "max_completion_tokens"]
+"""The names of the field of a request that limits a reply."""
+TOKEN_LIMITS: tuple[TokenLimit, ...] = ("max_tokens", "max_completion_tokens")
+BYTES_PER_TOKEN, FRAME_TOKENS, SHORTEST_REPLY = 3, 64, 256
+"""What is assumed of a prompt in a window of known size, and the least that its reply may have."""
+SCHEMA_BOUNDS = ("maxLength", "maxItems")
+"""Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
+
+
+class Learned(Record):
+    """What a run learned of a judge's server from its replies and refusals."""
+
+    refused: tuple[str, ...] = ()
+    """Parameters that it refused and that are not sent any more, by their names in the request."""
+    schema_honoured: bool | None = None
+    """Whether replies kept to the JSON schema that was sent. None: none was sent, or no reply came."""
+    context_tokens: int | None = None
+    """The context window that it stated when it refused a request as too long."""
 
 
 class Judge(Record):
@@ -33,6 +51,11 @@ class Judge(Record):
     """None: not sent, so that the provider's default applies."""
     top_p: float | None = None
     max_tokens: int = Field(default=4096, gt=0)
+    """Tokens of the longest reply, hidden reasoning included."""
+    token_limit: TokenLimit | None = None
+    """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one where it is refused."""
+    context_tokens: int | None = Field(default=None, gt=0)
+    """Tokens that prompt and reply may have together. Replies are limited to what a prompt leaves of them."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
@@ -41,8 +64,14 @@ class Judge(Record):
     """Whether the server is asked to enforce the JSON schema. Replies are always validated."""
     key_variable: str | None = None
     """Environment variable with the API key. Default: the provider's variable."""
-    extra: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """Additional fields of the request body."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Additional headers. `$NAME` as a value is read from the environment, so that a secret is in no file of a run."""
+    query: dict[str, str] = Field(default_factory=dict)
+    """Query parameters of the address, such as `api-version`."""
+    extra: dict[str, JsonValue] = Field(default_factory=dict)
+    """Additional fields of the request body, of any JSON. None that claimeval sets itself."""
+    learned: Learned = Learned()
+    """Not a setting: what a run learned of this judge."""
 
     @property
     def provider(self) -> str:
@@ -53,9 +82,9 @@ class Judge(Record):
     def id(self) -> str:
         """Return eight hexadecimal digits of the SHA-256 of all settings that can change an answer.
 
-        The name and the variable of the key are not included.
+        The name, the variable of the key and what was learned are not included.
         """
-        settings = self.model_dump(mode="json", exclude={"name", "key_variable"})
+        settings = self.model_dump(mode="json", exclude={"name", "key_variable", "learned"})
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -63,6 +92,41 @@ class Judge(Record):
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("id", None)
         return copied
+
+    def without(self, refused: Iterable[str]) -> Judge | None:
+        """Return the judge as it is asked by a server that refuses these parameters; None if that changes nothing.
+
+        Only what claimeval chose by itself is left out or renamed: temperature 0, the name of the token limit, the
+        JSON schema or its bounds. A parameter that a user set is not: its refusal is the user's to know.
+        """
+        names, known = set(refused), self.learned.refused
+        changes: dict[str, Any] = {}
+        left_out: list[str] = [name for name in SCHEMA_BOUNDS if name in names and name not in known]
+        if "response_format" in names and self.structured and not left_out:
+            changes["structured"] = False
+            left_out.append("response_format")
+        if "temperature" in names and self.temperature == 0:
+            changes["temperature"] = None
+            left_out.append("temperature")
+        if self.token_limit in names and not set(TOKEN_LIMITS) & set(known):
+            changes["token_limit"] = next(name for name in TOKEN_LIMITS if name != self.token_limit)
+            left_out.append(str(self.token_limit))
+        if not left_out:
+            return None
+        changes["learned"] = self.learned.model_copy(update={"refused": (*known, *left_out)})
+        return self.model_copy(update=changes)
+
+    @property
+    def as_asked(self) -> Judge:
+        """Return the judge as its requests name it, after all that was learned of it."""
+        if self.learned == Learned():
+            return self
+        judge = self.model_copy(update={"learned": Learned()})
+        for name in self.learned.refused:
+            judge = judge.without([name]) or judge
+        window = self.context_tokens or self.learned.context_tokens
+        judge = judge.model_copy(update={"learned": self.learned, "context_tokens": window})
+        return self if judge == self else judge
 
 
 class Message(Record):
@@ -118,13 +182,39 @@ class Request(Record):
         """Return the id of the prompt, or None if there is no prompt file."""
         return self.prompt[:8] or None
 
+    def to(self, judge: Judge) -> Request:
+        """Return the request as it is sent to a judge after what was learned of it.
+
+        In a window of known size the reply may have what the prompt leaves, at about three bytes a token.
+        """
+        limit = self.max_tokens
+        if judge.context_tokens:
+            prompt = sum(len(message.content.encode("utf-8", "replace")) for message in self.messages)
+            limit = max(min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS), SHORTEST_REPLY)
+        if judge is self.judge and limit == self.max_tokens:
+            return self
+        return Request.model_construct(**{**self._fields(), "judge": judge, "max_tokens": min(limit, self.max_tokens)})
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+    @property
+    def schema_sent(self) -> str | None:
+        """Return the JSON schema that goes to the server, without the bounds that it refuses; None if none does."""
+        if not self.response_schema or not self.judge.structured:
+            return None
+        refused = self.judge.learned.refused
+        bounds = tuple(name for name in SCHEMA_BOUNDS if name in refused) if refused else ()
+        return _without_bounds(self.response_schema, bounds) if bounds else self.response_schema
+
     @cached_property
     def key(self) -> str:
         """Return the SHA-256 of endpoint, model, parameters, messages, schema, replicate and attempt as hex digits."""
         judge = self.judge
-        texts = [judge.model, judge.endpoint or "", judge.reasoning_effort or ""]
-        texts.append(json.dumps(sorted(judge.extra.items())) if judge.extra else "")
-        texts.append((self.response_schema or "") if judge.structured else "")
+        texts = [judge.model, judge.endpoint or "", judge.reasoning_effort or "", judge.token_limit or ""]
+        more = [judge.extra, judge.headers, judge.query]
+        texts.append(json.dumps(more, sort_keys=True) if any(more) else "")
+        texts.append(self.schema_sent or "")
         header = f"{KEY_VERSION} {judge.temperature} {judge.top_p} {judge.seed} {self.max_tokens} {self.top_logprobs}"
         header += f" {self.reply_format} {self.replicate} {self.attempt}"
         for message in self.messages:
@@ -133,6 +223,16 @@ class Request(Record):
         for text in texts:  # lengths make the joined texts unambiguous
             header += f" {len(text)}"
         return hashlib.sha256("\0".join((header, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _without_bounds(schema: str, bounds: tuple[str, ...]) -> str:
+    def strip(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: strip(part) for name, part in value.items() if name not in bounds}
+        return [strip(part) for part in value] if isinstance(value, list) else value
+
+    return json.dumps(strip(json.loads(schema)), separators=(",", ":"))
 
 
 class Usage(Record):
@@ -167,6 +267,8 @@ class Completion(Record):
     cached: bool = False
     rate_limits: RateLimitStatus | None = None
     """Rate limits from the headers of a live reply. Not stored."""
+    key: str | None = None
+    """The key that it is stored under, where a request was sent without what its server refuses. Not stored."""
 
 
 class Failure(Record):
@@ -174,6 +276,9 @@ class Failure(Record):
 
     reason: Reason
     message: str
+    refused: tuple[str, ...] = ()
+    """Parameters that the server refused, as in `CallError`."""
+    context_tokens: int | None = None
 
 
 Outcome = Completion | Failure
@@ -192,6 +297,9 @@ class CallError(ClaimevalError):
         rate_limited: Whether the provider throttles, so that all calls to this judge should slow down.
         possibly_paid: Whether the provider may have charged for a reply that was lost.
         rate_limits: Rate limits from the headers.
+        refused: Parameters of the request that the server refused, by name; without them it may answer.
+        prompt_too_long: Whether this prompt is longer than the model reads; others may fit.
+        context_tokens: The context window that the server stated.
     """
 
     def __init__(
@@ -206,6 +314,9 @@ class CallError(ClaimevalError):
         rate_limited: bool = False,
         possibly_paid: bool = False,
         rate_limits: RateLimitStatus | None = None,
+        refused: tuple[str, ...] = (),
+        prompt_too_long: bool = False,
+        context_tokens: int | None = None,
     ) -> None:
         super().__init__(message)
         self.reason: Reason = reason
@@ -217,3 +328,6 @@ class CallError(ClaimevalError):
         self.rate_limited = rate_limited
         self.possibly_paid = possibly_paid
         self.rate_limits = rate_limits
+        self.refused = refused
+        self.prompt_too_long = prompt_too_long
+        self.context_tokens = context_tokens

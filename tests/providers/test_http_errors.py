@@ -47,8 +47,17 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
         (429, {"code": "enforced_spend_limit_reached"}, True, "spend limit"),
         (429, {"code": "billing_not_active"}, True, "billing is not active"),
         (429, {"code": "rate_limit_exceeded", "message": "Slow down."}, False, "Slow down."),
-        (400, {"code": "unsupported_value", "param": "temperature"}, True, "change the judge's settings"),
-        (400, {"code": "unsupported_parameter", "param": "max_tokens"}, True, "change the judge's settings"),
+        (400, {"code": "unsupported_value", "message": "No."}, True, "change the judge's settings"),
+        (400, {"message": "Invalid model name passed in model=nosuch"}, True, "check its name"),
+        (400, {"message": "litellm.AuthenticationError: no"}, True, "the key is not accepted"),
+        (400, {"message": "No connected db.", "code": "400"}, True, "the key is not accepted"),
+        (
+            400,
+            {"message": "max_tokens is too large: 50000. This model supports at most 16384."},
+            True,
+            "a lower max_tok",
+        ),
+        (400, {"message": "litellm.ContextWindowExceededError: no"}, False, "the prompt is too long"),
         (400, {"message": "Unrecognized request argument supplied: x"}, True, "change the judge's settings"),
         (422, {"message": {"detail": [{"type": "extra_forbidden"}]}}, True, "change the judge's settings"),
         (400, {"code": "model_not_found"}, True, "check its name"),
@@ -63,6 +72,63 @@ def test_the_code_in_the_body_says_what_the_status_leaves_open(
     found = told(status, fields)
     assert found.fatal == fatal
     assert advice in found.message
+
+
+LITELLM = {"type": "None", "code": "400"}
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "refused"),
+    [
+        (400, {"code": "unsupported_value", "param": "temperature"}, ("temperature",)),
+        (400, {"code": "unsupported_parameter", "param": "max_tokens"}, ("max_tokens",)),
+        (
+            400,
+            {"message": "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."},
+            ("max_completion_tokens", "max_tokens"),
+        ),
+        (
+            400,
+            {"message": "gpt-5 models don't support temperature=0.0. Only temperature=1.", **LITELLM},
+            ("temperature",),
+        ),
+        (
+            400,
+            {"message": "does not support parameters: ['logprobs', 'top_logprobs']", **LITELLM},
+            ("logprobs", "top_logprobs"),
+        ),
+        (400, {"message": "Unrecognized request argument supplied: response_format"}, ("response_format",)),
+        (400, {"message": "This model does not support structured outputs."}, ("response_format",)),
+        (400, {"message": "This response_format type is unavailable now"}, ("response_format",)),
+        (
+            400,
+            {
+                "message": "Invalid schema for response_format 'reply': 'maxLength' is not permitted.",
+                "param": "response_format",
+            },
+            ("maxLength", "response_format"),
+        ),
+        (422, {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"]}]}}, ("seed",)),
+        (400, {"message": "`temperature` is deprecated for this model."}, ("temperature",)),
+        (400, {"message": "Invalid value for 'temperature': decimal above maximum value."}, ()),
+        (400, {"message": "This is a bad request."}, ()),
+    ],
+)
+def test_a_refusal_names_the_parameters(status: int, fields: dict[str, object], refused: tuple[str, ...]) -> None:
+    found = told(status, fields)
+    assert found.refused == refused
+    assert (found.retryable, found.fatal) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "window"),
+    [
+        ("This model's maximum context length is 4096 tokens. However, you requested 4796 tokens.", 4096),
+        ("litellm.ContextWindowExceededError: no", None),
+    ],
+)
+def test_a_prompt_that_is_too_long_may_tell_the_window(words: str, window: int | None) -> None:
+    assert told(400, {"message": words}).context_tokens == window
 
 
 def test_a_request_that_never_fits_is_not_asked_again() -> None:

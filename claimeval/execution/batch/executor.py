@@ -27,6 +27,7 @@ from claimeval.providers.prices import batch_price, cost_bound
 from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
+from claimeval.types.chat_format import refused_parameters
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -169,7 +170,8 @@ class BatchExecutor:
         if entry:
             self._failed.add(key)
         if entry and entry.final and entry.reason:
-            return Failure(reason=entry.reason, message=entry.message)
+            refused = refused_parameters(entry.message) if entry.reason == "judge_stopped" else ()
+            return Failure(reason=entry.reason, message=entry.message, refused=refused)
         if self._options.batch_retries == "online" and (entry or request.attempt):
             return await self._fallback.ask(request)
         return self._collect(request)

@@ -126,6 +126,7 @@ class BatchResultReader:
             else:
                 self.received.unexpected_keys += 1
         elif isinstance(outcome, CallError):
+            outcome.fatal |= bool(outcome.refused) and self._batch.judge.without(outcome.refused) is None
             self._failed.setdefault(key, outcome)
         elif outcome:
             self._add_reply(key, entry, outcome)

@@ -16,6 +16,8 @@ from itertools import repeat
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, Self
 
+from pydantic import JsonValue
+
 from claimeval.providers.local import prompts
 from claimeval.providers.local.batching import MicroBatcher
 from claimeval.providers.local.chunks import Chunk, EvidenceChunks
@@ -218,7 +220,7 @@ class EntailmentResult(NamedTuple):
     reason: str
 
 
-def load_settings(model: str, extra: Mapping[str, str | int | float | bool]) -> EntailmentSettings:
+def load_settings(model: str, extra: Mapping[str, JsonValue]) -> EntailmentSettings:
     """Return the settings of a judge; locates the model's files, and reads its configuration but not its weights.
 
     Raises UsageError for an unknown setting, a model that is not there, or one whose labels do not name their meaning.
@@ -244,7 +246,7 @@ def load_settings(model: str, extra: Mapping[str, str | int | float | bool]) -> 
     )
 
 
-def _whole(name: str, value: str | int | float | bool) -> int:
+def _whole(name: str, value: JsonValue) -> int:
     if type(value) is not int or value < 1:
         raise UsageError(f"{name}: {value!r} is not a whole number of tokens")
     return value

@@ -1,0 +1,139 @@
+"""What judges' servers refuse, kept beside the replies, so that a run asks them as the run before did.
+
+A lesson is found by the judge's id, so it holds for the same model at the same address with the same settings. Losing
+the file costs nothing: the server refuses once more, which is free, and the lesson is learned again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from claimeval.types.requests import Completion, Failure, Judge, Learned, Request
+
+FILE = "learned.json"
+"""File name in the directory of the reply cache."""
+
+logger = logging.getLogger("claimeval")
+
+
+class Lessons:
+    """What was learned of each judge's server, and its requests without what it refuses."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """`folder` is that of the reply cache; None for lessons of this process alone."""
+        self._file = folder / FILE if folder else None
+        self._known = self._read()
+        self._asked: dict[str, Judge] = {}
+        """By name, the judges as their requests name them."""
+        self._honoured: dict[str, bool] = {}
+
+    def adapt(self, request: Request) -> Request:
+        """Return the request as its judge is asked."""
+        return request.to(self.judge(request.judge))
+
+    def judge(self, judge: Judge) -> Judge:
+        """Return a judge as it is asked, after all that is known of it."""
+        asked = self._asked.get(judge.name)
+        if asked is None:
+            known = self._known.get(judge.id)
+            refused = (*judge.learned.refused, *(known.refused if known else ()))
+            window = judge.learned.context_tokens or (known.context_tokens if known else None)
+            learned = judge.learned.model_copy(
+                update={"refused": tuple(dict.fromkeys(refused)), "context_tokens": window}
+            )
+            asked = self._asked[judge.name] = judge.model_copy(update={"learned": learned}).as_asked
+            if known:
+                _tell(judge, known.refused, window)
+        return asked
+
+    def learn(self, request: Request, sent: Request, failure: Failure) -> bool:
+        """Take in why a request was refused; return whether it can be sent in another form now.
+
+        Args:
+            request: The request as it was put.
+            sent: The request as it was sent.
+            failure: The refusal.
+        """
+        judge = request.judge
+        now = self.judge(judge)
+        if now != sent.judge:  # learned meanwhile, from another request
+            return True
+        later = now.without(failure.refused)
+        if later is None and failure.context_tokens and not now.context_tokens:
+            learned = now.learned.model_copy(update={"context_tokens": failure.context_tokens})
+            later = now.model_copy(update={"learned": learned, "context_tokens": failure.context_tokens})
+        if later is None or request.to(later).key == sent.key:
+            return False
+        self._asked[judge.name] = later
+        new = later.learned.refused[len(now.learned.refused) :]
+        _tell(judge, new, later.context_tokens if not new else None)
+        self._write(judge.id, later.learned)
+        return True
+
+    def check_schema(self, sent: Request, reply: Completion) -> None:
+        """Take in whether a reply kept to the JSON schema that was sent; say once if it did not.
+
+        A server that enforces a schema gives one JSON object and nothing else, after its reasoning at most.
+        """
+        if sent.schema_sent is None or not reply.text or reply.finish_reason not in ("stop", None):
+            return
+        name, text = sent.judge.name, reply.text.rpartition("</think>")[2].strip()
+        honoured = text.startswith("{") and text.endswith("}")
+        if not honoured and self._honoured.get(name, True):
+            logger.warning(
+                "%s ignores response_format: a reply is not one JSON object (%r). It is read where it can be; "
+                "`structured: false` in a judge file leaves the schema out",
+                name,
+                f"{text[:60]}...",
+            )
+        self._honoured[name] = honoured and self._honoured.get(name, True)
+
+    def learned(self, judges: Iterable[Judge]) -> dict[str, Learned]:
+        """Return what is known of each judge, by name."""
+        return {
+            judge.name: self.judge(judge).learned.model_copy(
+                update={"schema_honoured": self._honoured.get(judge.name, judge.learned.schema_honoured)}
+            )
+            for judge in judges
+        }
+
+    def _read(self) -> dict[str, Learned]:
+        if self._file is None:
+            return {}
+        try:
+            content = json.loads(self._file.read_text(encoding="utf-8"))
+            return {judge: Learned.model_validate(learned) for judge, learned in content.items()}
+        except (OSError, ValueError, AttributeError, ValidationError):
+            return {}
+
+    def _write(self, judge: str, learned: Learned) -> None:
+        self._known = self._read() | {judge: learned}
+        if self._file:
+            content = {name: lesson.model_dump(exclude_defaults=True) for name, lesson in self._known.items()}
+            part = self._file.with_name(f"{FILE}.{os.getpid()}.{threading.get_ident()}")
+            part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            part.replace(self._file)
+
+
+def _tell(judge: Judge, refused: Iterable[str], window: int | None) -> None:
+    """Say in one line what is asked in another form than the settings say."""
+    forms = {
+        "temperature": "temperature is left out, so its default applies",
+        "max_tokens": "replies are limited by max_completion_tokens",
+        "max_completion_tokens": "replies are limited by max_tokens",
+        "response_format": "no JSON schema is sent, and replies are checked here alone",
+    }
+    words = [forms.get(name, f"{name} is left out of the JSON schema") for name in refused]
+    if words:
+        logger.warning("%s refuses %s: %s", judge.name, " and ".join(refused), "; ".join(words))
+    elif window:
+        logger.warning(
+            "%s has a window of %s tokens: replies are limited to what prompts leave of it", judge.name, window
+        )

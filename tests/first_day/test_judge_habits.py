@@ -1,0 +1,173 @@
+"""Judges as they are: each habit with the true score and what it costs, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.command_line import Done, call
+from tests.first_day.servers import Answer, Body, Respond, judged, refusal, reply, serve
+
+SAMPLES = 12
+TRUE_SCORE = 0.5
+"""Of the four claims of each sample, two are supported, one is contradicted and one not found."""
+CALLS = 2 * SAMPLES
+"""An extraction and an assessment each."""
+
+
+def data(folder: Path, samples: int = SAMPLES) -> Path:
+    rows = [
+        {
+            "id": f"s{n}",
+            "question": f"Question {n}?",
+            "answer": f"Tower {n} is high. The WRONG king built it. A MISSING priest prayed. It stands.",
+            "contexts": [f"Tower {n} is high and stands."],
+        }
+        for n in range(samples)
+    ]
+    file = folder / "answers.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def writes(change: Callable[[str], str]) -> Respond:
+    """A judge whose text is changed."""
+
+    def respond(body: Body) -> Answer:
+        return reply(change(judged(body).body["choices"][0]["message"]["content"]))
+
+    return respond
+
+
+def refuses(says: Callable[[Body], Answer | None]) -> Respond:
+    """A judge that may refuse a request for what is in it."""
+    return lambda body: says(body) or judged(body)
+
+
+def without(*path: str | int) -> Respond:
+    """A judge whose reply lacks a field."""
+
+    def respond(body: Body) -> Answer:
+        answer = judged(body)
+        record: Any = answer.body
+        for step in path[:-1]:
+            record = record[step]
+        del record[path[-1]]
+        return answer
+
+    return respond
+
+
+def refused(name: str, sentence: str) -> Callable[[Body], Answer | None]:
+    """Refuses every request that has a field, in OpenAI's words."""
+
+    def says(body: Body) -> Answer | None:
+        if name not in body:
+            return None
+        return refusal(sentence, param=name, code="unsupported_parameter")
+
+    return says
+
+
+def _labels(change: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda text: re.sub(r'(?<="label": )"(\w+)"', lambda match: json.dumps(change(match[1])), text)
+
+
+def _bare(text: str) -> str:
+    (entries,) = json.loads(text).values()
+    return json.dumps(entries)
+
+
+HABITS: dict[str, Respond] = {
+    "as asked": judged,
+    "a fence": writes(lambda text: f"```json\n{text}\n```"),
+    "think": writes(lambda text: f"<think>\nThe evidence [d1] says so.\n</think>\n\n{text}"),
+    "think without its opening tag": writes(lambda text: f"The evidence [d1] says so.\n</think>\n\n{text}"),
+    "prose": writes(lambda text: f"Sure! Here is the JSON:\n{text}\n\nI hope this helps!"),
+    "capitals": writes(_labels(lambda word: word.replace("_", " ").title())),
+    "a bare list": writes(_bare),
+    "other ids": writes(lambda text: re.sub(r'(?<="id": )"c(\d+)"', r'"\1"', text)),
+    "refuses temperature": refuses(
+        lambda body: (
+            refusal(
+                "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
+                "supported.",
+                param="temperature",
+                code="unsupported_value",
+            )
+            if "temperature" in body
+            else None
+        )
+    ),
+    "refuses temperature, by a gateway": refuses(
+        lambda body: (
+            refusal(
+                "litellm.UnsupportedParamsError: gpt-5 models (including gpt-5-codex) don't support temperature=0.0. "
+                "Only temperature=1 is supported.",
+                type="None",
+                code="400",
+            )
+            if "temperature" in body
+            else None
+        )
+    ),
+    "refuses max_tokens": refuses(
+        refused(
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+        )
+    ),
+    "refuses response_format": refuses(
+        lambda body: (
+            refusal("Unrecognized request argument supplied: response_format") if "response_format" in body else None
+        )
+    ),
+    "refuses temperature, max_tokens and response_format": refuses(
+        lambda body: next(
+            (
+                refusal(f"Unsupported parameter: '{name}'", param=name, code="unsupported_parameter")
+                for name in ("temperature", "max_tokens", "response_format")
+                if name in body
+            ),
+            None,
+        )
+    ),
+    "no usage": without("usage"),
+    "no finish reason": without("choices", 0, "finish_reason"),
+}
+
+
+class Scored(NamedTuple):
+    """A run of the command line."""
+
+    done: Done
+    paid: int
+    refused: int
+    scored: int
+    mean: float | None
+
+
+def score(respond: Respond, folder: Path, *options: object) -> Scored:
+    """Score the samples with a judge of this habit."""
+    with serve(respond) as server:
+        done = call(
+            "score", data(folder), "-j", f"openai:judge@{server.url}", "-m", "faithfulness",
+            "-o", folder / "run", *options, folder=folder,
+        )  # fmt: skip
+        refusals = sum(answer.status != 200 for answer in server.answers)
+        summary = folder / "run" / "summary.json"
+        metric = json.loads(summary.read_text())["metrics"]["faithfulness"] if summary.exists() else {}
+        return Scored(done, server.paid, refusals, metric.get("n", 0), metric.get("mean"))
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_habit_costs_neither_score_nor_calls(tmp_path: Path, habit: str) -> None:
+    scored = score(HABITS[habit], tmp_path)
+    assert scored.done.returncode == 0, scored.done.stderr
+    assert (scored.mean, scored.scored, scored.paid) == (TRUE_SCORE, SAMPLES, CALLS)
