@@ -6,13 +6,20 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-from claimeval.api.data import NO_FIELDS, Data, Metrics, path_of, samples_of
+from claimeval.api.data import Data, Metrics, path_of, samples_of
 from claimeval.api.jobs import Judges, JudgeSpec, Prepared, logger, metric_names, parse_spec, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
-from claimeval.data.reading import parse_references
+from claimeval.data.reading import NO_FIELDS, parse_references
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import ClaimsOptions, check_families, choose_metrics, incomplete, make_job
+from claimeval.evaluation.claims import (
+    ClaimsOptions,
+    check_families,
+    check_questions,
+    choose_metrics,
+    incomplete,
+    make_job,
+)
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.measure import job_of as measured_again
@@ -39,6 +46,7 @@ async def ascore(
     extract_per_judge: bool | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
+    skip_malformed: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
@@ -63,6 +71,7 @@ async def ascore(
         extract_per_judge: Have every judge extract claims and assess only those.
         fields: Sample field to column name, as in `{"answer": "draft"}`.
         limit: The number of samples to judge, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in
             it that is named after data and settings, the same for the same call.
         overwrite: Replace a run with other settings in `out`.
@@ -79,7 +88,13 @@ async def ascore(
         StoppedEarly: A cap is reached, batches are detached, or no judge is left; `.run` is the run as far as it went,
             and the same call resumes it.
     """
-    samples = samples_of(data, fields=fields, limit=limit, references=parse_references(references))
+    samples = samples_of(
+        data,
+        fields=fields,
+        limit=limit,
+        skip_malformed=skip_malformed,
+        references=parse_references(references),
+    )
     selection = select_metrics(metric_names(metrics)) if metrics is not None else None
     found = survey(samples, selection.rows if selection else SUPPORT)
     chosen = choose_metrics(selection, found)
@@ -99,6 +114,7 @@ async def ascore(
         ),
         chosen,
     )
+    check_questions(job, found)
     check_families(job, found.generators)
     check_cluster(options.cluster, samples)
     path = path_of(data)
@@ -124,6 +140,7 @@ async def arejudge(
     extract_per_judge: bool | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
+    skip_malformed: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
     panel: PanelOptions | None = None,
@@ -150,6 +167,7 @@ async def arejudge(
         extract_per_judge: As for `score`.
         fields: As for `score`, for a file of samples.
         limit: The number of samples to judge, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; another directory than that of the source.
         overwrite: As for `score`.
         panel: How verdicts are counted; None, also of a field: as in the run.
@@ -176,7 +194,7 @@ async def arejudge(
         panel=panel,
         cluster=options.cluster,
     )
-    before = _source(source, fields, limit)
+    before = _source(source, fields, limit, skip_malformed)
     if before.manifest and before.manifest.job == MeasureJob.name:
         if wanted != ClaimsOptions(metrics=wanted.metrics, cluster=wanted.cluster) or keep_verdicts:
             raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be others")
@@ -194,7 +212,7 @@ async def arejudge(
 rejudge = blocking_twin(arejudge)
 
 
-def _source(data: Data, fields: Mapping[str, str], limit: int | None) -> RejudgeSource:
+def _source(data: Data, fields: Mapping[str, str], limit: int | None, skip_malformed: bool) -> RejudgeSource:
     """A run, another tool's results, or samples without verdicts."""
     if isinstance(data, Run):
         run = data
@@ -202,9 +220,9 @@ def _source(data: Data, fields: Mapping[str, str], limit: int | None) -> Rejudge
             str(run.path or run.manifest.data.path or "run"), lambda: iter(run.results), run.manifest
         )
     elif isinstance(data, (str, Path)):
-        source = open_source(Path(data), fields=fields)
+        source = open_source(Path(data), fields=fields, skip_malformed=skip_malformed)
     else:
-        samples = samples_of(data, fields=fields)
+        samples = samples_of(data, fields=fields, skip_malformed=skip_malformed)
         source = RejudgeSource("data", lambda: (SampleResult(sample=sample) for sample in samples), None)
     if limit is None:
         return source

@@ -9,15 +9,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from claimeval.api.run import Run
 from claimeval.data import reading, sampling
 from claimeval.data.foreign.field_maps import field_map, read_mapping
-from claimeval.data.rows import SourceRow, read_json_lines, read_rows
+from claimeval.data.reading import NO_FIELDS
+from claimeval.data.rows import SourceRow, plain, read_json_lines, read_rows, table_rows
 from claimeval.data.sampling import LogStratum
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.job import Reiterable
@@ -39,25 +39,37 @@ Metrics = str | Sequence[str | Metric]
 HELD = 4 * 2**20
 """Bytes of a file up to which its samples are kept in memory, so that it is read once."""
 
-NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+
+class Read(NamedTuple):
+    """How data are read."""
+
+    fields: Mapping[str, str] = NO_FIELDS
+    """Sample field to column name."""
+    limit: int | None = None
+    """The number of samples, from the first; None for all."""
+    skip_malformed: bool = False
+    """Whether rows that cannot be read or repeat an id are left out."""
 
 
-def read_samples(data: Data, *, fields: Mapping[str, str] = NO_FIELDS, limit: int | None = None) -> Iterator[Sample]:
+def read_samples(
+    data: Data, *, fields: Mapping[str, str] = NO_FIELDS, limit: int | None = None, skip_malformed: bool = False
+) -> Iterator[Sample]:
     """Read samples one by one; JSON Lines and CSV files are streamed.
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
         fields: Sample field to column name, as in `{"answer": "draft"}`; before the names recognized by default.
         limit: The number of samples to read, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
 
     Returns:
-        The samples, in order. Empty data raises DataError for a file and gives no sample otherwise.
+        The samples, in order.
 
     Raises:
-        DataError: A row is malformed; the message names file, line and field.
-        UsageError: `fields` names a field that samples do not have.
+        DataError: A row is malformed (the message names file, line and field), no column is known, or there is no row.
+        UsageError: `fields` names a field that samples do not have, or the data are nothing that can be read.
     """
-    return iter(samples_of(data, fields=fields, limit=limit))
+    return iter(samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed))
 
 
 def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, str] = NO_FIELDS) -> Survey:
@@ -78,29 +90,14 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
     reading.check_fields(fields)
-    malformed: list[str] = []
-
-    def samples() -> Iterator[Sample]:
-        """Yield the samples and note the rows that cannot be read."""
-        if isinstance(data, (str, Path)) and not is_run(data):
-            yield from reading.read_samples(data, fields=fields, on_error=lambda error: malformed.append(str(error)))
-            return
-        if isinstance(data, Run) or is_run(data):
-            yield from samples_of(data)
-            return
-        for number, row in enumerate(_rows(data), 1):
-            try:
-                yield _sample(row, number, fields)
-            except UsageError as error:
-                malformed.append(str(error))
-
+    problems = reading.Problems(skip=True, quiet=True)
     try:
-        found = survey(samples(), chosen)
+        found = survey(samples_of(data, fields=fields, problems=problems), chosen)
     except DataError:
-        if not malformed:
+        if not problems.errors:
             raise
         found = Survey.empty(metric.name for metric in chosen)
-    return found.model_copy(update={"malformed": tuple(malformed)})
+    return found.model_copy(update={"malformed": tuple(map(str, problems.errors))})
 
 
 class DrawnRows(list[dict[str, Any]]):
@@ -182,7 +179,7 @@ def _log_rows(log: Data, path: Path | None) -> Iterable[SourceRow]:
         return read_rows(path)
     if isinstance(log, (str, Path)):
         return read_json_lines(sys.stdin.buffer, "standard input")
-    return (SourceRow(f"row {number}", number, dict(row)) for number, row in enumerate(_rows(log), 1))
+    return (row for number, item in enumerate(_items(log), 1) if isinstance(row := _row(item, number), SourceRow))
 
 
 def import_replies(
@@ -227,7 +224,9 @@ def samples_of(
     *,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
+    skip_malformed: bool = False,
     references: References | None = None,
+    problems: reading.Problems | None = None,
 ) -> Iterable[Sample]:
     """Return the samples as an iterable that can be iterated more than once; each pass reads a large file anew.
 
@@ -235,28 +234,31 @@ def samples_of(
         data: Samples, rows, a run, or the path of a file or run directory.
         fields: Column name of each sample field, if the file uses another name.
         limit: Number of samples to take from the start. Default: all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         references: Whether one of several gold answers is enough, for all samples.
+        problems: What becomes of rows that cannot be read, instead of `skip_malformed`.
 
     Returns:
         The samples in the order of the data.
 
     Raises:
-        UsageError: If a field is unknown or `limit` is below 1.
+        UsageError: If a field is unknown, `limit` is below 1, or the data are nothing that can be read.
     """
     reading.check_fields(fields)
     if limit is not None and limit < 1:
         raise UsageError(f"limit: {limit!r}; it needs 1 or more")
+    problems = problems or reading.Problems(skip=skip_malformed, unique_ids=skip_malformed)
     if isinstance(data, Run) or is_run(data):
         run = data if isinstance(data, Run) else Run.load(str(data))
         return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
     if isinstance(data, (str, Path)):
         path = Path(data)
         return Reiterable(
-            lambda: itertools.islice(reading.read_samples(path, fields=fields, references=references), limit),
+            lambda: reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems),
             hold=path.is_file() and path.stat().st_size <= HELD,
         )
-    rows = itertools.islice(enumerate(_rows(data), 1), limit)
-    return list(_decided((_sample(row, number, fields) for number, row in rows), references))
+    rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
+    return list(reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit))
 
 
 def is_run(data: Data) -> bool:
@@ -286,44 +288,47 @@ def _decided(samples: Iterable[Sample], references: References | None) -> Iterat
         yield sample.model_copy(update={"references": references}) if references else sample
 
 
-def _rows(data: Any) -> Iterable[Any]:
-    """The rows of a table or an iterable; one sample or mapping is one row."""
-    if isinstance(data, Sample):
+def _items(data: Any) -> Iterable[Any]:
+    """Return the rows of a table or an iterable; one sample, record or mapping is one row."""
+    if isinstance(data, (Sample, SampleResult)):
         return [data]
+    if isinstance(data, BaseModel):
+        data = data.model_dump()
     if isinstance(data, Mapping):
-        columns = {name: _plain(values) for name, values in data.items()}
-        if any(isinstance(columns.get(name), (list, tuple)) for name in reading.ALIASES["question"]):
-            return [
-                dict(zip(columns, row, strict=True))
-                for row in zip(*(list(values) for values in columns.values()), strict=True)
-            ]
-        return [data]
-    for method, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+        if data and all(hasattr(value, "column_names") for value in data.values()):
+            raise UsageError(
+                f"data: several data sets ({', '.join(map(str, data))}); give one of them, as in data[NAME]"
+            )
+        return table_rows({str(name): plain(values) for name, values in data.items()}, "data")
+    if hasattr(data, "to_dict") and hasattr(data, "reset_index"):
+        named = any(name is not None for name in data.index.names)
+        records: list[Any] = (data.reset_index() if named else data).to_dict("records")
+        return records
+    for method in ("to_pylist", "to_dicts"):
         if hasattr(data, method):
-            table: Iterable[Any] = getattr(data, method)(*arguments)
+            table: Iterable[Any] = getattr(data, method)()
             return table
-    if not isinstance(data, Iterable):
-        raise UsageError(f"data: {type(data).__name__}; give a file, a run, samples, dicts or a table")
+    if dataclasses.is_dataclass(data) and not isinstance(data, (type, Iterable)):
+        return [data]
+    if not isinstance(data, Iterable) or isinstance(data, (bytes, bytearray)):
+        raise UsageError(f"data: {type(data).__name__}; give {TAKEN}")
     return data
 
 
-def _sample(row: object, number: int, fields: Mapping[str, str]) -> Sample:
-    """A sample from a row; NaN, which tables have for nothing, is nothing."""
-    if isinstance(row, Sample):
-        return row
-    if isinstance(row, SampleResult):
-        return row.sample
-    if isinstance(row, BaseModel):
-        row = row.model_dump()
-    elif dataclasses.is_dataclass(row) and not isinstance(row, type):
-        row = dataclasses.asdict(row)
-    if not isinstance(row, Mapping):
-        raise UsageError(f"sample {number} is a {type(row).__name__}; give Sample records, mappings or a file name")
-    plain = {str(name): _plain(value) for name, value in row.items()}
-    known = {name: value for name, value in plain.items() if not (isinstance(value, float) and value != value)}
-    return reading.sample(SourceRow(f"sample {number}", number, known), fields)
+TAKEN = (
+    "the name of a file, a run, samples, dicts, dataclasses or models, a dict of columns, a DataFrame, an Arrow table "
+    "or a Hugging Face Dataset"
+)
+"""What doors take as data, in messages."""
 
 
-def _plain(value: Any) -> Any:
-    """The value as Python's types have it: NumPy arrays and scalars, and columns of tables, are lists and numbers."""
-    return value.tolist() if hasattr(value, "tolist") else value
+def _row(item: Any, number: int) -> SourceRow | Sample:
+    """A row of a table in memory."""
+    if isinstance(item, Sample):
+        return item
+    if isinstance(item, SampleResult):
+        return item.sample
+    fields = plain(item._asdict() if hasattr(item, "_asdict") else item)
+    if not isinstance(fields, dict):
+        raise UsageError(f"data: sample {number} is {type(item).__name__} {str(item)[:40]!r}; give {TAKEN}")
+    return SourceRow(f"sample {number}", number, fields)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
+from claimeval.api.data import Data, path_of, samples_of
 from claimeval.api.jobs import Prepared, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking
+from claimeval.data.reading import NO_FIELDS
 from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError
@@ -27,6 +28,7 @@ def measure(
     local: LocalOptions = LocalOptions(),
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
+    skip_malformed: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
@@ -43,6 +45,7 @@ def measure(
         local: The local model of `query_likelihood` and `answer_reward`, and how it reads.
         fields: Sample field to column name, as in `{"answer": "draft"}`.
         limit: The number of samples to measure, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in
             it that is named after data and settings, or `RUN/measure` if the data are a run directory.
         overwrite: Replace a run with other settings in `out`.
@@ -55,7 +58,7 @@ def measure(
         UsageError: A metric is unknown, or an option does not fit it.
         DataError: A row of the data is malformed, or two samples have one id.
     """
-    samples = samples_of(data, fields=fields, limit=limit)
+    samples = samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed)
     total = _check_ids(samples)
     check_cluster(options.cluster, samples)
     job = make_job(

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
 from claimeval import ir
-from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
+from claimeval.api.data import Data, path_of, samples_of
 from claimeval.api.run import Run
 from claimeval.data.corpora import read_corpus, read_queries
+from claimeval.data.reading import NO_FIELDS
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates
 from claimeval.runs import claim_labels as drawing

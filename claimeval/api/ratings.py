@@ -8,12 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from claimeval import ir
-from claimeval.api.data import NO_FIELDS, Data, path_of, samples_of
+from claimeval.api.data import Data, Read, path_of, samples_of
 from claimeval.api.jobs import Judges, Prepared, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_qrels
+from claimeval.data.reading import NO_FIELDS
 from claimeval.evaluation.grade import Against, GradingOptions, samples_of_pool
 from claimeval.evaluation.grade import make_job as grade_job
 from claimeval.evaluation.rate import RateOptions
@@ -37,6 +38,7 @@ async def arate(
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
+    skip_malformed: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
@@ -52,6 +54,7 @@ async def arate(
         prompts: Names or paths of prompts by question.
         fields: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; `RUN/rate` sets the ratings beside the scores of a run.
         overwrite: Replace a run with other settings in `out`.
         panel: How the ratings of several judges are counted. Default: relevance by the median, the rest by majority.
@@ -65,7 +68,7 @@ async def arate(
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
     """
-    samples = samples_of(data, fields=fields, limit=limit)
+    samples = samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed)
     check_cluster(options.cluster, samples)
     wanted = RateOptions(
         judges=parse_specs(judges),
@@ -99,6 +102,7 @@ async def agrade(
     qrels: str | Path | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
+    skip_malformed: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
@@ -121,6 +125,7 @@ async def agrade(
         qrels: Grades by people; with `corpus` these pairs are graded too.
         fields: As for `score`.
         limit: The number of samples or queries, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; with a grade the folder also gets `qrels.txt`.
         overwrite: Replace a run with other settings in `out`.
         panel: How several grades become one. Default: the median, or the majority of matches.
@@ -145,9 +150,8 @@ async def agrade(
         cluster=options.cluster,
     )
     job = grade_job(wanted)
-    samples = graded_samples(
-        data, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels, fields=fields, limit=limit
-    )
+    read = Read(fields, limit, skip_malformed)
+    samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
     check_cluster(options.cluster, samples)
     if against == "question":
         survey(of_samples(samples, 1))
@@ -164,24 +168,22 @@ grade = blocking_twin(agrade)
 
 def graded_samples(
     data: Data | None,
+    read: Read,
     *,
     corpus: str | Path | None,
     trec_runs: Sequence[str | Path],
     depth: int,
     qrels: str | Path | None,
-    fields: Mapping[str, str],
-    limit: int | None,
 ) -> Iterable[Sample]:
     """Return the samples whose contexts `grade` grades for these arguments.
 
     Args:
         data: Samples with contexts, or the queries of a collection.
+        read: How the data are read; `limit` also holds for the queries of a collection.
         corpus: File with the documents of a collection.
         trec_runs: Rankings whose top documents form the pool.
         depth: Number of documents taken from each ranking.
         qrels: Grades whose pairs are graded again.
-        fields: Column name of each sample field, if the file uses another name.
-        limit: Number of samples to take from the start. Default: all.
 
     Returns:
         The samples of the data, or one sample per query of the collection.
@@ -192,12 +194,12 @@ def graded_samples(
     if corpus is None:
         if data is None:
             raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
-        return samples_of(data, fields=fields, limit=limit)
+        return samples_of(data, **read._asdict())
     if not trec_runs and qrels is None:
         raise UsageError("with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels")
     runs = [ir.read_run(Path(path)) for path in trec_runs]
     human = read_qrels(Path(qrels)) if qrels is not None else None
-    ids = dict(itertools.islice(pool(runs, depth, human).items(), limit))
+    ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
     queries = read_queries(Path(corpus) if data is None else _path(data))
     wanted = {name for names in ids.values() for name in names}
     documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in wanted}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,10 @@ from claimeval.cli.shared import Data, Metrics
 if TYPE_CHECKING:
     from claimeval.data.survey import Survey
     from claimeval.metrics.rows import Metric
+    from claimeval.types.records import Sample
 
+EXCERPT = 100
+"""Characters of a text that are printed."""
 SHOWN = 20
 """Malformed rows and generators that are printed."""
 
@@ -24,10 +28,10 @@ class DoctorOptions:
 
     Reads the whole file and asks no judge. Exits with 1 if rows cannot be read or ids are not unique.
 
-    Fields of a sample: `id`, `question` (required), `answer`, `contexts` (texts, or objects with `id`, `text`,
-    `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`, `generator`,
-    `evidence` (named lists of texts), `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker are
-    recognized; `--field` maps any other.
+    Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or objects with
+    `id`, `text`, `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`,
+    `generator`, `evidence` (named lists of texts), `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker
+    are recognized; `--field` maps any other.
 
     Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
     """
@@ -71,6 +75,28 @@ def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Surve
     output.table(("metric", "claims of", "against", "can be fed"), rows, words=(0, 1, 2, 3))
     for line in _remarks(found):
         output.line(f"- {line}")
+    output.line()
+    output.line(" as read:", bold="The first sample")
+    for name, text in _fields(found.example):
+        output.line(f"  {name}: {text}")
+
+
+def _fields(sample: Sample | None) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a sample that have a value, in few words."""
+    from claimeval.types.records import Document
+
+    for name, value in sample or ():
+        if isinstance(value, tuple):
+            items = [item.text if isinstance(item, Document) else str(item) for item in value]
+            if items:
+                yield f"{name} ({len(items)})", " | ".join(_excerpt(item, EXCERPT // 2) for item in items[:2])
+        elif value not in (None, "", {}):
+            yield name, _excerpt(str(value), EXCERPT)
+
+
+def _excerpt(text: str, length: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= length else words[:length].rstrip() + "..."
 
 
 def _fed(metric: Metric, found: Survey) -> str:
@@ -82,8 +108,19 @@ def _fed(metric: Metric, found: Survey) -> str:
     return f"yes, but {'; '.join(remarks)}" if remarks else "yes"
 
 
+def _without(found: Survey) -> list[str]:
+    """Return the fields of a sample that no sample has."""
+    counts = {lack.field: lack.count for lacks in found.missing_fields.values() for lack in lacks}
+    counts |= {"question": len(found.no_question), "answer": found.no_answer}
+    return [field for field, count in counts.items() if count == found.samples]
+
+
 def _remarks(found: Survey) -> list[str]:
+    from claimeval.data.reading import field_options, suggestions
+
     remarks = []
+    if found.no_question:
+        remarks.append(f"{len(found.no_question)} samples have no question (first: {found.no_question[0]!r})")
     if found.duplicate_ids:
         remarks.append(f"{len(found.duplicate_ids)} ids stand more than once, first {found.first_duplicate}")
     if found.no_answer or found.empty_answers:
@@ -93,8 +130,10 @@ def _remarks(found: Survey) -> list[str]:
         remarks.append(f"{len(found.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)")
     if found.contexts:
         least, median, most = found.contexts
-        remarks.append(f"contexts per sample: {least} to {most}, median {median:g}")
+        remarks.append(f"contexts per sample: min {least}, median {median:g}, max {most}")
     if found.metadata:
         remarks.append("kept as metadata: " + ", ".join(found.metadata))
+    if options := field_options(suggestions(found.metadata, _without(found))):
+        remarks.append(f"some of these could be fields: {options}")
     generators = [f"{name} ({n})" for name, n in found.generators.items()]
     return [*remarks, "generators: " + ", ".join(generators[:8])]

@@ -155,6 +155,7 @@ def _door(given: GradeOptions, options: RunOptions) -> Run:
         qrels=given.qrels,
         fields=parse_fields(list(given.reading.fields)),
         limit=given.reading.limit,
+        skip_malformed=given.reading.skip_malformed,
         out=given.out or "runs/",
         overwrite=given.overwrite,
         panel=given.panel,
@@ -174,6 +175,7 @@ def _corpus(given: GradeOptions) -> Path | None:
 def _people(given: GradeOptions) -> ir.Qrels | None:
     """The grades by people, which are refused before any call if they fit nothing that is graded."""
     from claimeval import ir
+    from claimeval.api.data import Read
     from claimeval.api.ratings import graded_samples
     from claimeval.data.grades import read_qrels
     from claimeval.data.reading import parse_fields
@@ -184,14 +186,14 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
     if given.questions.against == "reference_contexts":
         return None
     ir.parse(given.measures or MEASURES)
+    reading = given.reading
     samples = graded_samples(
         given.data,
+        Read(parse_fields(list(reading.fields)), reading.limit, reading.skip_malformed),
         corpus=_corpus(given),
         trec_runs=given.trec_runs,
         depth=given.depth,
         qrels=given.qrels,
-        fields=parse_fields(list(given.reading.fields)),
-        limit=given.reading.limit,
     )
     found = survey(of_samples(samples, 1))
     if found.without_text:

@@ -73,6 +73,7 @@ def do(given: MeasureOptions, group: str = "measure") -> int:
             local=given.local,
             fields=parse_fields(list(given.reading.fields)),
             limit=given.reading.limit,
+            skip_malformed=given.reading.skip_malformed,
             out=given.out or beside or "runs/",
             overwrite=given.overwrite,
             options=options,

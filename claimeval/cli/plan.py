@@ -115,6 +115,7 @@ def forecast_score(given: ScoreOptions) -> int:
         given.data,
         fields=parse_fields(list(reading.fields)),
         limit=reading.limit,
+        skip_malformed=reading.skip_malformed,
         references=parse_references(asked.references),
     )
     metrics = tuple(given.metrics.split(",")) if given.metrics is not None else None

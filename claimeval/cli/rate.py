@@ -74,6 +74,7 @@ def do(given: RateCommand) -> int:
             prompts=_prompts(given.questions.prompts),
             fields=parse_fields(list(given.reading.fields)),
             limit=given.reading.limit,
+            skip_malformed=given.reading.skip_malformed,
             out=given.out or "runs/",
             overwrite=given.overwrite,
             panel=given.panel,
@@ -114,7 +115,12 @@ def forecast(given: RateCommand) -> int:
     from claimeval.evaluation.quotes import forecast_job
     from claimeval.evaluation.rate import RateOptions, make_job
 
-    samples = samples_of(given.data, fields=parse_fields(list(given.reading.fields)), limit=given.reading.limit)
+    samples = samples_of(
+        given.data,
+        fields=parse_fields(list(given.reading.fields)),
+        limit=given.reading.limit,
+        skip_malformed=given.reading.skip_malformed,
+    )
     wanted = RateOptions(
         judges=given.judges,
         ask=given.questions.ask.split(",") if given.questions.ask is not None else None,

@@ -70,6 +70,7 @@ def do(given: ScoreOptions) -> int:
             extract_per_judge=asked.extract_per_judge or None,
             fields=parse_fields(list(given.reading.fields)),
             limit=given.reading.limit,
+            skip_malformed=given.reading.skip_malformed,
             out=given.out or "runs/",
             overwrite=given.overwrite,
             panel=given.panel,

@@ -35,6 +35,8 @@ class ReadingOptions:
     """Only the first N samples."""
     fields: Annotated[tuple[str, ...], Names("--field")] = ()
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    skip_malformed: bool = False
+    """Leave out rows that cannot be read, and list them."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "limit")

@@ -110,7 +110,7 @@ def _row_grades(
             raise DataError(f"{row.location}: {len(grades)} grades for {len(names)} names of assessors")
         assessors = names or [str(number) for number, _ in enumerate(grades, 1)]
         return {assessor: _grade(grade, row) for assessor, grade in zip(assessors, grades, strict=True)}
-    return {name: _grade(next((row.fields[field] for field in GRADE_FIELDS if field in row.fields), None), row)}
+    return {name: _grade(row.first(GRADE_FIELDS), row)}
 
 
 def _grade(value: object, row: SourceRow) -> int | None:

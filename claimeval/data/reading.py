@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+import shlex
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast, get_args
+from types import MappingProxyType
+from typing import Any, cast, get_args
 
 from pydantic import ValidationError
 
-from claimeval.data.rows import OnError, SourceRow, read_rows, stop_at_error
+from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.records import Document, References, Sample
@@ -17,9 +22,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
     "question": ("question", "query", "user_input"),
     "answer": ("answer", "response"),
-    "contexts": ("contexts", "retrieved_contexts", "retrieved_context"),
+    "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "source_nodes"),
     "context_ids": ("context_ids", "contexts_id", "retrieved_context_ids"),
-    "reference_answers": ("reference_answers", "reference_answer", "reference", "gt_answer", "ground_truth"),
+    "reference_answers": (
+        "reference_answers", "reference_answer", "reference", "gt_answer", "ground_truth", "ground_truths",
+    ),
     "reference_contexts": ("reference_contexts",),
     "reference_context_ids": ("reference_context_ids",),
     "is_answerable": ("is_answerable", "is_answerable_label"),
@@ -27,48 +34,195 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "reference_author": ("reference_author", "reference_answer_by"),
     "evidence": ("evidence",),
     "metadata": ("metadata", "metadata_field"),
-}
+}  # fmt: skip
 """The fields of a sample and their names here, in the TREC RAG track, LlamaIndex, ragas and RAGChecker."""
+
+_FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
+
+_HINTS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("id", frozenset({"id", "uid", "uuid"})),
+    ("contexts", frozenset({"contexts", "context", "chunks", "passages", "documents", "docs", "sources", "retrieved"})),
+    ("reference_answers", frozenset({"reference", "truth", "gold", "expected", "ideal", "target", "correct"})),
+    ("answer", frozenset({"answer", "response", "output", "prediction", "completion", "generated", "reply"})),
+    ("question", frozenset({"question", "query", "prompt", "input"})),
+)
+"""Words in the names of columns that suggest a field, the surest first."""
 
 _ANSWERABLE = {"answerable": True, "true": True, "yes": True, "1": True}
 _UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
+_CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
+"""Fields of which a sample has at least one."""
+_NO_COLUMN = "no column is known"
+_SHOWN = 20
+"""Rows left out that are listed."""
+NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+
+
+class Problems:
+    """What becomes of rows that cannot be read: the first one ends reading, or all are left out and listed."""
+
+    def __init__(self, *, skip: bool = False, unique_ids: bool = False, quiet: bool = False) -> None:
+        self.skip = skip
+        """Whether rows are left out. If not, `stop` raises DataError."""
+        self.unique_ids = unique_ids
+        """Whether rows with the id of an earlier row are problems too. With `quiet` nothing is listed."""
+        self.errors: list[DataError] = []
+        self._told = quiet
+
+    def add(self, error: DataError) -> None:
+        """Keep the error of a row."""
+        self.errors.append(error)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether there will be an error, so that rows are only read to be checked."""
+        return bool(self.errors) and not self.skip
+
+    def stop(self) -> None:
+        """End a pass over the rows: raise DataError for the first problem, or list what was left out, once."""
+        if not self.errors or self._told:
+            return
+        first, count = self.errors[0], len(self.errors)
+        if self.skip:
+            self._told = True
+            lines = [f"  {error}" for error in self.errors[:_SHOWN]]
+            more = [f"  ... and {count - _SHOWN} more"] if count > _SHOWN else []
+            warnings.warn("\n".join([f"{count} malformed {_rows(count)} left out:", *lines, *more]), stacklevel=2)
+            return
+        alike = sum(error.kind == first.kind for error in self.errors) - 1
+        others = count - 1 - alike
+        parts = [f"{alike} more {_rows(alike)} like it"] if alike else []
+        parts += [f"{others} {_rows(others)} with other problems"] if others else []
+        raise DataError(". ".join([str(first), *parts, "--skip-malformed leaves them out"])) from first
+
+
+def _rows(count: int) -> str:
+    return "row" if count == 1 else "rows"
 
 
 def read_samples(
     path: str | Path,
     *,
-    fields: Mapping[str, str] | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
     references: References | None = None,
-    on_error: OnError = stop_at_error,
+    limit: int | None = None,
+    problems: Problems | None = None,
 ) -> Iterator[Sample]:
-    """Yield the samples of a file in order. JSON Lines are streamed. A row without an id gets its number as id.
+    """Yield the samples of a file in order. JSON Lines and CSV are streamed. A row without an id gets its number as id.
 
     Args:
         path: The file.
         fields: Maps sample fields to column names (`{"answer": "draft"}`). Takes precedence over the names that are
             recognized by default.
         references: How several reference answers count, for all samples: whether one of them is enough.
-        on_error: Called with the error of a row. Can ignore it, so that reading continues.
+        limit: The number of samples, from the first. None: all.
+        problems: What becomes of rows that cannot be read. Default: the first error is raised after the rest of the
+            file is read, with the number of rows that share it.
 
     Returns:
         An iterator over the samples.
 
     Raises:
-        DataError: With file, line and field, if a row is not a sample.
+        DataError: With file, line and field, if a row is not a sample or no column is known.
     """
-    fields = fields or {}
     check_fields(fields)
-    empty = True
-    for row in read_rows(Path(path), on_error):
-        empty = False
+    problems = problems or Problems()
+    problems.errors.clear()
+    rows = read_rows(Path(path), problems.add, texts={*_FIELD_OF, *fields.values()})
+    return samples_of_rows(rows, str(path), problems, fields=fields, references=references, limit=limit)
+
+
+def samples_of_rows(
+    rows: Iterable[SourceRow | Sample],
+    name: str,
+    problems: Problems,
+    *,
+    fields: Mapping[str, str] = NO_FIELDS,
+    references: References | None = None,
+    limit: int | None = None,
+) -> Iterator[Sample]:
+    """Yield the samples in rows, as `read_samples` does. `name` is the name of the data in messages."""
+    strangers: list[DataError] = []
+    """The errors of the first rows, which have no known column."""
+    columns: dict[str, None] = {}
+    seen: set[str] = set()
+    number = count = 0
+    for number, row in enumerate(rows, 1):
         try:
-            record = sample(row, fields)
+            record = row if isinstance(row, Sample) else sample(row, fields)
+            if problems.unique_ids and record.id in seen:
+                location = f"sample {number}" if isinstance(row, Sample) else row.location
+                raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
         except DataError as error:
-            on_error(error)
+            if error.kind == _NO_COLUMN and len(strangers) == number - 1 and isinstance(row, SourceRow):
+                columns.update(dict.fromkeys(row.fields))
+                strangers.append(error)
+            else:
+                _pass_on(strangers, problems)
+                problems.add(error)
             continue
-        yield record.model_copy(update={"references": references}) if references else record
-    if empty:
-        raise DataError(f"{path} has no samples")
+        _pass_on(strangers, problems)
+        if problems.unique_ids:
+            seen.add(record.id)
+        count += 1
+        if not problems.stopped:
+            yield record.model_copy(update={"references": references}) if references else record
+        if count == limit:
+            break
+    if strangers and len(strangers) == number:
+        raise DataError(f"{name}: {_unknown_columns(columns)}")
+    problems.stop()
+    if not number:
+        raise DataError(f"{name} has no samples")
+
+
+def _pass_on(errors: list[DataError], problems: Problems) -> None:
+    for error in errors:
+        problems.add(error)
+    errors.clear()
+
+
+def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict[str, str]:
+    """Return the columns that could hold fields of a sample, by their names without case and punctuation."""
+    found: dict[str, str] = {}
+    wanted = set(fields)
+    for column in columns:
+        if column in _FIELD_OF:
+            continue
+        words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", column).lower())
+        exact = _FIELD_OF.get("_".join(words))
+        likely = (field for field, hints in _HINTS if hints & set(words[-1:] if field == "id" else words))
+        field = exact or next(likely, None)
+        if field in wanted:
+            found.setdefault(field, column)
+    return found
+
+
+def no_question(ids: Sequence[str], samples: int, prompt: str, columns: Iterable[str]) -> DataError:
+    """Return the error of samples without a question that a prompt reads.
+
+    Args:
+        ids: Ids of the samples without a question.
+        samples: Number of samples.
+        prompt: Name of the prompt.
+        columns: Other columns of the data, of which one could hold the question.
+    """
+    likely = suggestions(columns, ["question"]) or {"question": "COLUMN"}
+    return DataError(
+        f"{len(ids)} of {samples} samples have no question (first: {ids[0]!r}), which prompt {prompt} reads. "
+        f"Try {field_options(likely)}, or a prompt that does not read it"
+    )
+
+
+def field_options(columns: Mapping[str, str]) -> str:
+    """Return options `--field` for these columns."""
+    return " ".join(f"--field {field}={shlex.quote(column)}" for field, column in columns.items())
+
+
+def _unknown_columns(columns: Iterable[str]) -> str:
+    names = list(columns)
+    options = field_options(suggestions(names)) or "--field question=COLUMN --field answer=COLUMN"
+    return f"{_NO_COLUMN}; it has {', '.join(names) or 'none'}. Try {options}"
 
 
 def check_fields(fields: Mapping[str, str]) -> None:
@@ -90,127 +244,245 @@ def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
 
     Fields that a sample does not have are kept in its metadata.
     """
-    other = dict(row.fields)
-    values: dict[str, object] = {}
-    for field, aliases in ALIASES.items():
-        if field in columns:
-            if columns[field] not in other:
-                raise DataError(f"{row.location}: no field {columns[field]!r}, which was given for {field}")
-            values[field] = other.pop(columns[field])
-            continue
-        present = [name for name in aliases if other.get(name) is not None and name not in columns.values()]
-        if len(present) > 1:
-            raise DataError(
-                f"{row.location}: both {present[0]!r} and {present[1]!r} are names of {field}. Choose one with --field"
-            )
-        if present:
-            values[field] = other.pop(present[0])
-    references = other.get("references")
-    if isinstance(references, str) and references in get_args(References):
-        del other["references"]
-    else:
-        references = None
-    other = {name: value for name, value in other.items() if value is not None}
-    if "question" not in values:
-        raise DataError(f"{row.location}: no question (one of {', '.join(ALIASES['question'])})")
+    values = _Values(row, columns)
     try:
-        return Sample.model_validate(
-            {
-                "id": _id(values.get("id", row.number), row),
-                "question": values["question"],
-                "answer": values.get("answer"),
-                "contexts": _contexts(values, row),
-                "reference_answers": _texts(values.get("reference_answers", ())),
-                "references": references,
-                "reference_contexts": _texts(values.get("reference_contexts", ())),
-                "reference_context_ids": _ids(values.get("reference_context_ids", ())),
-                "is_answerable": _answerable(values.get("is_answerable"), row),
-                "generator": values.get("generator"),
-                "reference_author": _author(values.get("reference_author")),
-                "evidence": _evidence(values.get("evidence", {}), row),
-                "metadata": {**_metadata(values.get("metadata", {})), **other},
-            }
+        return Sample(
+            id=values.id(),
+            question=values.text("question") or "",
+            answer=values.text("answer"),
+            contexts=values.contexts(),
+            reference_answers=tuple(values.texts("reference_answers")),
+            references=values.references,
+            reference_contexts=tuple(values.texts("reference_contexts")),
+            reference_context_ids=tuple(values.ids("reference_context_ids") or ()),
+            is_answerable=values.answerable(),
+            generator=values.text("generator"),
+            reference_author=values.author(),
+            evidence=values.evidence(),
+            metadata=values.metadata(),
         )
     except ValidationError as error:
+        raise values.invalid(error) from error
+
+
+class _Values:
+    """The values of a row by the field of a sample, and all others."""
+
+    def __init__(self, row: SourceRow, columns: Mapping[str, str]) -> None:
+        self._row = row
+        self._columns = dict(columns)
+        """The column of each field."""
+        self._other = {name: value for name, value in row.fields.items() if not _is_nothing(value)}
+        self._values: dict[str, Any] = {}
+        for field, column in columns.items():
+            if column not in row.fields:
+                raise self._error(f"no field {column!r}, which was given for {field}")
+            self._values[field] = self._other.get(column)
+        for column in columns.values():
+            self._other.pop(column, None)
+        for column in [name for name in self._other if name in _FIELD_OF and _FIELD_OF[name] not in columns]:
+            field = _FIELD_OF[column]
+            if field in self._columns:
+                first, second = sorted((self._columns[field], column), key=ALIASES[field].index)
+                raise self._error(f"both {first!r} and {second!r} are names of {field}. Choose one with --field")
+            self._columns[field] = column
+            self._values[field] = self._other.pop(column)
+        if _CONTENT.isdisjoint([*self._columns, *map(_FIELD_OF.get, row.fields)]):
+            raise DataError(f"{row.location}: {_unknown_columns(row.fields)}", kind=_NO_COLUMN)
+        references = self._other.get("references")
+        self.references: References | None = None
+        if isinstance(references, str) and references in get_args(References):
+            self.references = cast(References, self._other.pop("references"))
+
+    def _error(self, problem: str, given: str = "", field: str | None = None) -> DataError:
+        """Return the error of a value; `given` is what other rows with the problem do not share."""
+        column = f", {self._columns.get(field, field)}" if field else ""
+        return DataError(f"{self._row.location}{column}: {problem}{given}", kind=f"{column}: {problem}")
+
+    def invalid(self, error: ValidationError) -> DataError:
+        """Return the error of a value that a record does not take."""
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise DataError(f"{row.location}, field {field!r}: {first['msg']}, got {str(first['input'])[:60]!r}") from error
+        return self._error(first["msg"], f", got {str(first['input'])[:60]!r}", field)
 
+    def id(self) -> str:
+        """Return the id, by default the number of the row."""
+        value = self._values.get("id", self._row.number)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+            raise self._error("expected a text or an integer", f", got {str(value)[:60]!r}", "id")
+        return str(value)
 
-def _id(value: object, row: SourceRow) -> str:
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        raise DataError(f"{row.location}, field 'id': expected a text or an integer, got {value!r}")
-    return str(value)
+    def text(self, field: str) -> str | None:
+        """Return a text, also of a number; None if there is none."""
+        value = self._values.get(field)
+        if value is None or isinstance(value, str):
+            return value
+        if not isinstance(value, (bool, int, float)):
+            raise self._error(f"{_kind(value)}; give one text", field=field)
+        return _written(value)
 
+    def _items(self, field: str) -> list[Any] | None:
+        """Return the items of a list, which can be a text; any other value is the only item."""
+        value = self._values.get(field)
+        if isinstance(value, str):
+            value = self._parsed(value, field)
+        if value is None or isinstance(value, list):
+            return value
+        if isinstance(value, tuple):
+            return list(value)
+        if not isinstance(value, (str, dict)) and "contexts" in field:
+            raise self._error(f"{_kind(value)}; give a list of texts", field=field)
+        return [value]
 
-def _texts(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-def _ids(value: object) -> object:
-    return tuple(str(v) if isinstance(v, int) else v for v in value) if isinstance(value, (list, tuple)) else value
-
-
-def _contexts(values: Mapping[str, object], row: SourceRow) -> tuple[Document, ...] | None:
-    if "contexts" not in values and "context_ids" not in values:
-        return None
-    return _documents(values.get("contexts", ()), row, "contexts", values.get("context_ids"))
-
-
-def _documents(value: object, row: SourceRow, field: str, ids: object = None) -> tuple[Document, ...]:
-    """Return documents from objects, or from texts with a list of ids. The default id is the rank."""
-    items = (value,) if isinstance(value, (str, dict)) else value
-    if not isinstance(items, (list, tuple)):
-        raise DataError(f"{row.location}, field {field!r}: expected a list, not {type(value).__name__}")
-    names = list(ids) if isinstance(ids, (list, tuple)) else None
-    if names is not None and len(names) != len(items):
-        raise DataError(f"{row.location}: {len(items)} contexts but {len(names)} context ids")
-    documents = []
-    for i, item in enumerate(items):
-        document = {"text": item} if isinstance(item, str) else item
-        if not isinstance(document, dict):
-            raise DataError(f"{row.location}, field {field!r}, item {i + 1}: neither a text nor an object")
-        aliases = {"doc_id": "id", "content": "text", "page_content": "text", "document_id": "id"}
-        renamed = {aliases.get(str(name), str(name)): v for name, v in document.items() if v is not None}
-        renamed["id"] = str(names[i]) if names is not None else str(renamed.get("id", i + 1))
-        if extra := set(renamed) - set(Document.model_fields):
-            problem = unknown_name("field of a document", min(extra), Document.model_fields)
-            raise DataError(f"{row.location}, field {field!r}, item {i + 1}: {problem}")
-        documents.append(Document.model_validate(renamed))
-    if len({d.id for d in documents}) < len(documents):
-        raise DataError(f"{row.location}, field {field!r}: duplicate document id")
-    return tuple(documents)
-
-
-def _answerable(value: object, row: SourceRow) -> bool | None:
-    if value is None or isinstance(value, bool):
+    def _parsed(self, text: str, field: str) -> Any:
+        """Return the list or object in a text, else the text."""
+        value = read_cell(text)
+        if isinstance(value, str):
+            if looks_like_list(text):
+                forms = """write ["a", "b"] or ['a', 'b']"""
+                raise self._error(f"looks like a list and cannot be read; {forms}", field=field)
+        elif field == "reference_answers" and isinstance(value, list) and value and not _has_text(value):
+            return text
         return value
-    words = _ANSWERABLE | _UNANSWERABLE
-    if str(value).strip().lower() not in words:
-        raise DataError(f"{row.location}, field 'is_answerable': expected true or false, got {str(value)[:60]!r}")
-    return words[str(value).strip().lower()]
+
+    def texts(self, field: str) -> Iterator[str]:
+        """Yield the texts of a list."""
+        for number, item in enumerate(self._items(field) or (), 1):
+            text = item.get("text") if isinstance(item, dict) else item
+            if _is_nothing(text):
+                continue
+            if not isinstance(text, (str, bool, int, float)):
+                raise self._error(f"item {number}: {_kind(text)}; give a text", field=field)
+            yield _written(text)
+
+    def ids(self, field: str) -> list[str] | None:
+        """Return a list of ids; None if there is none."""
+        items = self._items(field)
+        if items is None:
+            return None
+        for number, item in enumerate(items, 1):
+            if isinstance(item, bool) or not isinstance(item, (str, int)):
+                raise self._error(f"item {number}: {_kind(item)}; give a text or an integer", field=field)
+        return [str(item) for item in items]
+
+    def contexts(self) -> tuple[Document, ...] | None:
+        """Return what was retrieved; None if there is neither a text nor an id."""
+        items, ids = self._items("contexts"), self.ids("context_ids")
+        return None if items is None and ids is None else self._documents(items or [], "contexts", ids)
+
+    def _documents(self, items: list[Any], field: str, ids: list[str] | None = None) -> tuple[Document, ...]:
+        """Return documents from objects, or from texts with a list of ids. The default id is the rank."""
+        if ids is not None and len(ids) != len(items):
+            raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
+        documents = [
+            self._document(item, field, rank, ids[rank - 1] if ids is not None else None)
+            for rank, item in enumerate(items, 1)
+        ]
+        if len({document.id for document in documents}) < len(documents):
+            raise self._error("duplicate document id", field=field)
+        return tuple(documents)
+
+    def _document(self, item: Any, field: str, rank: int, name: str | None) -> Document:
+        if isinstance(item, str) or _is_nothing(item):
+            return Document(id=name or str(rank), text=item or "")
+        if not isinstance(item, dict):
+            raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
+        if isinstance(item.get("node"), dict):
+            item = {**item["node"], "score": item.get("score")}
+        known = {_DOCUMENT[key]: value for key, value in item.items() if key in _DOCUMENT and not _is_nothing(value)}
+        if "text" not in known:
+            problem = unknown_name("field of a document", min(item, default=""), Document.model_fields)
+            raise self._error(f"item {rank}: no text; {problem}", field=field)
+        try:
+            return Document.model_validate({**known, "id": name or str(known.get("id", rank))})
+        except ValidationError as error:
+            raise self.invalid(error) from error
+
+    def answerable(self) -> bool | None:
+        """Return whether the question can be answered."""
+        value = self._values.get("is_answerable")
+        if value is None or isinstance(value, bool):
+            return value
+        word = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip().lower()
+        words = _ANSWERABLE | _UNANSWERABLE
+        if word not in words:
+            raise self._error("expected true or false", f", got {str(value)[:60]!r}", "is_answerable")
+        return words[word]
+
+    def author(self) -> str | None:
+        """Return the name of a model, also from LlamaIndex' `{"model_name", "type"}`. None means a human author."""
+        value = self._values.get("reference_author")
+        if isinstance(value, str):
+            value = read_cell(value)
+        if not isinstance(value, dict):
+            return self.text("reference_author")
+        return str(value.get("model_name") or "") or None if value.get("type") == "ai" else None
+
+    def evidence(self) -> dict[str, tuple[Document, ...]]:
+        """Return the named lists of documents."""
+        value = self._values.get("evidence", {})
+        if isinstance(value, str):
+            value = self._parsed(value, "evidence")
+        if not isinstance(value, dict):
+            raise self._error(f"{_kind(value)}; give an object of named document lists", field="evidence")
+        for name in map(str, value):
+            if name in BUILT_IN:
+                raise self._error(f"{name!r} is a part of every sample. Use another name", field="evidence")
+            if problem := ambiguous(name):
+                raise self._error(problem, field="evidence")
+        return {
+            str(name): self._documents(given if isinstance(given, list) else [given], f"evidence.{name}")
+            for name, given in value.items()
+        }
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata and all values that are no field of a sample, as JSON has them."""
+        value = self._values.get("metadata", {})
+        if isinstance(value, str):
+            value = read_cell(value)
+        given = value if isinstance(value, dict) else {"metadata": value}
+        return {str(name): _finite(value) for name, value in {**given, **self._other}.items()}
 
 
-def _author(value: object) -> object:
-    """Return the name of a model, also from LlamaIndex' `{"model_name", "type"}`. None means a human author."""
-    if not isinstance(value, dict):
-        return value
-    return value.get("model_name") or None if value.get("type") == "ai" else None
+_DOCUMENT = {
+    "id": "id", "doc_id": "id", "document_id": "id", "id_": "id", "node_id": "id",
+    "text": "text", "content": "text", "page_content": "text",
+    "title": "title", "score": "score",
+}  # fmt: skip
+"""The fields of a document and their names here, in LangChain and LlamaIndex. Others are not kept."""
 
 
-def _evidence(value: object, row: SourceRow) -> dict[str, tuple[Document, ...]]:
-    if not isinstance(value, dict):
-        raise DataError(f"{row.location}, field 'evidence': expected an object of named document lists")
-    for name in map(str, value):
-        if name in BUILT_IN:
-            raise DataError(f"{row.location}, field 'evidence': {name!r} is a part of every sample. Use another name")
-        if problem := ambiguous(name):
-            raise DataError(f"{row.location}, field 'evidence': {problem}")
-    return {str(name): _documents(documents, row, f"evidence.{name}") for name, documents in value.items()}
+def _is_nothing(value: object) -> bool:
+    """Whether a value is None or NaN, which tables have for nothing."""
+    return value is None or (isinstance(value, float) and value != value)
 
 
-def _metadata(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {"metadata": value}
+def _has_text(items: list[Any]) -> bool:
+    return any(isinstance(item, (str, dict)) for item in items)
+
+
+def _kind(value: object) -> str:
+    """Return what a value is, in words."""
+    if _is_nothing(value):
+        return "nothing"
+    kinds = {dict: "an object", list: "a list", tuple: "a list", bool: "true or false", str: "a text"}
+    return kinds.get(type(value), "a number" if isinstance(value, (int, float)) else f"a {type(value).__name__}")
+
+
+def _written(value: str | float | bool) -> str:
+    """Return a text as it is, and numbers, true and false as JSON writes them."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value of JSON with None for numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
 def parse_fields(pairs: list[str]) -> dict[str, str]:

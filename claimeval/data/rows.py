@@ -1,15 +1,21 @@
-"""Read the rows of a file: JSON Lines, JSON, CSV or Parquet. No row is skipped.
+"""Read the rows of a file: JSON Lines, JSON, CSV or Parquet; and the values of tables in memory.
 
-A row that cannot be read is a DataError with its line number."""
+No row is skipped: a row that cannot be read is a DataError with its line number. Cells with lists are read as JSON, or
+as Python, pandas and NumPy print them."""
 
 from __future__ import annotations
 
+import ast
 import csv
-import io
+import dataclasses
+import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
 
 from claimeval.types.errors import DataError, UsageError
 
@@ -41,11 +47,13 @@ def stop_at_error(error: DataError) -> None:
     raise error
 
 
-def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
-    """Yield the rows of a file. JSON Lines are streamed.
+def read_rows(
+    path: Path, on_error: OnError = stop_at_error, *, texts: Collection[str] = frozenset()
+) -> Iterator[SourceRow]:
+    """Yield the rows of a file. JSON Lines and CSV are streamed.
 
     Raises DataError if the file cannot be read or is not a list of rows. The error of a single row goes to `on_error`,
-    which can ignore it.
+    which can ignore it. A cell of a CSV that holds a list or an object is read as one, except in the columns `texts`.
     """
     if path.is_dir():
         raise DataError(f"{path} is a directory. Give a file in it")
@@ -53,12 +61,15 @@ def read_rows(path: Path, on_error: OnError = stop_at_error) -> Iterator[SourceR
         raise DataError(f"{path} does not exist")
     if not path.is_file():
         raise DataError(f"{path} is a pipe or a device, but data is read more than once. Write it to a file first")
-    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".csv": _csv, ".parquet": _parquet}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {', '.join(FORMATS)}")
+    suffix = path.suffix.lower()
+    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".parquet": _parquet}
     try:
-        yield from reader(path, on_error)
+        if suffix in (".csv", ".tsv"):
+            yield from _csv(path, on_error, texts)
+        elif suffix in readers:
+            yield from readers[suffix](path, on_error)
+        else:
+            raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {', '.join(FORMATS)}")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -75,6 +86,23 @@ def _decode(name: str, line: int, data: bytes) -> str:
             f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
             f"iconv -f {encoding} -t UTF-8 {path} > {path.stem}.utf8{path.suffix}"
         ) from error
+
+
+_JSON = json.JSONDecoder(strict=False)
+_LONG_NUMBERS = json.JSONDecoder(strict=False, parse_int=lambda digits: digits)
+"""Reads integers as texts: Python converts none of more than 4,300 digits."""
+
+
+def parse_json(text: str) -> Any:
+    """Return JSON from elsewhere as Python. Raises ValueError with the problem if it is not JSON."""
+    try:
+        return _JSON.decode(text)
+    except RecursionError as error:
+        raise ValueError("too deeply nested") from error
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return _LONG_NUMBERS.decode(text)
 
 
 def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
@@ -101,71 +129,175 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
     location = f"{name}, line {line}"
     text = _decode(name, line, data)
     try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{location}: not JSON: {error}") from error
+        fields = parse_json(text)
+    except ValueError as error:
+        raise DataError(f"{location}: not JSON: {error}", kind="not JSON") from error
     return SourceRow(location, number, _object(fields, location))
 
 
 def _json(path: Path, on_error: OnError) -> Iterator[SourceRow]:
-    text = _decode(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(_decode(str(path), 1, data))
+    except ValueError as error:
+        if data.partition(b"\n")[0].rstrip().endswith(b"}"):
+            yield from _json_lines(path, on_error)
+            return
         raise DataError(f"{path}: not JSON: {error}") from error
-    key = ""
-    if isinstance(content, dict):
-        lists = [name for name in CONTAINERS if isinstance(content.get(name), list)]
-        if not lists:
-            raise DataError(f"{path}: no list of samples under one of {', '.join(CONTAINERS)}")
-        key, content = lists[0], content[lists[0]]
-    if not isinstance(content, list):
+    if not isinstance(content, (dict, list)):
         raise DataError(f"{path}: expected a list of samples, not {type(content).__name__}")
-    for number, fields in enumerate(content, 1):
-        location = f"{path}, {key or 'item'} {number}"
-        yield SourceRow(location, number, _object(fields, location))
+    rows = content if isinstance(content, list) else table_rows(content, str(path))
+    name = "item" if isinstance(content, list) else _container(content) or "item"
+    for number, fields in enumerate(rows, 1):
+        location = f"{path}, {name} {number}"
+        try:
+            yield SourceRow(location, number, _object(fields, location))
+        except DataError as error:
+            on_error(error)
 
 
 CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "data")
 """Fields of a JSON object that can hold its rows, from LlamaIndex, RAGChecker, DeepEval, ragas and others."""
 
 
-def _csv(path: Path, on_error: OnError) -> Iterator[SourceRow]:
-    text = _decode(str(path), 1, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        names = reader.fieldnames or ()
-        _check_header(path, names)
-        for number, fields in enumerate(reader, 1):
-            location = f"{path}, line {reader.line_num}"
-            if None in fields or None in fields.values():
-                on_error(DataError(f"{location}: the row does not have {len(names)} columns"))
-                continue
-            yield SourceRow(
-                location, number, {name: _cell(value, location, name) for name, value in fields.items() if value != ""}
-            )
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
+def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the rows of an object: a list in it, all forms of `DataFrame.to_json`, a dict of columns, or one row.
+
+    Args:
+        table: The object.
+        name: Its name in messages.
+
+    Raises:
+        DataError: Its columns have different lengths, or it holds an unknown list.
+    """
+    values = list(table.values())
+    if isinstance(table.get("columns"), list) and isinstance(table.get("data"), list):
+        return [dict(zip(table["columns"], row, strict=False)) for row in table["data"]]
+    if container := _container(table):
+        rows = table[container]
+        made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == ["index"]
+        return [{k: v for k, v in row.items() if k != "index"} for row in rows] if made_up else list(rows)
+    if values and all(isinstance(value, dict) for value in values):
+        if all(str(label).isdecimal() for label in table):
+            return values
+        labels = dict.fromkeys(label for column in values for label in column)
+        return [{column: cells.get(label) for column, cells in table.items()} for label in labels]
+    if values and all(isinstance(value, (list, tuple)) for value in values):
+        if not any(values):
+            raise DataError(f"{name}: no list of samples under one of {', '.join(CONTAINERS)}")
+        lengths = {column: len(cells) for column, cells in table.items()}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{column} {length}" for column, length in lengths.items())
+            raise DataError(f"{name}: columns of different lengths ({counts})")
+        return [dict(zip(table, cells, strict=True)) for cells in zip(*values, strict=True)]
+    return [dict(table)]
 
 
-def _check_header(path: Path, names: Sequence[str]) -> None:
-    duplicate = next((name for name in names if list(names).count(name) > 1), None)
+def _container(table: Mapping[str, Any]) -> str | None:
+    return next((name for name in CONTAINERS if isinstance(table.get(name), list)), None)
+
+
+def _csv(path: Path, on_error: OnError, texts: Collection[str]) -> Iterator[SourceRow]:
+    csv.field_size_limit(2**31 - 1)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            reader = csv.reader(file, strict=True, delimiter=_delimiter(file.readline()))
+            file.seek(0)
+            names = _header(path, reader)
+            line, number = reader.line_num + 1, 0
+            for cells in reader:
+                location, line = f"{path}, line {line}", reader.line_num + 1
+                if not cells:
+                    continue
+                number += 1
+                if len(cells) != len(names):
+                    problem = f"the row does not have {len(names)} columns"
+                    on_error(DataError(f"{location}: {problem} but {len(cells)}", kind=problem))
+                    continue
+                pairs = zip(names, cells, strict=True)
+                fields = {name: _cell(cell, keep=name in texts) for name, cell in pairs}
+                yield SourceRow(location, number, fields)
+        except csv.Error as error:
+            raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
+        except UnicodeDecodeError:
+            _find_undecodable(path)
+
+
+def _cell(cell: str, *, keep: bool) -> object:
+    if cell == "":
+        return None
+    return cell if keep else read_cell(cell)
+
+
+def _find_undecodable(path: Path) -> None:
+    """Raise DataError for the first line that is not UTF-8."""
+    with path.open("rb") as file:
+        for line, data in enumerate(file, 1):
+            _decode(str(path), line, data)
+
+
+def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
+    names = next(reader, [])
+    duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         raise DataError(f"{path}, line 1: duplicate column {duplicate!r}")
-    if len(names) == 1 and (separator := next((c for c in ";\t|" if c in names[0]), None)):
-        raise DataError(f"{path}, line 1: the columns are separated by {separator!r}. Separate them by commas")
+    return names
 
 
-def _cell(value: str, location: str, name: str) -> object:
-    """Return a cell that begins like a JSON list or object as JSON, and any other cell as text."""
-    if not value.lstrip().startswith(("[", "{")):
-        return value
+def _delimiter(header: str) -> str:
+    """Return what separates the columns: a comma, or what gives the header more columns."""
+    return max(",;\t|", key=lambda mark: len(next(csv.reader([header], delimiter=mark), ())))
+
+
+_LITERAL = re.compile(
+    r"""(?P<text>'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")
+    |(?P<ignored>,\s*dtype=[\w<>']+|(?:np\.\w+|array)(?=\())
+    |(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])|None\b|True\b|False\b|nan\b)
+    |(?P<open>[\[({])
+    |(?P<close>[\])}])
+    |(?P<mark>[,:])
+    |\s+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A token of a list as Python and NumPy print it."""
+_LOOKS_LIKE_A_LIST = re.compile(r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$)""")
+
+
+def read_cell(text: str) -> object:
+    """Return the list or object in a text: as JSON, or as Python, pandas or NumPy print it. Else return the text."""
+    if not text.lstrip().startswith(("[", "{")):
+        return text
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        if value.lstrip().startswith(('["', "[{", '{"')):
-            raise DataError(f"{location}, column {name!r}: looks like JSON but is not valid") from None
-        return value
+        return parse_json(text)
+    except ValueError:
+        pass
+    try:
+        return ast.literal_eval(_with_commas(text.strip()))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _with_commas(text: str) -> str:
+    """Return a printed list as Python reads it: NumPy separates items by spaces, and `nan` is None."""
+    parts, end, after_item = [], 0, False
+    while end < len(text):
+        token = _LITERAL.match(text, end)
+        if not token:
+            raise ValueError("not a list")
+        end, kind, part = token.end(), token.lastgroup, token.group()
+        if kind in (None, "ignored"):
+            continue
+        if after_item and kind in ("text", "value", "open"):
+            parts.append(",")
+        parts.append("None" if part == "nan" else part.replace("\n", "\\n").replace("\r", "\\r"))
+        after_item = kind in ("text", "value", "close")
+    return "".join(parts)
+
+
+def looks_like_list(text: str) -> bool:
+    """Return whether a text begins like a list or object of texts, or is something with commas in brackets."""
+    return bool(_LOOKS_LIKE_A_LIST.match(text))
 
 
 def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
@@ -178,15 +310,38 @@ def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
             for fields in batch.to_pylist():
                 number += 1
-                yield SourceRow(f"{path}, row {number}", number, {k: v for k, v in fields.items() if v is not None})
+                yield SourceRow(f"{path}, row {number}", number, plain(fields))
     except ArrowException as error:
         raise DataError(f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from error
 
 
 def _object(fields: object, location: str) -> dict[str, object]:
     if not isinstance(fields, dict):
-        raise DataError(f"{location}: expected a JSON object, not {type(fields).__name__}")
+        problem = f"expected a JSON object, not {type(fields).__name__}"
+        raise DataError(f"{location}: {problem}", kind=problem)
     return fields
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, records as objects, dates as texts, NA and NaT as None."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    for method in ("to_pylist", "tolist", "as_py"):
+        if hasattr(value, method):
+            return plain(getattr(value, method)())
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
 
 
 def dataframe(

@@ -41,6 +41,8 @@ class Survey(Record):
     empty_answers: int
     no_answer: int
     """Samples without the field `answer`."""
+    no_question: tuple[str, ...] = ()
+    """Ids of samples without a question."""
     duplicate_ids: tuple[str, ...]
     duplicate_numbers: tuple[int, int] | None = None
     """Numbers, from 1, of the first two samples with the same id."""
@@ -93,6 +95,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
     seen: dict[str, int] = {}
     duplicates: list[str] = []
+    no_question: list[str] = []
     duplicate_numbers: tuple[int, int] | None = None
     invalid_text: dict[str, str] = {}
     generators: Counter[str] = Counter()
@@ -110,6 +113,8 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         seen.setdefault(sample.id, count)
         empty_contexts += sample.documents("contexts") == ()
         no_answer += sample.answer is None
+        if not sample.question.strip():
+            no_question.append(sample.id)
         empty_answers += sample.answer is not None and not sample.answer.strip()
         if len(invalid_text) < 100 and (excerpt := _invalid_text(sample)):
             invalid_text[sample.id] = excerpt
@@ -130,6 +135,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         empty_contexts=empty_contexts,
         empty_answers=empty_answers,
         no_answer=no_answer,
+        no_question=tuple(no_question),
         duplicate_ids=tuple(dict.fromkeys(duplicates)),
         duplicate_numbers=duplicate_numbers,
         invalid_text=invalid_text,

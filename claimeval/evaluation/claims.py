@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
+from claimeval.data.reading import no_question
 from claimeval.data.survey import Survey
 from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, Question, judge, one_each
@@ -412,6 +413,19 @@ def own_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Pa
             "which is none, takes claims of its own"
         )
     return own
+
+
+def check_questions(job: ClaimsJob, found: Survey) -> None:
+    """Raise DataError if samples have no question and a judge would be asked with a prompt that reads it."""
+    if not found.no_question:
+        return
+    assessors = any(reads_prompts(judge) for judge in job.judges if judge.name not in job.on_record)
+    asked = [*((job.assess_prompt, *job.own_prompts.values()) if assessors else ())]
+    if job.extracts and reads_prompts(job.extractor):
+        asked.append(job.extract_prompt)
+    for prompt in asked:
+        if "question" in prompt.reads:
+            raise no_question(found.no_question, found.samples, prompt.name, found.metadata)
 
 
 def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:

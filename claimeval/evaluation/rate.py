@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from claimeval.data.reading import no_question
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, Question, judge
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
@@ -325,6 +326,10 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
         return PutQuestion(question, prompt, usual)
 
     job = RateJob(judges, tuple(map(put, questions)), wanted.cluster)
+    if survey.no_question:
+        for one in job.questions:
+            if "question" in one.prompt.reads:
+                raise no_question(survey.no_question, survey.samples, one.prompt.name, survey.columns)
     job.check_families(survey.generators)
     return job
 
@@ -335,6 +340,11 @@ class _AnswerCounts(NamedTuple):
     fed: frozenset[str]
     """Questions that some sample can feed, by name."""
     generators: tuple[str, ...]
+    samples: int
+    no_question: tuple[str, ...]
+    """Ids of samples without a question."""
+    columns: tuple[str, ...]
+    """Names in the metadata."""
 
 
 def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _AnswerCounts:
@@ -342,6 +352,8 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
     fed: set[str] = set()
     ids: dict[str, int] = {}
     generators: dict[str, None] = {}
+    without: list[str] = []
+    columns: dict[str, None] = {}
     for number, sample in enumerate(samples, 1):
         if (first := ids.setdefault(sample.id, number)) != number:
             raise DataError(f"Duplicate sample id {sample.id!r} (samples {first} and {number}); ids must be unique")
@@ -351,6 +363,9 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
                 fed.add(question.name)
         if sample.generator:
             generators[sample.generator] = None
+        if not sample.question.strip():
+            without.append(sample.id)
+            columns.update(dict.fromkeys(sample.metadata))
     if not ids:
         raise DataError("there are no samples")
     if not fed:
@@ -361,7 +376,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
         if question.name not in fed:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
-    return _AnswerCounts(frozenset(fed), tuple(generators))
+    return _AnswerCounts(frozenset(fed), tuple(generators), len(ids), tuple(without), tuple(columns))
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:

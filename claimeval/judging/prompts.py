@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from claimeval.types.scales import SCALES
 
 if TYPE_CHECKING:
     import jinja2
+    from jinja2 import nodes
 
 Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
 
@@ -41,6 +42,13 @@ VARIABLES: dict[str, frozenset[str]] = {
     "answers": frozenset({"question", "answer", "contexts", "references"}),
 }
 """What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
+
+_ITEMS = {
+    **dict.fromkeys(("documents", "contexts", "references", "sentences"), ("id", "text")),
+    "claims": ("id", "text", "line"),
+    "scale": ("word", "meaning"),
+}
+"""The fields of the items of variables that are lists."""
 
 _JSON_ONLY = ("weigh", "rate", "queries", "screen", "answering", "answers")
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
@@ -113,7 +121,8 @@ class Prompt:
             )
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
-        self._template = _compile(name, step, source, frozenset(self.parameters))
+        self._template, self.reads = _compile(name, step, source, frozenset(self.parameters))
+        """`reads`: the variables of the step that it uses."""
         self._made_of = name, step, source, self.parameters
 
     def __reduce__(self) -> tuple[type[Prompt], tuple[object, ...]]:
@@ -236,12 +245,13 @@ def _environment() -> jinja2.Environment:
 
 
 @lru_cache(maxsize=64)
-def _compile(name: str, step: str, source: str, own: frozenset[str]) -> jinja2.Template:
+def _compile(name: str, step: str, source: str, own: frozenset[str]) -> tuple[jinja2.Template, frozenset[str]]:
     from jinja2 import TemplateError, meta
 
     environment = _environment()
     try:
-        names = meta.find_undeclared_variables(environment.parse(source))
+        tree = environment.parse(source)
+        names = frozenset(meta.find_undeclared_variables(tree))
         template = environment.from_string(source)
     except TemplateError as error:
         line = getattr(error, "lineno", None)
@@ -250,9 +260,43 @@ def _compile(name: str, step: str, source: str, own: frozenset[str]) -> jinja2.T
         raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
     if extra := names - VARIABLES[step] - own:
         raise unknown_name(f"variable in prompt {name}:", min(extra), VARIABLES[step] | own, PromptError)
+    for line, problem in _misread(tree, {}):
+        raise PromptError(f"{name}, line {line}: {problem}")
     if missing := {"system", "user"} - set(template.blocks):
         raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
-    return template
+    return template, names - own
+
+
+def _misread(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield line and problem where a template reads what a variable does not have, or prints no text.
+
+    `items` are the names of loops, with the variable whose items they are.
+    """
+    from jinja2 import nodes
+
+    if isinstance(node, nodes.For) and isinstance(node.target, nodes.Name):
+        variable = node.iter.name if isinstance(node.iter, nodes.Name) else ""
+        yield from _misread(node.iter, items)
+        items = {name: of for name, of in items.items() if name != node.target.name}
+        inside = {**items, node.target.name: variable} if variable in _ITEMS else items
+        for child in (*node.body, *node.else_):
+            yield from _misread(child, inside)
+        return
+    if isinstance(node, nodes.Output):
+        for child in node.nodes:
+            if isinstance(child, nodes.Name) and (child.name in items or child.name in _ITEMS):
+                yield node.lineno, f"{child.name!r} is no text. {_fields_of(items.get(child.name, child.name))}"
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+        name, field = node.node.name, node.attr
+        if name in _ITEMS or (name in items and field not in _ITEMS[items[name]]):
+            yield node.lineno, f"unknown variable '{name}.{field}'. {_fields_of(items.get(name, name))}"
+    for child in node.iter_child_nodes():
+        yield from _misread(child, items)
+
+
+def _fields_of(variable: str) -> str:
+    singular = "step of the scale" if variable == "scale" else variable.removesuffix("s")
+    return f"A {singular} has {', '.join(_ITEMS[variable])}"
 
 
 def folder() -> Path:
@@ -282,6 +326,8 @@ def find(spec: str, step: str | None = None) -> Prompt:
         try:
             return load("extract", spec)
         except PromptError as as_extract:
+            if "unknown variable in prompt" not in str(as_assess):
+                raise as_assess from None
             raise PromptError(f"as assess: {as_assess}; as extract: {as_extract}") from as_extract
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from claimeval.data.foreign import recognize
 from claimeval.data.foreign.records import RECORDED, RecordedResults
-from claimeval.data.reading import read_samples
+from claimeval.data.reading import NO_FIELDS, Problems, read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation import grade, rate
 from claimeval.evaluation.claims import (
@@ -18,6 +18,7 @@ from claimeval.evaluation.claims import (
     ClaimsJob,
     ClaimsOptions,
     check_families,
+    check_questions,
     choose_metrics,
     own_prompts,
     usual_assess_prompt,
@@ -55,13 +56,14 @@ class RejudgeSource(NamedTuple):
     """None for plain samples."""
 
 
-def open_source(path: Path, *, fields: Mapping[str, str] | None = None) -> RejudgeSource:
+def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
     """A run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
         return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path))
     if not path.is_dir() and (found := recognize(path)):
         return _recorded(path, found)
-    return RejudgeSource(str(path), lambda: map(_unjudged, read_samples(path, fields=fields)), None)
+    problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
+    return RejudgeSource(str(path), lambda: map(_unjudged, read_samples(path, fields=fields, problems=problems)), None)
 
 
 def _unjudged(sample: Sample) -> SampleResult:
@@ -169,6 +171,8 @@ def prepare(
         extracts=extractor is not None,
         cluster=wanted.cluster or (source.manifest.cluster if source.manifest else None),
     )
+    if found and source.manifest is None:
+        check_questions(plan, found)
     check_families(plan, found.generators if found else ())
     check_cluster(wanted.cluster, (result.sample for result in source.results()))
     return PreparedRejudge(

@@ -30,6 +30,11 @@ class UsageError(ClaimevalError):
 class DataError(UsageError):
     """Invalid input file or record. The message names file, line and field."""
 
+    def __init__(self, message: str, *, kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind or message
+        """The problem without line and value, which other rows can share."""
+
 
 class PromptError(UsageError):
     """Invalid prompt: it is missing, has variables that its step does not provide, or does not render."""

@@ -20,16 +20,17 @@ from tests.conftest import StartServer
 
 def test_doctor_counts_what_is_missing_and_malformed(tmp_path: Path) -> None:
     file = tmp_path / "data.jsonl"
-    file.write_text(json.dumps(SAMPLES[0]) + '\n{"answer": "no question"}\n')
+    file.write_text(json.dumps(SAMPLES[0]) + '\n{"answer": ["no text"]}\n')
     found = doctor(file)
     assert (found.samples, found.contexts, found.ok) == (1, (1, 1, 1), False)
     assert "line 2" in found.malformed[0]
     assert found.example is not None
     assert found.example.id == "good"
     assert found.has_inputs_for("faithfulness")
-    rows = doctor([SAMPLES[0], {"answer": "no question"}], metrics="faithfulness")
+    rows = doctor([SAMPLES[0], {"answer": ["no text"]}], metrics="faithfulness")
     assert (rows.samples, len(rows.malformed)) == (1, 1)
-    assert doctor([{"answer": "x"}]).samples == 0
+    assert doctor([{"answer": ["x"]}]).samples == 0
+    assert doctor([{"answer": "x"}]).no_question == ("1",)
     with pytest.raises(ce.DataError):
         doctor(tmp_path / "none.jsonl")
 

@@ -16,7 +16,7 @@ from claimeval import types
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 
-READ, WRITE, ASK = ("fields", "limit"), ("out", "overwrite"), ("panel", "options")
+READ, WRITE, ASK = ("fields", "limit", "skip_malformed"), ("out", "overwrite"), ("panel", "options")
 QUESTIONS = (
     *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
     "extract_per_judge",

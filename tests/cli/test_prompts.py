@@ -51,6 +51,37 @@ def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
     assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry").stderr
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "{% for claim in claims %}{{ claim.txt }}{% endfor %}",
+            "line 3: unknown variable 'claim.txt'. A claim has id",
+        ),
+        (
+            "{% if alternatives %}{% for d in documents %}{{ d.title }}{% endfor %}{% endif %}",
+            "variable 'd.title'. A doc",
+        ),
+        ("{{ claims.text }}", "unknown variable 'claims.text'. A claim has id, text"),
+        ("{% for claim in claims %}{{ claim }}{% endfor %}", "'claim' is no text. A claim has id, text"),
+        ("{{ scale }}", "'scale' is no text. A step of the scale has word, meaning"),
+    ],
+)
+def test_a_field_that_a_variable_does_not_have_is_named_before_any_call(
+    claimeval: Run, tmp_path: Path, data: Path, body: str, words: str
+) -> None:
+    prompt = tmp_path / "own.j2"
+    prompt.write_text(
+        "{# purpose: x\nreply: json\nscale: binary #}"
+        f"{{% block system %}}{{% endblock %}}{{% block user %}}{body}{{% endblock %}}"
+    )
+    checked = claimeval("prompts", "check", prompt)
+    assert (checked.returncode, words.partition(". ")[0] in checked.stderr) == (2, True), checked.stderr
+    scored = claimeval("score", data, "-j", "openai:x@http://127.0.0.1:9/v1", "--assess-prompt", prompt)
+    assert scored.returncode == 2
+    assert words in scored.stderr
+
+
 def test_render_shows_what_the_judge_then_gets(claimeval: Run, data: Path, start_server: StartServer) -> None:
     seen: list[str] = []
 

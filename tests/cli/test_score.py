@@ -164,14 +164,16 @@ def test_a_run_of_other_settings_is_not_overwritten_by_accident(claimeval: Run, 
 
 def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, data: Path) -> None:
     data.write_text(
-        data.read_text() + '{broken\n{"answer": "A"}\n{"id": "good", "question": "Q", "answer": "Itâ€™s"}\n'
+        data.read_text() + '{broken\n{"answer": ["A"]}\n{"id": "good", "question": "Q", "answer": "Itâ€™s"}\n'
     )
     done = claimeval("doctor", data)
     assert done.returncode == 1
     for words in (
         "4 readable samples",
         "line 4: not JSON",
-        "line 5: no question",
+        "line 5, answer: a list; give one text",
+        "contexts per sample: min 1, median 1, max 1",
+        "The first sample as read: id:",
         "1 lack reference_answers (first: good)",
         "1 ids stand more than once, first 'good' (samples 1 and 4)",
         "1 lack contexts (first: good)",

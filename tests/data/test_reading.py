@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from claimeval.data import read_samples
+from claimeval.data.reading import Problems, read_samples, sample, suggestions
+from claimeval.data.rows import SourceRow, read_cell
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, Sample
 from tests.shared_data import shared_data
@@ -132,17 +134,21 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", GOOD + b'{"question": "\xe9"}\n', "line 2: not UTF-8 (byte 0xe9 at column 15)"),
         ("a.jsonl", b"\xff\xfe{\x00", "it looks like UTF-16"),
         ("a.jsonl", b"", "has no samples"),
-        ("a.jsonl", b'{"answer": "A"}', "line 1: no question"),
-        ("a.jsonl", b'{"question": 7}', "line 1, field 'question'"),
-        ("a.jsonl", b'{"question": "Q", "id": 1.5}', "line 1, field 'id'"),
+        ("a.jsonl", b'{"question": ["Q"]}', "line 1, question: a list; give one text"),
+        ("a.jsonl", b'{"question": "Q", "id": 1.5}', "line 1, id: expected a text or an integer, got '1.5'"),
         ("a.jsonl", b'{"question": "Q", "answer": "A", "response": "B"}', "both 'answer' and 'response'"),
-        ("a.jsonl", b'{"question": "Q", "contexts": 5}', "field 'contexts'"),
+        ("a.jsonl", b'{"question": "Q", "contexts": 5}', "line 1, contexts: a number; give a list of texts"),
+        ("a.jsonl", b'{"question": "Q", "contexts": [5]}', "contexts: item 1: a number; give a text or an object"),
         ("a.jsonl", b'{"question": "Q", "contexts": [{"txt": "x"}]}', "Did you mean 'text'?"),
-        ("a.jsonl", b'{"question": "Q", "contexts": [{"id": "a"}]}', "field 'text': Field required"),
+        ("a.jsonl", b'{"question": "Q", "contexts": [{"id": "a"}]}', "contexts: item 1: no text"),
         ("a.jsonl", b'{"question": "Q", "contexts": ["x"], "context_ids": []}', "1 contexts but 0 context ids"),
         ("a.jsonl", b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}', "duplicate document id"),
         ("a.jsonl", b'{"question": "Q", "is_answerable": "maybe"}', "expected true or false, got 'maybe'"),
-        ("a.jsonl", b'{"question": "Q", "evidence": ["x"]}', "field 'evidence'"),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "evidence": ["x"]}',
+            "evidence: a list; give an object of named document lists",
+        ),
         ("a.jsonl", b'{"question": "Q", "evidence": {"law.2": ["x"]}}', "'law.2' reads like document 2 of 'law'"),
         ("a.jsonl", b'{"question": "Q", "evidence": {"law~1": ["x"]}}', "'law~1' reads like order 1 of 'law'"),
         ("a.jsonl", b'{"question": "Q", "evidence": {"contexts": ["x"]}}', "'contexts' is a part of every sample"),
@@ -152,7 +158,14 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.json", b"5", "expected a list of samples"),
         ("a.csv", b"question,answer\nQ\n", "line 2: the row does not have 2 columns"),
         ("a.csv", b'question\n"Q', "not CSV"),
-        ("a.csv", b'question,contexts\nQ,"[""x"""\n', "column 'contexts': looks like JSON but is not valid"),
+        (
+            "a.csv",
+            b'question,contexts\nQ,"[""x"""\n',
+            "line 2, contexts: looks like a list and cannot be read; write [",
+        ),
+        ("a.csv", b'question,contexts\nQ,"[a, b]"\n', "line 2, contexts: looks like a list and cannot be read"),
+        ("a.csv", b'id,question,contexts\n1,"Q\nR",x\n2,Q,"[\'a"\n', "line 4, contexts: looks like a list"),
+        ("a.json", b'{"question": ["Q", "R"], "answer": ["A"]}', "columns of different lengths (question 2, answer 1)"),
         ("a.txt", b"", "unknown file extension '.txt'. Known: .jsonl"),
     ],
 )
@@ -179,12 +192,168 @@ def test_an_unknown_field_to_name_gets_the_closest(tmp_path: Path) -> None:
         one(tmp_path, {"question": "Q?"}, answer="x")
 
 
-def test_bad_rows_can_be_collected_instead(tmp_path: Path) -> None:
+def test_bad_rows_can_be_left_out_and_are_listed_once(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
-    path.write_bytes(GOOD + b"{broken\n" + b'{"answer": "A"}\n' + GOOD)
-    problems: list[str] = []
-    assert len(list(read_samples(path, on_error=lambda error: problems.append(str(error))))) == 2
-    assert [problem.split(":")[0].rsplit(", ", 1)[1] for problem in problems] == ["line 2", "line 3"]
+    path.write_bytes(GOOD + b"{broken\n" + b'{"answer": ["A"]}\n' + GOOD)
+    problems = Problems(skip=True)
+    with pytest.warns(UserWarning, match="2 malformed rows left out") as warned:
+        assert len(list(read_samples(path, problems=problems))) == 2
+    assert [str(error).partition("data.jsonl, ")[2][:6] for error in problems.errors] == ["line 2", "line 3"]
+    assert "line 3, answer: a list; give one text" in str(warned[0].message)
+    assert len(list(read_samples(path, problems=problems))) == 2
+
+
+def test_a_repeated_id_is_a_problem_where_rows_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "data.jsonl", [{"id": "a", "answer": "1"}, {"id": "a", "answer": "2"}])
+    problems = Problems(skip=True, unique_ids=True, quiet=True)
+    assert [sample.answer for sample in read_samples(path, problems=problems)] == ["1"]
+    assert "line 2, id: 'a' is the id of an earlier row" in str(problems.errors[0])
+
+
+def test_the_first_error_counts_the_rows_that_share_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_bytes(GOOD + b'{"answer": ["A"]}\n{"answer": ["B", "C"]}\n{"answer": []}\n{\n')
+    with pytest.raises(DataError) as raised:
+        list(read_samples(path))
+    assert str(raised.value) == (
+        f"{path}, line 2, answer: a list; give one text. 2 more rows like it. 1 row with other problems. "
+        "--skip-malformed leaves them out"
+    )
+
+
+def test_a_file_without_a_known_column_is_one_line_with_options_that_fit(tmp_path: Path) -> None:
+    rows = "Question,Model Output,Retrieved Chunks,Ground Truth\nQ,A,C,R\nQ,A,C,R\n"
+    with pytest.raises(DataError) as raised:
+        list(read_samples(write(tmp_path, "business.csv", rows)))
+    assert str(raised.value) == (
+        f"{tmp_path / 'business.csv'}: no column is known; it has Question, Model Output, Retrieved Chunks, "
+        "Ground Truth. Try --field question=Question --field answer='Model Output' --field contexts='Retrieved Chunks' "
+        "--field reference_answers='Ground Truth'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "field"),
+    [
+        ("ANSWER", "answer"),
+        ("Retrieved Contexts", "contexts"),
+        ("userInput", "question"),
+        ("question_no_id", "id"),
+        ("Expected Output", "reference_answers"),
+        ("source docs", "contexts"),
+        ("reference contexts", "reference_contexts"),
+        ("notes", None),
+    ],
+)
+def test_columns_suggest_fields_by_their_words(column: str, field: str | None) -> None:
+    assert suggestions([column]) == ({field: column} if field else {})
+
+
+LISTS = [
+    ('["a", "b"]', ["a", "b"]),
+    ("['a', 'b']", ["a", "b"]),
+    ("['a' 'b']", ["a", "b"]),
+    ("['a'\n 'it\\'s'\n \"b's\"]", ["a", "it's", "b's"]),
+    ("['a,\n b']", ["a,\n b"]),
+    ("['a' nan None]", ["a", None, None]),
+    ("[np.str_('a'), np.str_('b')]", ["a", "b"]),
+    ("[array(['a', 'b'], dtype=object)]", [["a", "b"]]),
+    ("[{'id': 'x', 'text': 'y'}\n {'id': 'z', 'text': 'w'}]", [{"id": "x", "text": "y"}, {"id": "z", "text": "w"}]),
+    ("[1 2]", [1, 2]),
+    ("[0.5 1. -2e-3]", [0.5, 1.0, -0.002]),
+    ("[]", []),
+    ("{'a': [1, True]}", {"a": [1, True]}),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), LISTS)
+def test_lists_are_read_as_programs_print_them(text: str, value: object) -> None:
+    assert read_cell(text) == value
+
+
+@pytest.mark.parametrize("text", ["[sic] a", "[1] x [2]", "[a, b]", "['a", "[open('x')]", "{x}", "[" * 5000, "['a'] b"])
+def test_what_is_no_list_stays_a_text(text: str) -> None:
+    assert read_cell(text) == text
+
+
+def test_what_numpy_and_pandas_print_is_read_back() -> None:
+    import numpy as np
+
+    texts = ['It\'s "fifty"\n metres, high [1]', "b" * 200, "", "naïve \\ 'x' 'y'", "c"]
+    assert read_cell(str(np.array(texts, dtype=object))) == texts
+    assert read_cell(str(texts)) == texts
+    assert read_cell(str(np.array([{"text": text} for text in texts]))) == [{"text": text} for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "value"),
+    [
+        ({"answer": 42}, "answer", "42"),
+        ({"answer": 0.5}, "answer", "0.5"),
+        ({"answer": True}, "answer", "true"),
+        ({"answer": float("nan")}, "answer", None),
+        ({"id": 7.0}, "id", "7"),
+        ({"reference_answers": [42, False]}, "reference_answers", ("42", "false")),
+        ({"reference_answer": 42}, "reference_answers", ("42",)),
+        ({"reference_answer": "[1, 2]"}, "reference_answers", ("[1, 2]",)),
+        ({"reference_answers": "['a', 'b']"}, "reference_answers", ("a", "b")),
+        ({"answer": "['a', 'b']"}, "answer", "['a', 'b']"),
+        ({"contexts": "['a' 'b']"}, "contexts", (Document(id="1", text="a"), Document(id="2", text="b"))),
+        ({"contexts": ["a", None]}, "contexts", (Document(id="1", text="a"), Document(id="2", text=""))),
+        ({"contexts": [{"page_content": "a", "metadata": {"x": 1}}]}, "contexts", (Document(id="1", text="a"),)),
+        (
+            {"source_nodes": [{"node": {"id_": "n", "text": "a", "metadata": {}}, "score": 0.5}]},
+            "contexts",
+            (Document(id="n", text="a", score=0.5),),
+        ),
+        ({"contexts": ["a"], "context_ids": "['x']"}, "contexts", (Document(id="x", text="a"),)),
+        ({"answer": "A", "note": float("inf"), "more": [float("nan")]}, "metadata", {"note": None, "more": [None]}),
+    ],
+)
+def test_values_are_read_as_they_are_meant(fields: dict[str, object], field: str, value: object) -> None:
+    assert getattr(sample(SourceRow("row 1", 1, {"question": "Q", **fields}), {}), field) == value
+
+
+def test_a_number_of_many_digits_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"answer": 1' + "0" * 5000 + "}\n", encoding="utf-8")
+    assert next(read_samples(path)).answer == "1" + "0" * 5000
+
+
+@pytest.mark.parametrize("orient", ["records", "columns", "split", "index", "table"])
+def test_every_form_of_a_frame_as_json_is_read(tmp_path: Path, orient: Literal["records", "columns"]) -> None:
+    import pandas as pd
+
+    rows = [{"id": f"q{i}", "question": "Q", "contexts": [f"a{i}", "b"]} for i in range(12)]
+    path = tmp_path / "data.json"
+    pd.DataFrame(rows).to_json(path, orient=orient)
+    samples = list(read_samples(path))
+    assert [(s.id, s.metadata) for s in samples] == [(f"q{i}", {}) for i in range(12)]
+    assert [[d.text for d in s.contexts or ()] for s in samples] == [[f"a{i}", "b"] for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    "content", ['{"question": "Q", "contexts": ["a"]}', '{"question": ["Q"], "contexts": [["a"]]}']
+)
+def test_one_object_and_an_object_of_columns_are_rows(tmp_path: Path, content: str) -> None:
+    (record,) = read_samples(write(tmp_path, "data.json", content))
+    assert (record.question, record.contexts) == ("Q", (Document(id="1", text="a"),))
+
+
+def test_json_lines_may_be_called_json(tmp_path: Path) -> None:
+    assert len(list(read_samples(write(tmp_path, "data.json", '{"answer": "A"}\n{"answer": "B"}\n')))) == 2
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|", ","])
+def test_columns_are_separated_as_the_header_is(tmp_path: Path, mark: str) -> None:
+    text = "".join(mark.join(cells) + "\r\n" for cells in [("question", "answer", "contexts"), ("Q", "A", "['a']")])
+    (record,) = read_samples(write(tmp_path, "data.csv", "\ufeff" + text))
+    assert (record.question, record.answer, record.contexts) == ("Q", "A", (Document(id="1", text="a"),))
+
+
+def test_a_cell_may_be_long_and_empty_cells_of_a_named_column_are_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, "data.csv", f"question,Out\nQ,{'x' * 200_000}\nR,\n")
+    assert [len(s.answer or "") for s in read_samples(path, fields={"answer": "Out"})] == [200_000, 0]
 
 
 def test_parquet_reads_like_json(tmp_path: Path) -> None:

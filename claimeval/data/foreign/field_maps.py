@@ -131,5 +131,8 @@ def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
         elif optional:
             return None
         else:
-            raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
+            value = None
+            break
+    if value is None and not optional:
+        raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
     return value

@@ -6,7 +6,6 @@ faithfulness metric stores its judge's reply. A score that is NaN is undefined.
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,7 +20,6 @@ from claimeval.types.records import Claim, Evidence, Label, SampleResult, Verdic
 from claimeval.types.scales import BINARY
 
 JUDGE = "ragas"
-TEXTS = ("retrieved_contexts", "reference_contexts")
 _SAMPLE_FIELDS = {name for names in ALIASES.values() for name in names}
 LABELS: dict[str, Label] = {"1": "supported", "0": "not_found", "true": "supported", "false": "not_found"}
 
@@ -38,7 +36,7 @@ def recorded_results(path: Path) -> RecordedResults:
         judges=(recorded_judge(JUDGE),),
         metrics=(METRICS["faithfulness"],),
         scale=BINARY,
-        samples=lambda: map(_sample, read_rows(path)),
+        samples=lambda: map(_sample, read_rows(path, texts=_SAMPLE_FIELDS)),
     )
 
 
@@ -59,9 +57,7 @@ def _scores(row: SourceRow) -> dict[str, float | None]:
 
 def _sample(row: SourceRow) -> JudgedSample:
     scores = _scores(row)
-    fields = {
-        name: _parsed_list(name, value) for name, value in row.fields.items() if name not in scores and name != "traces"
-    }
+    fields = {name: value for name, value in row.fields.items() if name not in scores and name != "traces"}
     sample = read_sample(row._replace(fields=fields), {})
     statements = _statements(row.fields)
     claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, (text, _, _) in enumerate(statements, 1))
@@ -102,14 +98,3 @@ def _lists(value: object) -> Iterator[list[Any]]:
     elif isinstance(value, list):
         for inner in value:
             yield from _lists(inner)
-
-
-def _parsed_list(name: str, value: object) -> object:
-    """Parse a list that pandas wrote to a CSV in Python syntax."""
-    if name not in TEXTS or not isinstance(value, str) or not value.lstrip().startswith("["):
-        return value
-    try:
-        parsed = ast.literal_eval(value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return value
-    return parsed if isinstance(parsed, list) else value

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from claimeval.data.reading import read_samples
 from claimeval.data.survey import Survey, survey
-from claimeval.evaluation.claims import ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob, check_questions
 from claimeval.evaluation.job import JobOutcome, Reiterable, run_identity
 from claimeval.execution.batch.admin import open_batch_admin
 from claimeval.execution.batch.executor import batch_judges, options_for
@@ -72,7 +72,10 @@ def prepare(
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
     names = (*(row.name for row in metrics.rows), *(metrics.derived or ()))
-    return PreparedExperiment(design, found, names, _plans(design, metrics))
+    plans = _plans(design, metrics)
+    for job in plans:
+        check_questions(job, found)
+    return PreparedExperiment(design, found, names, plans)
 
 
 def _plans(design: Experiment, metrics: MetricSelection) -> tuple[ClaimsJob, ...]:

@@ -1,0 +1,221 @@
+"""The same rows in every shape that people have them in: through the command line and Python, with the true scores.
+
+Half of each answer stands in the contexts, and one of two contexts has what the gold answer says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pydantic import BaseModel
+
+import claimeval as ce
+from tests.command_line import call
+
+TRUE = {"faithfulness": 0.5, "context_precision_claims": 0.5}
+RAGAS = {"question": "user_input", "answer": "response", "contexts": "retrieved_contexts"}
+BUSINESS = {
+    "question": "Question",
+    "answer": "Model Output",
+    "contexts": "Retrieved Chunks",
+    "reference_answers": "Ground Truth",
+}
+
+
+def rows() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"q{i}",
+            "question": f"How high is the market of town {i}?",
+            "answer": f"The market of town {i} is {40 + i} metres high. Penguins eat fish in Antarctica every winter.",
+            "contexts": [
+                f'The market of town {i} is {40 + i} metres high. It was built by Ana\'s "guild"\nin {1800 + i}.',
+                f"Rivers near lake {i} flow slowly towards distant forests.",
+            ],
+            "reference_answers": [f"The market of town {i} is {40 + i} metres high."],
+        }
+        for i in range(4)
+    ]
+
+
+FRAME = pd.DataFrame(rows())
+ONE_REFERENCE = (
+    FRAME.rename(columns=RAGAS).assign(reference=FRAME["reference_answers"].str[0]).drop(columns="reference_answers")
+)
+
+
+def lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def llama_index(record: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "query": record["question"],
+        "response": record["answer"],
+        "reference_answer": record["reference_answers"][0],
+        "source_nodes": [{"node": {"id_": text[:9], "text": text}, "score": 0.5} for text in record["contexts"]],
+    }
+
+
+def of_parquet() -> pd.DataFrame:
+    """The frame as Parquet gives it back: lists are NumPy arrays."""
+    return pa.Table.from_pandas(FRAME).to_pandas()
+
+
+def messy() -> str:
+    """A row that is no sample, and one twice."""
+    good = rows()
+    return lines([good[0], {**good[1], "id": "bad", "contexts": 5}, *good])
+
+
+class Shape(NamedTuple):
+    name: str
+    content: Callable[[], str | bytes]
+    options: tuple[str, ...] = ()
+
+
+FIELDS = tuple(word for field, column in BUSINESS.items() for word in ("--field", f"{field}={column}"))
+FILES = {
+    "JSON Lines": Shape("data.jsonl", lambda: lines(rows())),
+    "CSV of pandas": Shape("data.csv", lambda: FRAME.to_csv(index=False)),
+    "CSV of pandas with its index": Shape("data.csv", FRAME.to_csv),
+    "CSV of a frame from Parquet": Shape("data.csv", lambda: of_parquet().to_csv(index=False)),
+    "CSV of Excel": Shape("data.csv", lambda: "\ufeff" + FRAME.to_csv(index=False, sep=";", lineterminator="\r\n")),
+    "tabs": Shape("data.tsv", lambda: FRAME.to_csv(index=False, sep="\t")),
+    "CSV of ragas": Shape("data.csv", lambda: ONE_REFERENCE.to_csv(index=False)),
+    "JSON Lines of ragas": Shape("data.jsonl", lambda: ONE_REFERENCE.to_json(orient="records", lines=True)),
+    "names of a business": Shape("data.csv", lambda: FRAME.rename(columns=BUSINESS).to_csv(index=False), FIELDS),
+    "Parquet": Shape("data.parquet", lambda: FRAME.to_parquet(None)),
+    "LabelledRagDataset": Shape("data.json", lambda: json.dumps({"examples": [llama_index(row) for row in rows()]})),
+    "to_json, columns": Shape("data.json", FRAME.to_json),
+    "to_json, records": Shape("data.json", lambda: FRAME.to_json(orient="records")),
+    "to_json, split": Shape("data.json", lambda: FRAME.to_json(orient="split")),
+    "to_json, index": Shape("data.json", lambda: FRAME.to_json(orient="index")),
+    "to_json, table": Shape("data.json", lambda: FRAME.to_json(orient="table")),
+    "one object": Shape("data.json", lambda: json.dumps(rows()[0])),
+    "a bad row and one twice": Shape("data.jsonl", messy, ("--skip-malformed",)),
+}
+
+
+@pytest.mark.parametrize("shape", FILES.values(), ids=FILES)
+def test_a_file_scores_the_same_in_every_shape(shape: Shape, tmp_path: Path) -> None:
+    content = shape.content()
+    (tmp_path / shape.name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = call(
+        *("score", shape.name, "-j", "local:lexical", "-m", ",".join(TRUE), "--per-document", "--json", *shape.options),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert {name: summary["metrics"][name]["mean"] for name in TRUE} == TRUE
+
+
+@dataclasses.dataclass
+class Answered:
+    question: str
+    answer: str
+    contexts: list[str]
+    reference_answers: list[str]
+
+
+class AnsweredModel(BaseModel):
+    question: str
+    answer: str
+    contexts: list[ce.Document]
+    reference_answers: list[str]
+
+
+def without_id() -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "id"} for row in rows()]
+
+
+def models() -> list[AnsweredModel]:
+    return [
+        AnsweredModel(**{**row, "contexts": [ce.Document(id=text[:9], text=text) for text in row["contexts"]]})
+        for row in without_id()
+    ]
+
+
+def dataset() -> Any:
+    import datasets
+
+    return datasets.Dataset.from_list(rows())
+
+
+class Polars:
+    """A frame of polars, by its shape."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return rows()
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "frame": lambda: FRAME,
+    "frame with arrays": of_parquet,
+    "frame with named index": lambda: FRAME.set_index("id"),
+    "frame of a CSV": lambda: FRAME.map(str),
+    "rows of itertuples": lambda: FRAME.itertuples(index=False),
+    "Arrow table": lambda: pa.Table.from_pandas(FRAME),
+    "Arrow batch": lambda: pa.Table.from_pandas(FRAME).to_batches()[0],
+    "Dataset": dataset,
+    "polars": Polars,
+    "dict of columns": lambda: FRAME.to_dict("list"),
+    "dict of arrays": lambda: {name: FRAME[name].to_numpy() for name in FRAME},
+    "one dict": lambda: rows()[0],
+    "generator": lambda: (row for row in rows()),
+    "dataclasses": lambda: [Answered(**row) for row in without_id()],
+    "models": models,
+    "one model": lambda: models()[0],
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_a_table_in_memory_scores_the_same_in_every_shape(table: Callable[[], Any]) -> None:
+    run = ce.score(table(), judges="local:lexical", metrics=",".join(TRUE), per_document=True)
+    assert {name: run[name].mean for name in TRUE} == TRUE
+
+
+def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
+    frame = FRAME.rename(columns=BUSINESS)
+    run = ce.score(frame, judges="local:lexical", metrics="faithfulness", fields=BUSINESS)
+    assert run["faithfulness"].mean == 0.5
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (5, "data: int; give the name of a file"),
+        (b"x", "data: bytes; give the name of a file"),
+        (["a text"], "sample 1 is str 'a text'; give the name of a file"),
+        ({"question": ["Q", "R"], "answer": ["A"]}, "columns of different lengths (question 2, answer 1)"),
+        ([{"Question": "Q"}], "data: no column is known; it has Question. Try --field question=Question"),
+        ([{"question": "Q", "answer": ["A"]}], "sample 1, answer: a list; give one text"),
+        ([], "data has no samples"),
+    ],
+)
+def test_what_is_refused_says_what_was_given_and_what_is_taken(data: Any, words: str) -> None:
+    with pytest.raises(ce.UsageError) as raised:
+        ce.score(data, judges="local:lexical")
+    assert words in str(raised.value)
+
+
+def test_the_splits_of_a_data_set_are_named() -> None:
+    with pytest.raises(ce.UsageError, match=r"several data sets \(train, test\); give one of them, as in data\[NAME\]"):
+        ce.score({"train": dataset(), "test": dataset()}, judges="local:lexical")
+
+
+def test_a_question_is_needed_only_where_a_prompt_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("Prompt,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n")
+    judged = call("score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path)
+    assert judged.returncode == 2
+    assert "2 of 2 samples have no question (first: '1'), which prompt assess/three_way reads" in judged.stderr
+    assert "Try --field question=Prompt" in judged.stderr
+    assert call("score", "data.csv", "-j", "local:lexical", "-m", "faithfulness", folder=tmp_path).returncode == 0
+    assert call("lexical", "data.csv", folder=tmp_path).returncode == 0
