@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from claimeval import providers
 from claimeval.api.data import Metrics
-from claimeval.api.run import Run, raise_if_stopped
+from claimeval.api.run import Run, failures_in_words, raise_if_stopped
 from claimeval.evaluation.job import Job
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.measure import MeasureJob, run_measure
@@ -104,6 +104,8 @@ async def run_prepared(
         status = await _write(held, prepared, panel, options)
         assert held.summary, "a run that was written has its summary"
         run = Run(held.manifest, held.summary, held.results)
+    for line in failures_in_words(run.record):
+        warnings.warn(line, stacklevel=2)
     raise_if_stopped(status, run)
     return run
 

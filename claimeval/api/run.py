@@ -20,23 +20,46 @@ from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import forms, page, tables
-from claimeval.runs.directory import MANIFEST, RESULTS, RunWriter, from_line, load_manifest, load_summary, read_results
+from claimeval.report.assets import visible
+from claimeval.runs.directory import (
+    MANIFEST,
+    RESULTS,
+    RunWriter,
+    from_line,
+    load_manifest,
+    load_summary,
+    read_results,
+    write_summary,
+)
 from claimeval.runs.jobs import qrels_of
 from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, interval, percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.estimates import Cost
-from claimeval.types.records import Claim, Sample, SampleResult
+from claimeval.types.records import REASONS, Claim, Sample, SampleResult
 
 if TYPE_CHECKING:
     import pandas
 
 Format = Literal["html", "md", "csv", "json"]
 NO_GATES: Mapping[str, float] = MappingProxyType({})
+EXCERPT = 120
+"""Characters of a reply that a warning quotes."""
 WORST = 5
 """Claims that a failed assertion names."""
 
 R = TypeVar("R")
+
+
+class MetricSummaries(dict[str, MetricSummary]):
+    """The metrics of a run by name; an alias of a name works too, and KeyError names the nearest metric."""
+
+    def __missing__(self, metric: str) -> MetricSummary:
+        if (name := canonical_name(metric)) in self:
+            return self[name]
+        close = difflib.get_close_matches(name, list(self), n=1, cutoff=0.5)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise KeyError(f"this run has no metric {metric!r}.{hint} It has {', '.join(self) or 'none'}")
 
 
 class Run:
@@ -47,12 +70,14 @@ class Run:
     """
 
     def __init__(
-        self, manifest: Manifest, summary: Summary, results: Sequence[SampleResult], *, path: Path | None = None
+        self, manifest: Manifest, record: Summary, results: Sequence[SampleResult], *, path: Path | None = None
     ) -> None:
         self.manifest = manifest
         """What was asked: data, judges, prompts, panel, settings, versions."""
-        self.summary = summary
-        """What the results add up to; `summary.metrics` maps names to `MetricSummary`."""
+        self.record = record
+        """What the results add up to, as `summary.json` has it."""
+        self.summary = MetricSummaries(record.metrics)
+        """The summary of each metric by name."""
         self.results = results
         """A result for every sample: claims, verdicts, scores, calls."""
         self.path = path
@@ -66,22 +91,22 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether every sample has its result; False for a run that stopped early."""
-        return self.summary.complete
+        return self.record.complete
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be read with the numbers, as "lexical support score, not an LLM judgement"."""
-        return self.summary.notes
+        return self.record.notes
 
     @property
     def panel(self) -> PanelSummary | None:
         """How the judges agree with each other; None for one judge that was asked once."""
-        return self.summary.panel
+        return self.record.panel
 
     @property
     def cost(self) -> Cost | None:
         """What the calls cost that the results rest on; None for a run without judges."""
-        return self.summary.cost.total if self.summary.cost else None
+        return self.record.cost.total if self.record.cost else None
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -113,13 +138,7 @@ class Run:
 
     def __getitem__(self, metric: str) -> MetricSummary:
         """Return the summary of a metric; KeyError names the nearest metric of the run."""
-        name = canonical_name(metric)
-        if name not in self.summary.metrics:
-            names = list(self.summary.metrics)
-            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise KeyError(f"this run has no metric {metric!r}.{hint} It has {', '.join(names) or 'none'}")
-        return self.summary.metrics[name]
+        return self.summary[metric]
 
     def __len__(self) -> int:
         return len(self.results)
@@ -131,13 +150,13 @@ class Run:
         """Whether manifest, summary and results are equal; where a run is stored does not count."""
         if not isinstance(other, Run):
             return NotImplemented
-        same = (self.manifest, self.summary) == (other.manifest, other.summary)
+        same = (self.manifest, self.record) == (other.manifest, other.record)
         return same and list(self.results) == list(other.results)
 
     __hash__ = None  # type: ignore[assignment]  # runs hold what cannot be hashed
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name} {decimal(metric.mean)}" for name, metric in self.summary.metrics.items())
+        means = ", ".join(f"{name} {decimal(metric.mean)}" for name, metric in self.summary.items())
         where = f" in {self.path}" if self.path else ""
         stopped = "" if self.complete else ", stopped early"
         return f"<Run of {len(self)} samples{where}{stopped}: {means}>"
@@ -158,10 +177,17 @@ class Run:
             KeyError: The run has no such metric.
         """
         names = metrics.split(",") if isinstance(metrics, str) else metrics
-        chosen = tuple(self.summary.metrics) if names is None else tuple(canonical_name(name) for name in names)
+        chosen = tuple(self.summary) if names is None else tuple(canonical_name(name) for name in names)
         for name in chosen:
             self[name]
         return slices(self.results, field, chosen, self.manifest.cluster)
+
+    def with_slices(self, field: str) -> Run:
+        """Return the run with `by(field)` in its record, and in `summary.json` if it has a path."""
+        record = self.record.model_copy(update={"by": {**self.record.by, field: self.by(field).by_value}})
+        if self.path:
+            write_summary(self.path, record)
+        return Run(self.manifest, record, self.results, path=self.path)
 
     def to_pandas(self, table: tables.Table = "samples") -> pandas.DataFrame:
         """Return a table of the run; undefined values are NaN, and None in columns of text.
@@ -174,7 +200,7 @@ class Run:
             UsageError: pandas is not installed, or there is no such table.
         """
         head, *rows = tables.rows(self.manifest, self.results, table)
-        numbers = tuple(self.summary.metrics) if table == "samples" else ()
+        numbers = tuple(self.summary) if table == "samples" else ()
         frame = dataframe([str(name) for name in head], rows, numbers)
         return frame.set_index("id") if table == "samples" else frame
 
@@ -198,7 +224,7 @@ class Run:
         Raises:
             UsageError: The run has no such metric, or a limit is out of range.
         """
-        check_gates(self.summary.metrics, fail_under, fail_over)
+        check_gates(self.summary, fail_under, fail_over)
         if not 0 <= max_missing <= 1:
             raise UsageError(f"max_missing: {max_missing!r}; give a share from 0 to 1")
         failed = []
@@ -211,7 +237,7 @@ class Run:
         failed += [
             f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures, "
             "over --max-missing"
-            for name, metric in self.summary.metrics.items()
+            for name, metric in self.summary.items()
             if metric.failure_rate > max_missing
         ]
         return tuple(failed)
@@ -287,7 +313,7 @@ class Run:
 
     def in_memory(self) -> Run:
         """Return the run with all results read, without its path."""
-        return Run(self.manifest, self.summary, tuple(self.results))
+        return Run(self.manifest, self.record, tuple(self.results))
 
     def _write(self, folder: Path, *, overwrite: bool = False) -> Path:
         if self.path and self.path.resolve() == folder.resolve():
@@ -295,7 +321,7 @@ class Run:
         with RunWriter(folder, self.manifest, overwrite=overwrite) as writer:
             for result in self.results:
                 writer.add(result)
-            writer.finish(self.summary)
+            writer.finish(self.record)
         return folder
 
     @contextmanager
@@ -324,6 +350,13 @@ class Run:
                     if a.support in ("contradicted", "not_found")
                 ]
         return [text for _, text in sorted(found)[:WORST]]
+
+
+def failures_in_words(record: Summary) -> Iterator[str]:
+    """Yield a line for each reason why verdicts or scores are missing, with what one judge replied."""
+    for reason, example in record.lost.items():
+        said = visible(example.excerpt, EXCERPT) or "nothing"
+        yield f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {said}"
 
 
 def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> None:

@@ -72,7 +72,7 @@ def do(given: ImportRepliesOptions) -> int:
     )
     found = ImportCounts.model_validate_json((given.out / COUNTS).read_bytes())
     output = given.output
-    print_run(output, given.out, run.manifest, run.summary, run.summary.samples)
+    print_run(output, given.out, run.manifest, run.record, run.record.samples)
     if found.readings:
         columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
         output.table(columns, [_cells(judge, one) for judge, one in found.readings.items()], words=(0, 6))
@@ -88,7 +88,7 @@ def do(given: ImportRepliesOptions) -> int:
         "readings": {judge: reading.model_dump() for judge, reading in found.readings.items()},
         "labels": found.labels,
         "repeated_claims": found.repeated,
-        **run.summary.model_dump(),
+        **run.record.model_dump(),
     }
     return output.result("import-replies", record, path=given.out)
 

@@ -72,7 +72,7 @@ rejudge = command("rejudge", RejudgeOptions, do)
 
 def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
     from claimeval.api.claims import rejudge
-    from claimeval.cli.run_table import print_run
+    from claimeval.cli.run_table import print_cost, print_run
     from claimeval.cli.running import watch
     from claimeval.data.reading import parse_fields
     from claimeval.runs.rejudge import Results
@@ -103,11 +103,12 @@ def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, d
     )
     run, progress, items, output = finished.run, finished.progress, finished.prepared.items, given.output
     reused = items.saved if isinstance(items, Results) else ReuseCounts()
-    print_run(output, folder, run.manifest, run.summary, finished.prepared.total or run.summary.samples)
+    print_run(output, folder, run.manifest, run.record, finished.prepared.total or run.record.samples)
     output.line(
         f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reused.calls} reused from "
         f"the run (claims of {reused.extractions} texts, {reused.assessments} lists of verdicts)"
     )
+    print_cost(output, run.record, run.manifest.short_names)
     if run.complete:
         output.line(f"Report: {folder / 'report.html'}")
     made = {
@@ -116,4 +117,4 @@ def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, d
         "reused_claims": reused.extractions,
         "reused_verdicts": reused.assessments,
     }
-    return finished, {"run": str(folder), "calls_of_this_command": made, **run.summary.model_dump()}
+    return finished, {"run": str(folder), "calls_of_this_command": made, **run.record.model_dump()}

@@ -19,8 +19,9 @@ from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.runs.directory import ScoresSummary, read_results
 from claimeval.runs.directory import read as read_sides
 from claimeval.runs.overview import WorstClaim, WorstClaims
-from claimeval.statistics.formatting import decimal, interval, percent, signed_estimate
+from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
+from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Part, Reason
 
 MEMBERS = 8
@@ -53,6 +54,8 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
         output.line(f"{name}: {said}", style="dim", indent=1)
     _print_missing(output, {name: summary[name].missing for name in (*manifest.derived, *manifest.units)})
+    for field, means in summary.by.items():
+        print_slices(output, field, means)
     print_panel(output, manifest, summary)
     if summary.order_effects:
         print_orders(output, summary.order_effects)
@@ -68,6 +71,32 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         _print_trouble(output, trouble)
     output.line()
     output.line(f"Run: {folder} (results.jsonl, summary.json, manifest.json)")
+
+
+def print_slices(output: Output, field: str, means: Mapping[str, Mapping[str, Estimate]]) -> None:
+    """Print the means of all metrics by value of a field, largest groups first."""
+    rows = [
+        (value or "(none)", name, decimal(one.value), interval(one.interval), str(one.n))
+        for value, by_metric in means.items()
+        for name, one in by_metric.items()
+    ]
+    output.table((field, "metric", "mean", "95 % interval", "n"), rows, words=(0, 1))
+
+
+def print_cost(output: Output, summary: Summary, names: Mapping[str, str]) -> None:
+    """Print calls, tokens and cost by judge and step; nothing for local judges, which have neither."""
+    if summary.cost is None or (summary.cost.total.dollars == 0 and summary.cost.total.prompt_tokens is None):
+        return
+    rows = [(names.get(one.judge, one.judge), one.step, *_cost_cells(one.cost)) for one in summary.cost.by]
+    if len(rows) > 1:
+        rows.append(("all", "", *_cost_cells(summary.cost.total)))
+    output.table(("judge", "step", "calls", "reused", "tokens in", "tokens out", "cost"), rows, words=(0, 1))
+
+
+def _cost_cells(cost: Cost) -> tuple[str, ...]:
+    tokens = ("-" if n is None else f"{n:,}" for n in (cost.prompt_tokens, cost.completion_tokens))
+    price = "price unknown" if cost.dollars is None else f"${dollars(cost.dollars)}"
+    return (f"{cost.calls:,}", f"{cost.reused:,}", *tokens, price)
 
 
 def _heading(manifest: Manifest, summary: Summary, total: int) -> str:

@@ -15,14 +15,16 @@ from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.run import Run, check_gates, raise_if_stopped
 from claimeval.cli.printer import Output, say
 from claimeval.cli.progress_line import ProgressLine
-from claimeval.cli.run_table import print_run
+from claimeval.cli.run_table import print_cost, print_run
 from claimeval.cli.shared import Gates
 from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
+from claimeval.runs.slices import check_field
 from claimeval.statistics.formatting import percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
+from claimeval.types.records import SampleResult
 
 
 class Limits(NamedTuple):
@@ -77,6 +79,8 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
 
     def inspect(prepared: Prepared) -> None:
         check_gates(dict.fromkeys(prepared.metrics), limits.fail_under, limits.fail_over)
+        if gates.by:
+            check_field(gates.by, (one.sample if isinstance(one, SampleResult) else one for one in prepared.items))
         jobs.append(prepared)
 
     stop: StoppedEarly | Interrupted | None = None
@@ -88,6 +92,8 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
             if early.run is None:
                 raise
             run, stop = early.run, early
+    if gates.by and run.path and len(run):
+        run = run.with_slices(gates.by)
     failed = () if stop else run.gate(**limits._asdict())
     for problem in (str(stop),) if stop else failed:
         say(problem)
@@ -102,15 +108,14 @@ def print_finished(
     run, progress = finished.run, finished.progress
     assert run.path, "the run is on disk"
     report = run.path / "report.html"
-    if run.summary.samples or not finished.stopped:
-        print_run(output, run.path, run.manifest, run.summary, progress.total or run.summary.samples)
+    if run.record.samples or not finished.stopped:
+        print_run(output, run.path, run.manifest, run.record, progress.total or run.record.samples)
         if report.exists():
             output.line(f"Report: {report}")
         if run.manifest.judges:
             output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
-    if progress.last_failure and any(metric.failure_rate for metric in run.summary.metrics.values()):
-        say(f"the last failure: {progress.last_failure}")
-    record = {"report": str(report) if report.exists() else None, **run.summary.model_dump(), **more}
+            print_cost(output, run.record, run.manifest.short_names)
+    record = {"report": str(report) if report.exists() else None, **run.record.model_dump(), **more}
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
 
 

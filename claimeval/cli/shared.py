@@ -52,6 +52,8 @@ class Gates:
     """METRIC=X: exit 1 when higher. Repeatable."""
     max_missing: float = 0.01
     """Exit 1 when more is lost to failures."""
+    by: str | None = None
+    """Also a table by this field, as in metadata.topic."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "max_missing")

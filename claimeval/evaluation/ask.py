@@ -109,6 +109,7 @@ def _call(
         served_model=completion.served_model if completion else None,
         prompt_tokens=completion.usage.prompt_tokens if completion else None,
         completion_tokens=completion.usage.completion_tokens if completion else None,
+        cached_tokens=completion.usage.cached_tokens if completion else None,
     )
 
 

@@ -45,6 +45,14 @@ class Slices(Record):
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def by_value(self) -> dict[str, dict[str, Estimate]]:
+        """The means by value of the field and metric, as `summary.json` has them; samples without it are under ""."""
+        means: dict[str, dict[str, Estimate]] = {}
+        for row in self.rows:
+            means.setdefault(row.value or "", {})[row.metric] = row.estimate
+        return means
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return a row a metric and value; undefined numbers are NaN."""
         columns = (self.field, "metric", "samples", "mean", "low", "high", "n", "clusters", "contribution")
@@ -71,7 +79,7 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
     Raises:
         UsageError: If no sample has the field.
     """
-    name = field.removeprefix("metadata.")
+    name = _name(field)
     groups: dict[str | None, list[tuple[int, list[float | None]]]] = {}
     known: dict[str, None] = {}
     for result in results:
@@ -90,6 +98,20 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
             loss = math.fsum(1 - v for v in numbers) / total if total else None
             rows.append(Slice(value=value, metric=metric, samples=len(group), estimate=estimate, contribution=loss))
     return Slices(field=field, rows=tuple(rows))
+
+
+def check_field(field: str, samples: Iterable[Sample]) -> None:
+    """Raise UsageError if no sample has the field; stop at the first one that has it."""
+    known: dict[str, None] = {}
+    for sample in samples:
+        if _name(field) in (*FIELDS, *sample.metadata):
+            return
+        known.update(dict.fromkeys(f"metadata.{key}" for key in sample.metadata))
+    raise unknown_name("field to slice by:", field, (*FIELDS, *known))
+
+
+def _name(field: str) -> str:
+    return field.removeprefix("metadata.")
 
 
 def _value(sample: Sample, name: str) -> str | None:

@@ -70,6 +70,8 @@ class Cost(Record):
     """Replies taken over from an earlier run; they are not in `calls`, and their tokens are counted."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Prompt tokens that the provider had cached and charges less for."""
     dollars: float | None = None
     """US dollars for these tokens at the stated price, whenever they were paid and without discounts; None if no price
     is stated or tokens were not counted, 0 for local judges."""

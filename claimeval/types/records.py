@@ -452,6 +452,8 @@ class Call(Record):
     served_model: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Prompt tokens that the provider had cached."""
 
 
 class SampleResult(Record):

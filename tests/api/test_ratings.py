@@ -108,7 +108,7 @@ def test_a_run_in_memory_equals_the_one_on_disk(
 def test_ratings_of_several_questions_are_counted_again(server: ThreadHandle) -> None:
     run = ce.rate(SAMPLES, judges=judge(server))
     sent = len(server.exchanges())
-    assert ce.rejudge(run, panel=PanelOptions(vote="mean")).summary.metrics == run.summary.metrics
+    assert ce.rejudge(run, panel=PanelOptions(vote="mean")).summary == run.summary
     assert len(server.exchanges()) == sent
     with pytest.raises(UsageError, match="the run asks several questions"):
         ce.rejudge(run, assess_prompt="plain")
@@ -116,7 +116,7 @@ def test_ratings_of_several_questions_are_counted_again(server: ThreadHandle) ->
 
 def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
     ratings = ce.rate(SAMPLES, judges=judge(server), ask="correctness")
-    assert list(ratings.summary.metrics) == ["rated_correctness"]
+    assert list(ratings.summary) == ["rated_correctness"]
     assert len(server.exchanges()) == 2
 
 
@@ -180,7 +180,7 @@ def test_the_doors_work_inside_a_running_loop(server: ThreadHandle) -> None:
     async def inside() -> tuple[float | None, float | None]:
         blocking = ce.rate(SAMPLES, judges=judge(server), ask="correctness")
         awaited = await ce.arate(SAMPLES, judges=judge(server), ask="correctness")
-        return blocking.summary.metrics["rated_correctness"].mean, awaited.summary.metrics["rated_correctness"].mean
+        return blocking.summary["rated_correctness"].mean, awaited.summary["rated_correctness"].mean
 
     assert asyncio.run(inside()) == (0.5, 0.5)
     assert len(server.exchanges()) == 2
@@ -190,7 +190,7 @@ def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
     with pytest.raises(StoppedEarly, match="Budget reached"):
         ce.grade(SAMPLES, judges=judge(server), options=RunOptions(max_calls=2, concurrency=1))
     options = RunOptions(max_calls=4, concurrency=1)
-    assert ce.grade(SAMPLES, judges=judge(server), options=options).summary.complete
+    assert ce.grade(SAMPLES, judges=judge(server), options=options).record.complete
     assert len(server.exchanges()) == 4
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.run import Run, StoredResults
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
@@ -26,8 +27,35 @@ def run(start_server: StartServer) -> Run:
 def test_a_metric_is_had_by_name_and_a_typo_names_the_nearest(run: Run) -> None:
     assert run["faithfulness"].mean == 0.75
     assert run["groundedness"] is run["faithfulness"], "names of other tools are understood"
-    with pytest.raises(KeyError, match="Did you mean 'faithfulness'"):
-        run["faithfullness"]
+    assert run.summary["groundedness"].mean == 0.75
+    for metrics in (run, run.summary):
+        with pytest.raises(KeyError, match="Did you mean 'faithfulness'"):
+            metrics["faithfullness"]
+
+
+def test_calls_tokens_and_cost_are_told_by_judge_and_step(run: Run) -> None:
+    assert run.record.cost is not None
+    by = {(one.judge, one.step): one.cost for one in run.record.cost.by}
+    assert {step: cost.calls for (_, step), cost in by.items()} == {"extract": 5, "assess": 4}, (
+        "nobody is asked of the empty answer"
+    )
+    assert sum(cost.prompt_tokens or 0 for cost in by.values()) == (run.cost and run.cost.prompt_tokens)
+    assert {cost.dollars for cost in (*by.values(), run.cost) if cost} == {None}, "nobody stated a price"
+
+
+def test_a_reason_for_missing_verdicts_comes_with_what_the_judge_replied(start_server: StartServer) -> None:
+    """One reply to a question about claims is no JSON, and the claim that is MISSING is left out each time."""
+
+    def judge(body: Body) -> Reply:
+        reply = claim_judge.answer(body)
+        return Reply("I would rather not.") if "WRONG" in text_of(body) and "verdicts" in str(reply.content) else reply
+
+    with pytest.warns(UserWarning, match=r"unparsable|incomplete") as warned:
+        run = ce.score(TOPICS, judges=spec(start_server(judge=judge)), metrics="faithfulness")
+    lines = [str(one.message) for one in warned]
+    assert any(line.startswith("unparsable: ") and "on bad: I would rather not." in line for line in lines), lines
+    example = run.record.failures["unparsable"]
+    assert (example.sample, example.excerpt) == ("bad", "I would rather not.")
 
 
 def test_a_run_is_a_sequence_of_results(run: Run) -> None:
@@ -55,7 +83,7 @@ def test_results_on_disk_are_read_when_they_are_needed(run: Run, start_server: S
     with pytest.raises(ce.UsageError, match="other metrics"):
         ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run")
     again = ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run", overwrite=True)
-    assert list(again.summary.metrics) == ["coverage"]
+    assert list(again.summary) == ["coverage"]
 
 
 def test_a_folder_named_after_data_and_settings_is_the_same_for_the_same_call(

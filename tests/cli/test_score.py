@@ -57,6 +57,21 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
     assert len(server.exchanges()) == 14
 
 
+def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, start_server: StartServer) -> None:
+    done = claimeval(
+        "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--by", "question",
+        "--out", "run",
+    )  # fmt: skip
+    assert "Who built it?" in done.stdout.partition("faithfulness: ")[2].partition("Worst")[0]
+    by = load_summary(data.parent / "here" / "run").by["question"]
+    assert {value: means["faithfulness"].value for value, means in by.items()} == {
+        "Who built it?": 0.5,
+        "How high is the tower?": 1.0,
+        "Why?": None,
+    }
+    assert "metadata.colour" in claimeval("score", data, "-j", "local:lexical", "--by", "metadata.colour").stderr
+
+
 def test_worst_claims_name_question_claim_verdict_and_evidence(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:

@@ -131,7 +131,7 @@ def test_the_prompt_for_one_gold_answer_is_what_it_would_be_without_alternatives
 
 def test_each_judge_of_a_panel_goes_by_the_alternative_that_suits_it(server: Server) -> None:
     found = scored(server, row(), "coverage", judges=2)
-    members = found.summary.metrics["coverage"].by_judge.values()
+    members = found.summary["coverage"].by_judge.values()
     assert [(m.mean, m.total) for m in members] == [(1.0, 1), (1.0, 1)]
 
 

@@ -270,8 +270,8 @@ def test_each_judge_of_a_panel_has_the_same_0_and_none_is_said_to_agree(server: 
     found = ce.score([row(contexts=[]), row(id="b", contexts=["x"])], judges=judges, metrics=["faithfulness"])
     members = found.summary["faithfulness"].by_judge
     assert [(m.mean, m.n, m.judged) for m in members.values()] == [(0.5, 2, 2), (0.5, 2, 2)]
-    assert found.summary.panel is not None
-    assert found.summary.panel.claims == 1  # the one that they were asked about
+    assert found.record.panel is not None
+    assert found.record.panel.claims == 1  # the one that they were asked about
 
 
 def test_a_judge_with_claims_of_its_own_has_0_on_these_alone(server: Server) -> None:
@@ -367,7 +367,7 @@ def test_an_imported_row_without_documents_has_the_numbers_of_the_same_sample_sc
     sample = {name: CHECKED[name] for name in ("query_id", "query", "gt_answer", "response", "retrieved_context")}
     names = ["ragchecker", "faithfulness", "context_recall", "contradiction_rate"]
     found = ce.score([sample], judges=[f"openai:judge-1@{server.url}"], metrics=names, per_document=True).summary
-    ours = {name: (m.mean, m.n, m.missing) for name, m in found.metrics.items()}
+    ours = {name: (m.mean, m.n, m.missing) for name, m in found.items()}
     assert ours == {name: (m.mean, m.n, m.missing) for name, m in imported.metrics.items()}
     # of two answer claims one is right, none is in a context
     for name, mean in {"correctness": 0.5, "hallucination": 0.5, "self_knowledge": 0.5, "context_recall": 0.0}.items():

@@ -107,7 +107,7 @@ def test_one_document_is_asked_about_once_and_none_not_at_all(server: ThreadHand
 def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
     report = ce.score([TOWER, ALONE, BARE], judges=[spec(server)], **SINGLY)
     sent = len(server.exchanges())
-    found = {name: summary.mean for name, summary in report.summary.metrics.items()}
+    found = {name: summary.mean for name, summary in report.summary.items()}
     # tower: p = s n n n c, q = s n; the first context is relevant
     tower = {name: score.value for name, score in report.results[0].scores.items()}
     assert tower == {
@@ -260,7 +260,7 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
         "partly_supported",
     ]
     assert "assess/partial" in [prompt.name for prompt in report.manifest.prompts]
-    assert report.summary.notes == ()
+    assert report.record.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal
     report = ce.score([PARTLY], judges=[spec(server)], **arguments)
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["nugget_recall"] == found["nugget_recall_strict"] == 0.5
-    (note,) = report.summary.notes
+    (note,) = report.record.notes
     assert note == (
         "the prompt assess/three_way has no label for partial support, so nugget_recall_vital, nugget_recall, "
         "nugget_recall_weighted equal the strict form (assess/partial has one)"
@@ -283,7 +283,7 @@ def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal
 def test_strict_nuggets_alone_are_asked_with_the_usual_prompt(server: ThreadHandle) -> None:
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nugget_recall_strict"])
     assert "assess/three_way" in [prompt.name for prompt in report.manifest.prompts]
-    assert report.summary.notes == ()
+    assert report.record.notes == ()
 
 
 def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:
@@ -309,7 +309,7 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     sample = {**TOWER, "id": "orders", "answer": "FROM_alpha it is high.", "contexts": ["alpha", "beta"]}
     report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=1)
     assert (labels(report, CONTEXTS), labels(report, Evidence(part="contexts", order=1))) == ("s", "n")
-    orders = report.summary.order_effects
+    orders = report.record.order_effects
     assert orders is not None
     assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate.value) == (1, 1, 1, 0, 1.0)
     places = [(p.rank, p.labelled, p.supported, p.compared, p.flipped) for p in orders.places]
@@ -335,7 +335,7 @@ def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -
     two = {**TOWER, "id": "two", "contexts": ["alpha", "beta"]}
     report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=3)
     assert assessed(asked) == (1 + 1) + (1 + 3)
-    orders = report.summary.order_effects
+    orders = report.record.order_effects
     assert orders is not None
     assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
     fewer = ce.rejudge(report, shuffle_contexts=1)

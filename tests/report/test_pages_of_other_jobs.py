@@ -61,7 +61,7 @@ def test_the_page_of_a_run_without_claims_has_its_metrics_and_opens_every_view(
     run = make(tmp_path)
     browser.open(tmp_path / "run" / "report.html")
     text = browser.line("main")
-    for name in run.summary.metrics:
+    for name in run.summary:
         assert name in text
     assert "taken apart into claims" not in text
     browser.go("#/settings")

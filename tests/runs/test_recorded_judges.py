@@ -142,6 +142,6 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
     assert ungraded
     assert {a.support for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
     panel = rejudge(tmp_path / "run", panel=PanelOptions(vote="median"))
-    assert panel.summary.panel is not None
-    assert (panel.summary.panel.ties, panel.summary.panel.claims) == (0, 2623)
+    assert panel.record.panel is not None
+    assert (panel.record.panel.ties, panel.record.panel.claims) == (0, 2623)
     assert all(a.label is not None and not a.tied for result in panel.results for a in result.assessments)

@@ -19,16 +19,27 @@ from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.metrics.derived import unknown_because
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of
+from claimeval.types.estimates import Estimate
 from claimeval.types.families import Families
-from claimeval.types.records import Reason, Record, SampleResult, claims_question
+from claimeval.types.records import (
+    ABSTAINED,
+    NOT_APPLICABLE,
+    Assessment,
+    Call,
+    Reason,
+    Record,
+    SampleResult,
+    claims_question,
+)
 
 _ALONE = Panel()
+_NO_FAILURE = NOT_APPLICABLE | ABSTAINED
 EXCERPT = 200
 """Characters of a useless reply that a summary has."""
 
 
 class FailureExample(Record):
-    """A call that gave nothing."""
+    """A call that brought no verdict or no claims."""
 
     sample: str
     judge: str
@@ -52,10 +63,12 @@ class Summary(Record):
     """How the judges stand to each other; None for one judge asked once."""
     same_family: tuple[SameFamily, ...] = ()
     """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
+    by: dict[str, dict[str, dict[str, Estimate]]] = Field(default_factory=dict)
+    """By field and value of the samples, the mean of each metric, where `--by` names a field."""
     cost: RunCost | None = None
     """What the calls cost that the results rest on; None for a run without judges."""
     failures: dict[Reason, FailureExample] = Field(default_factory=dict)
-    """The first call that failed for each reason."""
+    """The first call that failed for each reason, also where the question was asked again."""
     stopped: str | None = None
     """Why the run ended before the last sample."""
     order_effects: OrderEffects | None = None
@@ -63,6 +76,12 @@ class Summary(Record):
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
+
+    @property
+    def lost(self) -> dict[Reason, FailureExample]:
+        """An example of each reason why samples or claims were lost to failures."""
+        reasons = {r for metric in self.metrics.values() for r in (*metric.missing, *metric.unassessed)}
+        return {reason: example for reason, example in self.failures.items() if reason in reasons - _NO_FAILURE}
 
 
 class Tallies:
@@ -127,10 +146,21 @@ class Tallies:
         self._cost.add(result)
         for call in result.calls:
             if call.failed and call.failed not in self._failures:
-                excerpt = (call.reply or call.message or "")[:EXCERPT]
-                self._failures[call.failed] = FailureExample(sample=result.sample.id, judge=call.judge, excerpt=excerpt)
+                self._failures[call.failed] = _example(result, call)
+        for assessment in result.assessments:
+            because = assessment.unassessed
+            if because and because not in _NO_FAILURE and because not in self._failures:
+                self._look_up(result, assessment, because)
         if self._orders:
             self._orders.add(result, cluster)
+
+    def _look_up(self, result: SampleResult, assessment: Assessment, because: Reason) -> None:
+        """Keep the call that left the subject without a verdict, as the first example of that reason."""
+        judges = {verdict.judge for verdict in assessment.verdicts if verdict.unassessed == because}
+        for call in reversed(result.calls):
+            if call.judge in judges and assessment.subject in call.subjects and call.evidence == assessment.evidence:
+                self._failures[because] = _example(result, call)
+                return
 
     def summary(self, *, stopped: str | None = None, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
         """What the samples so far come to; `rates` are what the vote rests on, where it does."""
@@ -154,3 +184,8 @@ class Tallies:
             stopped=stopped,
             order_effects=self._orders.summary() if self._orders else None,
         )
+
+
+def _example(result: SampleResult, call: Call) -> FailureExample:
+    excerpt = (call.reply or call.message or "")[:EXCERPT]
+    return FailureExample(sample=result.sample.id, judge=call.judge, excerpt=excerpt)

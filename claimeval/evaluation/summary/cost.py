@@ -38,6 +38,7 @@ class JudgeCost:
         """`judge` None is a judge that the run does not know, whose price is unknown."""
         self._price = price(judge.model, judge.endpoint, prices) if judge else None
         self._calls = self._reused = self._prompt = self._completion = self._counted = 0
+        self._cached: int | None = None
         self.uncounted = 0
         """Replies that came without a count of tokens."""
 
@@ -48,6 +49,8 @@ class JudgeCost:
         self._prompt += call.prompt_tokens or 0
         self._completion += call.completion_tokens or 0
         self._counted += call.prompt_tokens is not None
+        if call.cached_tokens is not None:
+            self._cached = (self._cached or 0) + call.cached_tokens
         self.uncounted += call.reply is not None and call.prompt_tokens is None
 
     def cost(self) -> Cost:
@@ -58,6 +61,7 @@ class JudgeCost:
             reused=self._reused,
             prompt_tokens=self._prompt if self._counted else None,
             completion_tokens=self._completion if self._counted else None,
+            cached_tokens=self._cached,
             dollars=self._price.dollars(self._prompt, self._completion) if known and self._price else None,
         )
 
@@ -72,6 +76,9 @@ def total(costs: Iterable[Cost]) -> Cost:
         reused=sum(cost.reused for cost in every),
         prompt_tokens=sum(cost.prompt_tokens or 0 for cost in counted) if counted else None,
         completion_tokens=sum(cost.completion_tokens or 0 for cost in counted) if counted else None,
+        cached_tokens=sum(cost.cached_tokens or 0 for cost in every)
+        if any(cost.cached_tokens is not None for cost in every)
+        else None,
         dollars=sum(dollars) if len(dollars) == len(every) else None,
     )
 

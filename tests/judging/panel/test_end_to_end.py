@@ -48,7 +48,7 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     assert set(mistral) == {"labelled", "judge_stopped"}
     assert len(failing.exchanges()) == ANSWERED + 1
 
-    found = report.summary
+    found = report.record
     assert found.complete
     assert found.panel is not None
     assert (found.panel.claims, found.samples) == (sum(lexical.values()), 9)

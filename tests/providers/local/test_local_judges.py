@@ -37,7 +37,7 @@ def test_it_judges_every_claim_and_a_second_run_computes_nothing(nli: Path, forw
     (served,) = {call.served_model for call in first.results[0].calls if call.step == "assess"}
     assert served is not None
     assert served.endswith("/float32 on cpu")
-    assert first.summary.notes == (f"probability of entailment by the local model {nli}, not an LLM judgement",)
+    assert first.record.notes == (f"probability of entailment by the local model {nli}, not an LLM judgement",)
     assert "BertForSequenceClassification" in forwards
     forwards.clear()
     again = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
@@ -68,7 +68,7 @@ def test_it_sits_in_a_panel_beside_other_judges(nli: Path, t5: Path) -> None:
     for result in report.results:
         for assessment in result.assessments:
             assert [verdict.judge for verdict in assessment.verdicts] == names
-    assert len(report.summary.notes) == 3
+    assert len(report.record.notes) == 3
 
 
 def test_a_judge_file_holds_its_settings(nli: Path, tmp_path: Path) -> None:

@@ -85,11 +85,11 @@ def test_a_verdict_says_prompt_and_settings_that_it_was_asked_with(run: Run, one
 def test_a_run_of_two_prompts_says_who_was_asked_with_which(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
     assert mixed.manifest.asked_with == {spec(one): (THREE_WAY,), spec(two): (BINARY,)}
     assert {prompt.name for prompt in mixed.manifest.prompts} == {"extract/atomic", "assess/three_way", "assess/binary"}
-    (note,) = mixed.summary.notes
+    (note,) = mixed.record.notes
     said = f"{spec(one)} assess/three_way; {spec(two)} assess/binary"
     assert note == f"the judges were asked with different prompts: {said}"
     again = rejudge(mixed, panel=PanelOptions(vote="any"))
-    assert (again.manifest.asked_with, again.summary.notes) == (mixed.manifest.asked_with, (note,))
+    assert (again.manifest.asked_with, again.record.notes) == (mixed.manifest.asked_with, (note,))
 
 
 def test_verdicts_of_another_prompt_are_asked_for_again(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
@@ -99,7 +99,7 @@ def test_verdicts_of_another_prompt_are_asked_for_again(mixed: Run, one: ThreadH
     assert (sent(one), sent(two)) == (before[0], before[1] + 1)
     assert values(again, "faithfulness") == [1.0]
     assert again.manifest.asked_with == {spec(two): (THREE_WAY,)}
-    assert again.summary.notes == ()
+    assert again.record.notes == ()
 
 
 def test_no_label_of_a_prompt_that_does_not_offer_it_stands_under_its_name(
@@ -131,7 +131,7 @@ def test_a_prompt_for_all_judges_asks_those_who_had_another(mixed: Run, one: Thr
     again = rejudge(mixed, assess_prompt="three_way")
     assert (sent(one), sent(two)) == (before[0], before[1] + 1)
     assert labels(again) == {spec(one): "contradicted", spec(two): "supported"}
-    assert again.summary.notes == ()
+    assert again.record.notes == ()
 
 
 def test_a_judge_of_the_same_name_with_other_settings_is_asked(run: Run, one: ThreadHandle) -> None:
@@ -180,4 +180,4 @@ def test_imported_verdicts_have_no_prompt_and_it_is_said(one: ThreadHandle, two:
     prompts = {v.judge: v.prompt for a in found.results[0].assessments for v in a.verdicts}
     assert prompts == {"ragchecker": None, spec(one): THREE_WAY}
     assert found.manifest.asked_with == {"ragchecker": (), spec(one): (THREE_WAY,)}
-    assert any("ragchecker elsewhere, with a prompt that is not known" in note for note in found.summary.notes)
+    assert any("ragchecker elsewhere, with a prompt that is not known" in note for note in found.record.notes)

@@ -64,8 +64,8 @@ def test_another_judge_is_asked_about_the_runs_claims_and_nothing_else(
     assert values(again, "faithfulness") == [1.0, 0.75]
     assert [c.text for r in again.results for c in r.claims] == [c.text for r in run.results for c in r.claims]
     assert again.manifest.extractor == run.manifest.extractor
-    assert again.summary.cost is not None
-    assert (again.summary.cost.total.calls, again.summary.cost.total.reused) == (4, 4)
+    assert again.record.cost is not None
+    assert (again.record.cost.total.calls, again.record.cost.total.reused) == (4, 4)
 
 
 def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
@@ -74,8 +74,8 @@ def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Run, first: ThreadH
     assert (sent(first) - before, sent(second)) == (0, 4)
     names = [judge.name for judge in both.manifest.judges]
     assert names == [spec(first), spec(second, "judge-2")]
-    assert both.summary.panel is not None
-    assert both.summary.panel.ties == 2
+    assert both.record.panel is not None
+    assert both.record.panel.ties == 2
     members = both.summary["faithfulness"].by_judge
     assert [member.mean for member in members.values()] == [0.75, 0.875]
 
@@ -86,7 +86,7 @@ def test_votes_are_counted_anew_without_a_call_or_a_key(run: Run, second: Thread
     assert values(rejudge(both, panel=PanelOptions(vote="any")), "faithfulness") == [1.0, 0.75]
     assert values(rejudge(both, panel=PanelOptions(vote="unanimous", tie="conservative")), "faithfulness") == [1.0, 0.5]
     assert values(rejudge(both, panel=PanelOptions(tie=spec(second, "judge-2"))), "faithfulness") == [1.0, 0.75]
-    assert rejudge(both, panel=PanelOptions(vote="dawid_skene")).summary.panel is not None
+    assert rejudge(both, panel=PanelOptions(vote="dawid_skene")).record.panel is not None
     assert sent(second) == asked
     assert rejudge(both, panel=PanelOptions(vote="any")).manifest.panel == Panel(vote="any")
 
@@ -120,8 +120,8 @@ def test_another_extract_prompt_takes_all_claims_anew(run: Run, first: ThreadHan
     before = sent(first)
     again = rejudge(run, extract_prompt="bullets")
     assert sent(first) - before == 4
-    assert again.summary.cost is not None
-    assert (again.summary.cost.total.calls, again.summary.cost.total.reused) == (8, 0)
+    assert again.record.cost is not None
+    assert (again.record.cost.total.calls, again.record.cost.total.reused) == (8, 0)
 
 
 def test_a_new_metric_takes_only_the_claims_that_are_missing(first: ThreadHandle) -> None:
@@ -137,7 +137,7 @@ def test_fewer_metrics_are_a_matter_of_counting(run: Run, first: ThreadHandle) -
     before = sent(first)
     narrow = rejudge(run, metrics=["coverage"])
     assert sent(first) == before
-    assert list(narrow.summary.metrics) == ["coverage"]
+    assert list(narrow.summary) == ["coverage"]
 
 
 def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: ThreadHandle) -> None:
@@ -156,7 +156,7 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: Th
         )
     )
     broken = run.results[1].model_copy(update={"assessments": (failed, *run.results[1].assessments[1:])})
-    report = Run(run.manifest, run.summary, (run.results[0], broken))
+    report = Run(run.manifest, run.record, (run.results[0], broken))
     before = sent(first)
     mended = rejudge(report, judges=[spec(first)])
     assert sent(first) - before == 1
@@ -168,8 +168,8 @@ def test_repeats_ask_only_for_those_that_are_missing(run: Run, first: ThreadHand
     before = sent(first)
     again = rejudge(run, judges=[spec(first)], panel=PanelOptions(replicates=3))
     assert sent(first) - before == 2 * 4
-    assert again.summary.panel is not None
-    assert again.summary.panel.noise[spec(first)].inconsistent == 0
+    assert again.record.panel is not None
+    assert again.record.panel.noise[spec(first)].inconsistent == 0
 
 
 def test_a_run_directory_and_a_file_of_samples_are_sources_too(run: Run, first: ThreadHandle, tmp_path: Path) -> None:
