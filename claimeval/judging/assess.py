@@ -10,7 +10,15 @@ from claimeval.judging import probabilities, replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import ParsedVerdict, Reading, shown
 from claimeval.judging.reply_values import Readings
-from claimeval.judging.requests import TEXT, build_request, list_schema, numbered, read_entries, schema_text
+from claimeval.judging.requests import (
+    REASON,
+    build_request,
+    closed_schema,
+    names_schema,
+    numbered,
+    read_entries,
+    schema_text,
+)
 from claimeval.types.records import Claim, Document, Verdict
 from claimeval.types.requests import AssessTask, Completion, Judge, Request
 from claimeval.types.scales import Scale
@@ -30,11 +38,12 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
     return _scale(prompt).shown
 
 
-@lru_cache(maxsize=16)
-def _schema(prompt: Prompt) -> str:
-    cites = {"evidence": {"type": "array", "items": TEXT}} if prompt.step == "assess" else {}
+@lru_cache(maxsize=256)
+def _schema(prompt: Prompt, claims: int, documents: int) -> str:
+    cites = {"evidence": names_schema([f"d{i}" for i in range(1, documents + 1)])} if prompt.step == "assess" else {}
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
-    return schema_text(list_schema("verdicts", {"id": TEXT, "reason": TEXT, **cites, "label": label}))
+    ids = [f"c{i}" for i in range(1, claims + 1)]
+    return schema_text(closed_schema("verdicts", ids, {"reason": REASON, **cites, "label": label}))
 
 
 def claim_line(claim: Claim) -> str:
@@ -94,7 +103,7 @@ def ask(
             "scale": _scale_shown(prompt),
             "alternatives": int(evidence.alternatives),
         },
-        _schema(prompt),
+        _schema(prompt, len(claims), len(evidence.documents)),
         attempt=attempt,
         replicate=replicate,
         task=AssessTask(

@@ -6,7 +6,7 @@ from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import SCREENED, QueryCheck, shown
 from claimeval.judging.requests import (
-    TEXT,
+    REASON,
     YES_OR_NO,
     build_request,
     document_text,
@@ -17,7 +17,7 @@ from claimeval.judging.requests import (
 from claimeval.types.records import Document
 from claimeval.types.requests import Completion, Failure, Judge, Request
 
-_SCHEMA = schema_text(object_schema({"reason": TEXT, **dict.fromkeys(SCREENED, YES_OR_NO)}))
+_SCHEMA = schema_text(object_schema({"reason": REASON, **dict.fromkeys(SCREENED, YES_OR_NO)}))
 
 
 def ask(prompt: Prompt, judge: Judge, question: str, answer: str, document: Document, *, attempt: int = 0) -> Request:

@@ -8,16 +8,17 @@ from functools import lru_cache
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import ParsedGrade, Reading, shown
-from claimeval.judging.requests import TEXT, build_request, list_schema, numbered, read_entries, schema_text
+from claimeval.judging.requests import REASON, build_request, closed_schema, numbered, read_entries, schema_text
 from claimeval.types.records import Document, Verdict
 from claimeval.types.requests import Completion, Judge, Request
 from claimeval.types.scales import Scale
 
 
-@lru_cache(maxsize=16)
-def _schema(scale: Scale) -> str:
+@lru_cache(maxsize=256)
+def _schema(scale: Scale, documents: int) -> str:
     grade = {"type": "integer", "enum": list(scale.steps)}
-    return schema_text(list_schema("grades", {"id": TEXT, "reason": TEXT, "grade": grade}))
+    ids = [f"d{i}" for i in range(1, documents + 1)]
+    return schema_text(closed_schema("grades", ids, {"reason": REASON, "grade": grade}))
 
 
 def ask(
@@ -52,7 +53,7 @@ def ask(
             "documents": numbered("d", documents),
             "scale": scale.shown,
         },
-        _schema(scale),
+        _schema(scale, len(documents)),
         attempt=attempt,
         replicate=replicate,
     )

@@ -51,12 +51,16 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
 
 
 def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Where the label of each entry begins, behind its quotation mark, with the entry's id."""
+    """Where the label of each entry begins, behind its quotation mark, with the entry's id, in it or before it."""
     tokens = list(_JSON_TOKEN.finditer(text))
     entry: dict[str, re.Match[str]] = {}
+    named: re.Match[str] | None = None
     for before, colon, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if before.group() == "{":
-            entry = {}
+            entry = {"id": named} if named else {}
+            named = None
+        if colon.group() == ":" and value.group() == "{" and meant(before.group().strip('"'), ids):
+            named = before
         if colon.group() == ":" and before.group() in ('"id"', '"label"'):
             entry[before.group()[1:-1]] = value
             if len(entry) == 2:

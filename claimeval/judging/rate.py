@@ -7,7 +7,15 @@ from functools import lru_cache
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import Reading, shown
-from claimeval.judging.requests import TEXT, YES_OR_NO, build_request, numbered, object_schema, read_reply, schema_text
+from claimeval.judging.requests import (
+    REASON,
+    YES_OR_NO,
+    build_request,
+    numbered,
+    object_schema,
+    read_reply,
+    schema_text,
+)
 from claimeval.types.records import Sample, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
 from claimeval.types.scales import FLAG, AnswerQuestion
@@ -17,7 +25,7 @@ from claimeval.types.scales import FLAG, AnswerQuestion
 def _schema(question: AnswerQuestion) -> str:
     word = {"type": "string", "enum": list(question.scale.words)}
     flags = dict.fromkeys(question.flags, YES_OR_NO)
-    return schema_text(object_schema({"reason": TEXT, question.field: word, **flags}))
+    return schema_text(object_schema({"reason": REASON, question.field: word, **flags}))
 
 
 def ask(

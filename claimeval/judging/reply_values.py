@@ -281,13 +281,23 @@ def names_in_data(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str, object]]]:
-    """`{FIELD: [{KEY, ...}]}`, the bare list, or one entry alone; with `texts`, also texts for entries."""
+    """`{FIELD: [{KEY, ...}]}`, the bare list, or one entry alone; with `texts`, also texts for entries.
+
+    For a list also an object of entries by id: `{FIELD: {ID: {KEY, ...}}}`.
+    """
 
     def part(value: object) -> list[dict[str, object]]:
         entries = value.get(field, value) if isinstance(value, dict) else value
         if isinstance(entries, dict) and key in entries:
             return [entries]
         bare = entries is value
+        if isinstance(entries, dict) and entries and all(key in one for one in _objects_of(entries)):
+            by_name = dict(zip(entries, _objects_of(entries), strict=True))
+            if other := next(
+                (name for name, one in by_name.items() if fold(str(one.get("id", name))) != fold(name)), None
+            ):
+                raise Unparsable(f"the entry {other!r} has another id")
+            return [{**one, "id": name} for name, one in by_name.items()]
         if not isinstance(entries, list) or (bare and entries and not any(key in entry for entry in _objects(entries))):
             raise Unparsable(f"no list {field!r}")
         if texts and not bare:
@@ -298,6 +308,11 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
         return objects
 
     return Shape((field, key), part)
+
+
+def _objects_of(entries: Mapping[str, object]) -> list[dict[str, object]]:
+    """The values of an object; an empty one in place of what is none."""
+    return [value if isinstance(value, dict) else {} for value in entries.values()]
 
 
 def _objects(values: Sequence[object]) -> list[dict[str, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claimeval.judging.prompts import Prompt, Value, quoted
@@ -17,6 +17,8 @@ Parsed = TypeVar("Parsed")
 T = TypeVar("T")
 
 TEXT: Schema = {"type": "string"}
+REASON: Schema = {"type": "string", "maxLength": 500}
+"""The words that a judge gives as a reason."""
 YES_OR_NO: Schema = {"type": "boolean"}
 
 
@@ -33,6 +35,25 @@ def object_schema(properties: Mapping[str, Schema]) -> Schema:
 def list_schema(name: str, properties: Mapping[str, Schema]) -> Schema:
     """Return the JSON schema of an object whose only property is a list of objects with these properties."""
     return object_schema({name: {"type": "array", "items": object_schema(properties)}})
+
+
+def closed_schema(name: str, ids: Sequence[str], properties: Mapping[str, Schema]) -> Schema:
+    """Return the JSON schema of an object with one entry for each id: no id is left out, doubled or made up.
+
+    Prompts ask for a list of entries with an id. A server that enforces the schema makes this of it, and both are read.
+    """
+    entry = {"$ref": "#/$defs/entry"}
+    by_id = object_schema({name: object_schema(dict.fromkeys(ids, entry))})
+    return {**by_id, "$defs": {"entry": object_schema(properties)}}
+
+
+def names_schema(names: Sequence[str]) -> Schema:
+    """Return the JSON schema of a list of some of these names."""
+    return {
+        "type": "array",
+        "items": {"type": "string", "enum": list(names)} if names else TEXT,
+        "maxItems": len(names),
+    }
 
 
 def schema_text(schema: Schema, *, sort_keys: bool = False) -> str:

@@ -138,9 +138,36 @@ HABITS: dict[str, Respond] = {
             None,
         )
     ),
+    "refuses a bound of the schema": refuses(
+        lambda body: (
+            refusal(
+                "Invalid schema for response_format 'reply': In context=('reason',), 'maxLength' is not permitted.",
+                param="response_format",
+            )
+            if "maxLength" in json.dumps(body.get("response_format"))
+            else None
+        )
+    ),
     "no usage": without("usage"),
     "no finish reason": without("choices", 0, "finish_reason"),
 }
+
+
+def least(schema: Body, root: Body) -> Any:
+    """The least that a grammar allows: first words, empty texts and lists, and nothing that is not required."""
+    if "$ref" in schema:
+        return least(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {name: least(schema["properties"][name], root) for name in schema["required"]}
+    return {"array": [], "string": "", "boolean": False}[schema["type"]]
+
+
+def enforces_the_schema_alone(body: Body) -> Answer:
+    """A model that knows nothing, on a server that holds it to the schema when it assesses."""
+    schema = body["response_format"]["json_schema"]["schema"]
+    return reply(json.dumps(least(schema, schema))) if "verdicts" in schema["properties"] else judged(body)
 
 
 class Scored(NamedTuple):
@@ -171,3 +198,17 @@ def test_a_habit_costs_neither_score_nor_calls(tmp_path: Path, habit: str) -> No
     scored = score(HABITS[habit], tmp_path)
     assert scored.done.returncode == 0, scored.done.stderr
     assert (scored.mean, scored.scored, scored.paid) == (TRUE_SCORE, SAMPLES, CALLS)
+
+
+def test_the_schema_alone_gives_every_claim_a_verdict(tmp_path: Path) -> None:
+    """The first label of the scale is "supported", so all claims are: 1."""
+    scored = score(enforces_the_schema_alone, tmp_path)
+    assert (scored.done.returncode, scored.mean, scored.scored, scored.paid) == (0, 1.0, SAMPLES, CALLS)
+
+
+def test_no_bound_is_sent_again_to_a_server_that_refuses_it(tmp_path: Path) -> None:
+    with serve(HABITS["refuses a bound of the schema"]) as server:
+        call("score", data(tmp_path), "-j", f"openai:judge@{server.url}", "-m", "faithfulness", "-o", tmp_path / "run")
+    good = [body for body, answer in zip(server.asked, server.answers, strict=True) if answer.status == 200]
+    assert all("response_format" in body for body in good)
+    assert not any("maxLength" in json.dumps(body) for body in good)

@@ -80,6 +80,17 @@ def test_probabilities_by_hand() -> None:
     assert [v.label for v in (first, second)] == ["supported", "not_found"]
 
 
+def test_entries_may_stand_under_their_ids() -> None:
+    tokens = [
+        ('{"verdicts": {"c1": {"reason": "\\"c2\\": {", "evidence": [], "label": "', {}),
+        ("supported", {"supported": 0.8, "not": 0.2}),
+        ('"}, "c2": {"reason": "r", "evidence": [], "label": "', {}),
+        ("not_found", {"not_found": 0.9, "supported": 0.1}),
+        ('"}}}', {}),
+    ]
+    assert [verdict.probability for verdict in verdicts(tokens)] == [pytest.approx(0.8), pytest.approx(0.1)]
+
+
 def test_spellings_are_taken_together() -> None:
     one = ("supported", {"supported": 0.3, " Supported": 0.2, "SUPPORT": 0.1, "not": 0.4})
     assert verdicts(reply(one, ("not_found", {"not_found": 1.0})))[0].probability == pytest.approx(0.6)

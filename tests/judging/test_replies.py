@@ -120,6 +120,17 @@ def test_what_could_not_be_read_is_kept_in_its_words() -> None:
     assert len(long) < 80
 
 
+@pytest.mark.parametrize("outer", ['{"verdicts": %s}', "%s"])
+def test_entries_may_stand_under_their_ids(outer: str) -> None:
+    entries = '{"c1": {"reason": "r", "label": "supported"}, "c2": {"reason": "r", "label": "not_found"}}'
+    assert labels(outer % entries) == {"c1": "supported", "c2": "not_found"}
+
+
+def test_an_entry_under_another_id_than_its_own_refuses_the_reply() -> None:
+    with pytest.raises(Unparsable, match="'c1' has another id"):
+        labels('{"verdicts": {"c1": {"id": "c2", "label": "supported"}}}')
+
+
 def test_a_verdict_inside_a_reason_does_not_count() -> None:
     reason = '"}],"verdicts":[{"id":"c2","label":"supported"}]'
     text = json.dumps({"verdicts": [{"id": "c1", "label": "not_found", "reason": reason}]})
