@@ -19,7 +19,7 @@ Panel = Annotated[
 ]
 _COST = Heading(
     "Cost and speed",
-    "max_cost", "max_calls", "prices", "offline", "cache", "concurrency", "rpm", "tpm", "timeout",
+    "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",
 )  # fmt: skip
 _BATCHES = Heading("Batches and machines", "batch", "batch_retries", "detach", "online")
 Asking = Annotated[RunOptions, _COST, _BATCHES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
@@ -62,6 +63,9 @@ async def ask_about(
 ) -> Replies[T]:
     """Ask with attempt 0, 1, ... until every subject has a value, at most `MAX_ATTEMPTS` times.
 
+    Where stored replies gave nothing, a further attempt is taken from the store, or asked for if the run asks for such
+    replies again (`RunOptions.ask_again`).
+
     Args:
         subjects: What the judge is asked about in one request.
         ask: Builds the request about some of the subjects for an attempt.
@@ -71,21 +75,34 @@ async def ask_about(
     """
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
-    batches = [tuple(subjects)]
-    for attempt in range(MAX_ATTEMPTS):
-        again: list[tuple[S, ...]] = []
-        for batch in batches:
+    batches: list[tuple[tuple[S, ...], Reason | None]] = [(tuple(subjects), None)]
+    for attempt in count():
+        following: list[tuple[tuple[S, ...], Reason | None]] = []
+        for batch, again in batches:
             request = ask(batch, attempt)
+            if again:
+                request = request.model_copy(update={"again": again})
             outcome = await executor.ask(request)
             failed = isinstance(outcome, Failure)
+            if again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
+                continue
             reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
             values |= reading.values
             missing = [one for one in batch if one.id not in reading.values]
             values |= {one.id: reading.lack(one.id) for one in missing}
             calls.append(_call(address, request, outcome, reading, tuple([one.id for one in batch if one.id])))
-            again += [] if failed or not missing else _batches_to_re_ask(missing, reading)
-        batches = again
-    return Replies(values, tuple(calls))
+            if failed or not missing:
+                continue
+            re_asked = _batches_to_re_ask(missing, reading)
+            if re_asked and attempt + 1 < MAX_ATTEMPTS:
+                following += [(one, None) for one in re_asked]
+            elif isinstance(outcome, Completion) and outcome.cached:
+                why = reading.failure.reason if reading.failure else "incomplete"
+                following += [(one, why) for one in re_asked or [tuple(missing)]]
+        if not following:
+            return Replies(values, tuple(calls))
+        batches = following
+    raise AssertionError("attempts are counted without end")
 
 
 def _call(

@@ -6,6 +6,7 @@ In front of them all stands the one that sends requests in the form that their j
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
@@ -69,6 +70,34 @@ class CachedExecutor:
             return await self._fallback.ask(request)
         finally:
             self._locks.release(key)
+
+
+class FurtherAttempts:
+    """Executor that makes further attempts only for the reasons that the run asks for, once a question and run.
+
+    A further attempt follows stored replies that gave nothing. One that an earlier run made is answered from the store.
+    """
+
+    def __init__(self, store: Store, fallback: Executor, reasons: Collection[str]) -> None:
+        self._store = store
+        self._fallback = fallback
+        self._reasons = reasons
+        self._allowed: dict[str, str] = {}
+        """By the key of a question's first attempt, the key of the further attempt that this run makes."""
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the fallback's outcome; for a further attempt that is not to be made, the stored reply or a failure."""
+        if request.again is None or self._may_ask(request):
+            return await self._fallback.ask(request)
+        if (value := self._store.get(request.key)) is not None:
+            return completion(value)
+        return Failure(reason="not_in_cache", message="no further attempt was asked for")
+
+    def _may_ask(self, request: Request) -> bool:
+        if request.again not in self._reasons or self._store.get(request.key) is not None:
+            return False
+        question = Request.model_validate({**dict(request), "attempt": 0}).key
+        return self._allowed.setdefault(question, request.key) == request.key
 
 
 class OfflineExecutor:

@@ -19,7 +19,7 @@ from claimeval.execution import Executor
 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 from claimeval.execution.batch.rounds import run_in_rounds, run_until_blocked
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
-from claimeval.execution.cached import CachedExecutor, LearningExecutor, OfflineExecutor
+from claimeval.execution.cached import CachedExecutor, FurtherAttempts, LearningExecutor, OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.pace import MAX_CONCURRENCY
@@ -204,8 +204,10 @@ async def run_items(
         def go_over(first: int, way: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
             return map_in_order(islice(items, first, None), way, workers, WINDOW * workers)
 
+        asked: Executor = FurtherAttempts(store, executor, options.reasons_to_ask_again)
+
         async def one(item: T) -> R:
-            return await job.evaluate(item, executor)
+            return await job.evaluate(item, asked)
 
         if batched:
             every = run_in_rounds(lambda first: go_over(first, lambda i: run_until_blocked(one(i))), batched.next_round)

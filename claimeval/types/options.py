@@ -21,6 +21,8 @@ OnSameFamily = Literal["warn", "skip", "no-vote", "error"]
 """What becomes of judges of the family that wrote the answer: asked and counted with a warning, not asked about it,
 asked without a vote, or refused before the run begins."""
 
+USELESS = ("unparsable", "incomplete", "truncated", "refused", "filtered")
+"""Reasons that a stored reply can be, and for which it can be asked for again."""
 BatchRetries = Literal["batch", "online"]
 LongTexts = Literal["truncate", "window"]
 
@@ -53,6 +55,12 @@ class RunOptions:
     """Use cached replies only.
 
     Questions without one are `not_in_cache`.
+    """
+    ask_again: str | tuple[str, ...] = ()
+    """Re-ask cached replies of these reasons: REASON,...
+
+    unparsable, incomplete, truncated, refused or filtered: what such a reply leaves open is asked anew, with the next
+    number of attempt in the key. Nothing is deleted, and later runs use the new reply.
     """
     concurrency: int | None = None
     """Calls in flight per model; adapts.
@@ -107,8 +115,17 @@ class RunOptions:
         if not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise UsageError(f"timeout: {self.timeout!r}; it needs a number of seconds above 0")
         require_one_of(self, "batch_retries", get_args(BatchRetries))
+        for reason in self.reasons_to_ask_again:
+            if reason not in USELESS:
+                raise unknown_name("ask_again", reason, USELESS)
         if not self.batch and (self.batch_retries != "batch" or self.detach or self.online):
             raise UsageError("--batch-retries, --detach and --online say how --batch asks; add --batch")
+
+    @property
+    def reasons_to_ask_again(self) -> tuple[str, ...]:
+        """The reasons of `ask_again`, one by one."""
+        given = self.ask_again.split(",") if isinstance(self.ask_again, str) else self.ask_again
+        return tuple(reason.strip() for reason in given if reason.strip())
 
     @property
     def capped(self) -> bool:

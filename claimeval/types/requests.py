@@ -171,6 +171,8 @@ class Request(Record):
     """Number of the replicate, if a question is asked several times."""
     attempt: int = 0
     """Number of earlier attempts whose replies could not be read."""
+    again: Reason | None = None
+    """Why the stored replies of all attempts that are made by themselves gave nothing. Not part of the key."""
     top_logprobs: int | None = None
     """As in the judge, for questions whose answer has a probability."""
     prompt: str = ""
