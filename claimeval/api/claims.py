@@ -203,7 +203,7 @@ async def arejudge(
         record = job.manifest.of_data(before.name, limit=limit)
         prepared = Prepared(job, record, samples, sum(1 for _ in samples), path_of(source))
     else:
-        rejudged = prepare(before, wanted, keep_verdicts=keep_verdicts, offline=options.offline)
+        rejudged = prepare(before, wanted, keep_verdicts=keep_verdicts, options=options)
         record = rejudged.manifest.of_data(before.name, limit=limit)
         prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)

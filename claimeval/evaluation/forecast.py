@@ -338,6 +338,8 @@ class _Walk:
     async def ask(self, request: Request) -> Outcome:
         """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
         put, request = request, self._lessons.adapt(request)
+        if request.again is not None and not (self._store and self._store.get(request.key)):
+            return await self._nowhere.ask(request)
         extracting = isinstance(request.task, ExtractTask)
         workload = (self._extractions if extracting else self._assessments)[request.judge.name]
         fresh = self._is_new(int(request.key[:16], 16))

@@ -6,7 +6,7 @@ In front of them all stands the one that sends requests in the form that their j
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from types import TracebackType
 from typing import Self
 
@@ -82,11 +82,11 @@ class FurtherAttempts:
         self._store = store
         self._fallback = fallback
         self._reasons = reasons
-        self._allowed: dict[str, str] = {}
-        """By the key of a question's first attempt, the key of the further attempt that this run makes."""
+        self._allowed: dict[Hashable, str] = {}
+        """By question, the key of the further attempt that this run makes."""
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the fallback's outcome; for a further attempt that is not to be made, the stored reply or a failure."""
+        """Return the fallback's outcome; for a further attempt that may not be made, the stored reply or a failure."""
         if request.again is None or self._may_ask(request):
             return await self._fallback.ask(request)
         if (value := self._store.get(request.key)) is not None:
@@ -96,7 +96,7 @@ class FurtherAttempts:
     def _may_ask(self, request: Request) -> bool:
         if request.again not in self._reasons or self._store.get(request.key) is not None:
             return False
-        question = Request.model_validate({**dict(request), "attempt": 0}).key
+        question = (request.judge.name, request.messages, request.replicate)
         return self._allowed.setdefault(question, request.key) == request.key
 
 

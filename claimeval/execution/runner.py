@@ -193,7 +193,7 @@ async def run_items(
             batched = BatchExecutor(batch_judges(judges, options), options, store, cached, batch_budget, progress)
             executor = await stack.enter_async_context(batched)
         lessons = Lessons(cache)
-        executor = LearningExecutor(executor, lessons)
+        executor = LearningExecutor(FurtherAttempts(store, executor, options.reasons_to_ask_again), lessons)
 
         def stopped() -> dict[str, str]:
             """Return the reason of each judge that has stopped."""
@@ -204,10 +204,8 @@ async def run_items(
         def go_over(first: int, way: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
             return map_in_order(islice(items, first, None), way, workers, WINDOW * workers)
 
-        asked: Executor = FurtherAttempts(store, executor, options.reasons_to_ask_again)
-
         async def one(item: T) -> R:
-            return await job.evaluate(item, asked)
+            return await job.evaluate(item, executor)
 
         if batched:
             every = run_in_rounds(lambda first: go_over(first, lambda i: run_until_blocked(one(i))), batched.next_round)

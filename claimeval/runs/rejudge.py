@@ -41,6 +41,7 @@ from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts, reused
 from claimeval.runs.revote import Revote, job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
 from claimeval.types.records import Part, Sample, SampleResult
 from claimeval.types.requests import Judge
 from claimeval.types.scales import Scale
@@ -119,7 +120,7 @@ class PreparedRejudge(NamedTuple):
 
 
 def prepare(
-    source: RejudgeSource, wanted: ClaimsOptions, *, keep_verdicts: bool = False, offline: bool = False
+    source: RejudgeSource, wanted: ClaimsOptions, *, keep_verdicts: bool = False, options: RunOptions = RunOptions()
 ) -> PreparedRejudge:
     """Settle what is asked and check it against the source in one pass; UsageError before any call can be made.
 
@@ -127,10 +128,11 @@ def prepare(
         source: What is judged again.
         wanted: What shall be other than in the source.
         keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
-        offline: The judges of the run are not asked; their verdicts are all there is.
+        options: With `offline` the judges of the run are not asked, and their verdicts are all there is; with
+            `ask_again` they are asked, even if nothing else has changed.
     """
     if source.manifest and source.manifest.job in (rate.NAME, grade.NAME):
-        return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, offline)
+        return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
     if source.manifest and not source.manifest.metrics:
         raise UsageError(
             f"{source.name} is a run of {source.manifest.job.replace('_', '-')}, which has no votes; make it again, "
@@ -145,7 +147,7 @@ def prepare(
         assess_prompt=wanted.assess_prompt,
         defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
     )
-    line_up, on_record = _line_up(source, wanted, known, metrics, keep_verdicts, offline)
+    line_up, on_record = _line_up(source, wanted, known, metrics, keep_verdicts, options)
     if known.undecided and len(on_record) < len(line_up.judges):
         raise UsageError(
             f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
@@ -184,7 +186,7 @@ def prepare(
 
 
 def _prepare_ratings(
-    source: RejudgeSource, before: Manifest, wanted: ClaimsOptions, keep_verdicts: bool, offline: bool
+    source: RejudgeSource, before: Manifest, wanted: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
     """The same for a run of ratings or grades, which has no claims."""
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "extract_per_judge"):
@@ -207,7 +209,7 @@ def _prepare_ratings(
         defaults=(EXTRACT_PROMPT, ASSESS_PROMPT),
         step=job.prompts[0].step if len(steps) == 1 else "assess",
     )
-    line_up, on_record = _line_up(source, wanted, known, None, keep_verdicts, offline)
+    line_up, on_record = _line_up(source, wanted, known, None, keep_verdicts, options)
     asks = len(on_record) < len(line_up.judges)
     if asks and known.undecided:
         raise UsageError(f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); name one")
@@ -291,7 +293,7 @@ def _line_up(
     known: ReusableVerdicts,
     metrics: MetricSelection | None,
     keep_verdicts: bool,
-    offline: bool,
+    options: RunOptions,
 ) -> tuple[PanelSpec, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
     named = _named(source, wanted)
@@ -302,10 +304,11 @@ def _line_up(
     unchanged = not known.names_claims and all(map(known.same_prompt, known.own))
     has_all = known.has(metrics.rows if metrics else ())
     only_counted = not wanted.judges and unchanged and has_all and known.asked_as(wanted.panel_settings)
+    only_counted = only_counted and not options.ask_again
     own, on_record = [], set()
     for name in names:
         judge = known.own[name]
-        if only_counted or offline or judge.provider == RECORDED:
+        if only_counted or options.offline or judge.provider == RECORDED:
             if not known.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
             if not known.shown_as(settings):

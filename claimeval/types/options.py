@@ -56,7 +56,7 @@ class RunOptions:
 
     Questions without one are `not_in_cache`.
     """
-    ask_again: str | tuple[str, ...] = ()
+    ask_again: str | tuple[str, ...] = ""
     """Re-ask cached replies of these reasons: REASON,...
 
     unparsable, incomplete, truncated, refused or filtered: what such a reply leaves open is asked anew, with the next
