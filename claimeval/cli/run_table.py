@@ -16,8 +16,7 @@ from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgr
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.runs.directory import ScoresSummary, read_results
-from claimeval.runs.directory import read as read_sides
+from claimeval.runs.directory import ScoresSummary, beside, read_results
 from claimeval.runs.overview import WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
@@ -59,7 +58,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     print_panel(output, manifest, summary)
     if summary.order_effects:
         print_orders(output, summary.order_effects)
-    if sides := list(read_sides(folder)):
+    if sides := beside(folder, summary.metrics):
         print_sides(output, sides)
     worst = WorstClaims([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
     for result in read_results(folder):

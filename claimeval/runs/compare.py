@@ -290,7 +290,7 @@ class MetricSeries(Record):
     """One metric over all runs; `changes[i]` leads from `points[i]` to `points[i + 1]`."""
 
     metric: str
-    """Its name; with its source behind it, as in `f1 (lexical)`, if another source has a metric of that name."""
+    """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
     source: str
     """`claims` for what judges said of claims, else the kind of the scores: `lexical`, `retrieval`, ..."""
     points: tuple[Point, ...]
@@ -352,11 +352,12 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
     changes = {metric: [_change(a, b, metric) for a, b in steps] for metric in chosen}
     tested = [change.p for found in changes.values() for change in found if change.p is not None]
     adjusted = iter(holm(tested))
-    names_of = [key.name for key in changes]
+    of_claims = [key.name for key in changes if key.source == CLAIMS]
+    labels = directory.joint_names([key for key in changes if key.source != CLAIMS], of_claims)
     return Series(
         tracks=tuple(
             MetricSeries(
-                metric=f"{key.name} ({key.source})" if names_of.count(key.name) > 1 else key.name,
+                metric=labels.get(key, key.name),
                 source=key.source,
                 points=tuple(run.points[key] for run in read),
                 changes=tuple(
@@ -378,7 +379,7 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
 
 def _called(metric: str, shared: Sequence[_Key], runs: Sequence[_LoadedRun]) -> list[_Key]:
     """The metrics of that name, of whatever source; UsageError if no source has it in every run."""
-    found = [key for key in shared if key.name == metric]
+    found = [key for key in shared if metric in (key.name, f"{key.source}/{key.name}")]
     if found:
         return found
     sources = {run.name: sorted(key.source for key in run.points if key.name == metric) for run in runs}

@@ -128,7 +128,7 @@ def metrics_without_claims(
 ) -> list[MetricComparison]:
     """Compare scores without claims that both runs have, with the same tests as scores of claims.
 
-    A name that two kinds have, or that is one of `of_claims`, is followed by its kind.
+    A name that two jobs have, or that is one of `of_claims`, is `JOB/NAME`.
 
     Args:
         a: The first run.
@@ -140,7 +140,7 @@ def metrics_without_claims(
         A comparison for each metric that both runs have from the same kind.
     """
     kinds = {kind: names for kind, names in directory.shared(a, b).items() if names}
-    names = Counter([*of_claims, *(name for shared in kinds.values() for name in shared)])
+    names = directory.joint_names([(kind, name) for kind, shared in kinds.items() for name in shared], of_claims)
     together: dict[str, int] = {}
     if kinds and not directory.stand_alone(a):
         together = {result.sample.id: cluster_of(result.sample, cluster) for result in read_results(a)}
@@ -150,8 +150,9 @@ def metrics_without_claims(
         both = [(ours[row.id], row) for row in directory.rows(b, kind) if row.id in ours]
         clusters = [together.get(row.id, row.cluster) for row, _ in both]
         for name in shared if both else ():
-            label = f"{name} ({kind})" if names[name] > 1 else name
-            found.append(pair_up(label, [(x.values.get(name), y.values.get(name)) for x, y in both], clusters))
+            found.append(
+                pair_up(names[kind, name], [(x.values.get(name), y.values.get(name)) for x, y in both], clusters)
+            )
     tested = [i for i, metric in enumerate(found) if metric.p is not None]
     adjusted = dict(zip(tested, holm([found[i].p or 0.0 for i in tested]), strict=True))
     return [metric.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, metric in enumerate(found)]

@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -348,6 +349,23 @@ def read(folder: Path) -> Iterator[ScoresSummary]:
         settings |= {f"{prompt.step} prompt": f"{prompt.name} {prompt.digest[:12]}" for prompt in manifest.prompts}
         settings |= {name: str(value) for name, value in manifest.settings.items()}
         yield ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster)
+
+
+def beside(folder: Path, own: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
+    """The same with names that no two sources share: `JOB/NAME` where another source, or the run's `own`, has one."""
+    sides = tuple(read(folder))
+    names = joint_names([(side.kind, name) for side in sides for name in side.metrics], own)
+    return tuple(
+        side.model_copy(update={"metrics": {names[side.kind, name]: one for name, one in side.metrics.items()}})
+        for side in sides
+    )
+
+
+def joint_names(metrics: Iterable[tuple[str, str]], own: Iterable[str] = ()) -> dict[tuple[str, str], str]:
+    """What metrics, by job and name, are called together: `JOB/NAME` if several jobs, or `own`, have the name."""
+    keys = list(metrics)
+    counts = Counter([*own, *(name for _, name in keys)])
+    return {(job, name): f"{job}/{name}" if counts[name] > 1 else name for job, name in keys}
 
 
 def stand_alone(folder: Path) -> bool:

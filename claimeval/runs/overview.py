@@ -334,7 +334,7 @@ class Gathering:
                 for metric in self._manifest.metrics
             ),
             derived={name: derived(name).says for name in self._manifest.derived},
-            sides=tuple(directory.read(folder)),
+            sides=directory.beside(folder, summary.metrics),
             judges=tuple(tally.facts() for tally in self._judges.values()),
             ranks=self._ranks.facts(),
             worst=self._worst.troubles(),

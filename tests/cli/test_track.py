@@ -155,10 +155,10 @@ def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) 
     write_scores(here / "d", "two", relevance=0.5)
     found = json.loads(claimeval("compare", "a", "b", "-m", "relevance", "--json").stdout)["metrics"]
     assert {name: one["changes"][0]["difference"]["value"] for name, one in found.items()} == pytest.approx(
-        {"relevance (one)": 0.1, "relevance (two)": -0.2}
+        {"one/relevance": 0.1, "two/relevance": -0.2}
     )
     compared = json.loads(claimeval("compare", "a", "b", "--json").stdout)["side_scores"]
-    assert [metric["metric"] for metric in compared] == ["relevance (one)", "relevance (two)"]
+    assert [metric["metric"] for metric in compared] == ["one/relevance", "two/relevance"]
     apart = claimeval("compare", "c", "d", "-m", "relevance")
     assert apart.returncode == 2
     assert "relevance comes from different sources in these runs (c: one; d: two)" in apart.stderr
