@@ -6,6 +6,7 @@ import ipaddress
 import itertools
 import os
 import socket
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any, Protocol
@@ -76,6 +77,9 @@ def guard_sockets() -> None:
 def pytest_configure() -> None:
     """Before anything is collected, so that imports and session fixtures are covered too."""
     guard_sockets()
+    # Every worker and every interpreter that a test starts would else compile the package and rewrite the tests anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in list(os.environ):
         if (name.startswith(UNSET_PREFIXES) and name not in KEPT) or name.upper() in PROXIES:
             del os.environ[name]

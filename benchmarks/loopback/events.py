@@ -20,7 +20,7 @@ class EventLog:
     """Appends one event per ``os.write``, so that lines are whole even when the server is killed."""
 
     def __init__(self, path: Path) -> None:
-        self.requests = sum(e["event"] == "received" for e in read(path)) if path.exists() else 0
+        self.requests = sum(e["event"] == "received" for e in read(path)[0]) if path.exists() else 0
         """How many requests the log held when it was opened: a restarted server counts on."""
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
@@ -80,10 +80,12 @@ def batch_lines(events: Iterable[Event]) -> list[BatchLine]:
     return [BatchLine(**{name: event[name] for name in fields}) for event in worked_off.values()]
 
 
-def read(path: Path) -> list[Event]:
-    """All events of a log so far; a torn last line (the server was killed) is left out."""
-    with path.open("rb") as lines:
-        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+def read(path: Path, position: int = 0) -> tuple[list[Event], int]:
+    """The events of a log from a position on, and where they end; a torn last line (server killed) is left out."""
+    with path.open("rb") as log:
+        log.seek(position)
+        lines = [line for line in log if line.endswith(b"\n")]
+    return [json.loads(line) for line in lines], position + sum(map(len, lines))
 
 
 def exchanges(events: Iterable[Event]) -> list[Exchange]:

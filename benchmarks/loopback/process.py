@@ -37,6 +37,8 @@ class Handle:
         self.port = port
         self.log = log
         self._dialect = dialect
+        self._events: list[Event] = []
+        self._position = 0
 
     @property
     def url(self) -> str:
@@ -50,7 +52,9 @@ class Handle:
     def events(self) -> list[Event]:
         """All events so far, those of every exchange that a client has seen the end of included."""
         self._flush()
-        return read(self.log)
+        found, self._position = read(self.log, self._position)
+        self._events += found
+        return self._events.copy()
 
     def exchanges(self) -> list[Exchange]:
         """All requests so far, each joined with what became of it."""
