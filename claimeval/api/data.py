@@ -165,7 +165,7 @@ def draw(
         (json.loads(sampling.as_line(row, name, seed)) for row in found.rows), found.strata, found.empty_questions
     )
     if target:
-        target.write_text(as_lines(rows), encoding="utf-8")
+        target.write_text(as_lines(rows), encoding="utf-8", errors="backslashreplace")
     return rows
 
 

@@ -118,7 +118,7 @@ def _grade(value: object, row: SourceRow) -> int | None:
         return None
     try:
         number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-    except ValueError:
+    except (ValueError, OverflowError):
         number = None
     if number is None or not number.is_integer():
         raise DataError(f"{row.location}: the grade {str(value)[:40]!r} is not an integer")

@@ -41,7 +41,7 @@ def write(
     content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", newline="\n") as file:
+        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             if form != "html":
                 file.write(content)
             elif page.is_experiment(run):

@@ -195,7 +195,7 @@ COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
 
 def export(run: Path, found: ClaimDraw, path: Path) -> int:
     """Writes the drawn claims as CSV for people who label elsewhere; the column `label` is theirs to fill."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         for question in questions(run, found, set()):

@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
-from pydantic_core import PydanticSerializationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
@@ -35,19 +34,13 @@ R = TypeVar("R", bound=Record)
 
 
 def to_line(result: SampleResult) -> bytes:
-    """One line of `results.jsonl`. Lone surrogates, which UTF-8 cannot hold, are written as JSON escapes."""
-    try:
-        return result.model_dump_json(exclude_defaults=True).encode() + b"\n"
-    except PydanticSerializationError:
-        return json.dumps(result.model_dump(exclude_defaults=True), separators=(",", ":")).encode() + b"\n"
+    """One line of `results.jsonl`."""
+    return result.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
 def from_line(line: bytes) -> SampleResult:
     """The record in a line of `results.jsonl`."""
-    try:
-        return SampleResult.model_validate_json(line)
-    except ValidationError:
-        return SampleResult.model_validate(json.loads(line))
+    return SampleResult.model_validate_json(line)
 
 
 class ResultWriter(Protocol):
@@ -238,7 +231,7 @@ def write_summary(folder: Path, summary: Summary) -> None:
 
 def _write(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
-    part.write_text(text + "\n", encoding="utf-8")
+    part.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     part.replace(path)
 
 

@@ -223,7 +223,7 @@ class DocumentLabels:
 
     def _write_qrels(self) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        with part.open("w", encoding="utf-8") as file:
+        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
             ir.write_qrels(self.qrels(), file)
         part.replace(self.path)
 

@@ -134,7 +134,7 @@ def _replace(path: Path, text: str) -> None:
         path.unlink(missing_ok=True)
         return
     part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
     part.replace(path)
 
 

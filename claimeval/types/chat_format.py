@@ -58,6 +58,10 @@ RESERVED = {
 """Fields that `extra` may not have: those that the body has already, and what would undo the caps. With the reason."""
 
 
+MOST_TOKENS = 2**53
+"""Counts above this are no counts of tokens; they would overflow where rates and costs are computed."""
+
+
 def refused_in_extra(extra: Mapping[str, object]) -> str | None:
     """Return why `extra` cannot be sent, None if it can."""
     for name, value in extra.items():
@@ -236,4 +240,4 @@ def _usage(usage: Mapping[str, object]) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None

@@ -5,12 +5,23 @@ All are frozen; data that crosses a module border is one of these. Texts are kep
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
 from typing import Any, Literal, Self, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticSerializationError
 
 Part = str
 """A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `asked` (the question), or a name
@@ -108,6 +119,28 @@ class Record(BaseModel):
     """A frozen record: fields are declared, unknown ones are an error, values are never changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """As pydantic does; texts with lone surrogates, which UTF-8 cannot hold, are written as JSON escapes."""
+        try:
+            return super().model_dump_json(indent=indent, **options)
+        except PydanticSerializationError:
+            separators = (",", ":") if indent is None else None
+            return json.dumps(self.model_dump(mode="json", **options), indent=indent, separators=separators)
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """As pydantic does; escapes of lone surrogates are read too."""
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError:
+            try:
+                content = json.loads(json_data)
+            except (ValueError, RecursionError):
+                content = None
+            if content is None:
+                raise
+            return cls.model_validate(content, **options)
 
 
 class Evidence(Record):

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
+from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion
 from tests.conftest import StartServer
@@ -275,3 +276,9 @@ def test_the_body_is_kept_as_it_was_received(openai_server: ThreadHandle) -> Non
     reply = ask(judge_at(openai_server, "openai")).outcome
     assert isinstance(reply, Completion)
     assert json.loads(reply.body)["system_fingerprint"] == "fp_loopback"
+
+
+@pytest.mark.parametrize("count", ["1" + "0" * 400, "1e999", "NaN", "-1", "2.5", "true", str(2**53 + 1)])
+def test_a_usage_that_cannot_be_a_count_is_none(count: str) -> None:
+    body = f'{{"choices": [{{"message": {{"content": "x"}}}}], "usage": {{"prompt_tokens": {count}}}}}'
+    assert read_chat(body.encode()).usage.prompt_tokens is None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, recorded_judge
+from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, finite, recorded_judge
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.metrics.rows import METRICS
 from claimeval.types.errors import DataError
@@ -86,7 +86,7 @@ def _sample(row: SourceRow) -> JudgedSample:
     scores: dict[str, float | None] = {}
     for metric in _metrics(row):
         value = metric.get("score")
-        scores[metric["name"]] = float(value) if isinstance(value, int | float) else None
+        scores[metric["name"]] = finite(value) if isinstance(value, int | float) else None
         if metric["name"] == FAITHFULNESS and isinstance(metric.get("verboseLogs"), str):
             claims, assessments = _verdicts(metric["verboseLogs"], _judge(metric), sample)
     return JudgedSample(

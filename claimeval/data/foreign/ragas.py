@@ -6,12 +6,12 @@ faithfulness metric stores its judge's reply. A score that is NaN is undefined.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, recorded_judge
+from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, finite, recorded_judge
 from claimeval.data.reading import ALIASES
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
@@ -46,12 +46,10 @@ def _scores(row: SourceRow) -> dict[str, float | None]:
     for name, value in row.fields.items():
         if name in _SAMPLE_FIELDS or isinstance(value, bool):
             continue
-        try:
-            number = float(value) if isinstance(value, int | float | str) else None
-        except ValueError:
+        if not isinstance(value, int | float | str):
             continue
-        if number is not None:
-            scores[name] = None if math.isnan(number) else number
+        with suppress(ValueError):
+            scores[name] = finite(value)
     return scores
 
 

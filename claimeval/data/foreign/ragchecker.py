@@ -13,7 +13,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.foreign.records import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
+from claimeval.data.foreign.records import (
+    JudgedSample,
+    RecordedResults,
+    assessment,
+    claim,
+    finite,
+    metric_of,
+    recorded_judge,
+)
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.metrics.derived import DERIVED, GROUPS
@@ -153,4 +161,4 @@ def _label(row: SourceRow, field: str, word: Any) -> Label:
 
 def _scores(metrics: object) -> dict[str, float | None]:
     scores = metrics if isinstance(metrics, dict) else {}
-    return {str(name): float(value) for name, value in scores.items() if isinstance(value, int | float)}
+    return {str(name): finite(value) for name, value in scores.items() if isinstance(value, int | float)}

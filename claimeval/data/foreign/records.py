@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -59,6 +60,18 @@ class UnreadReply(Record):
     judge: str
     because: str
     reply: str
+
+
+def finite(value: float | str | None) -> float | None:
+    """Return a tool's score as a number; None for NaN, infinities and numbers beyond all floats.
+
+    Raises ValueError for a text that is no number.
+    """
+    try:
+        number = math.nan if value is None else float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def recorded_judge(name: str) -> Judge:

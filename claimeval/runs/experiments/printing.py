@@ -23,8 +23,8 @@ CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adju
 def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:
     """Writes `experiment.json`, `experiment.csv`, `experiment.md` and `flips.jsonl` into the experiment's folder."""
     (folder / "experiment.json").write_text(json.dumps(table.model_dump(), indent=1) + "\n", encoding="utf-8")
-    (folder / "experiment.csv").write_text(to_csv(table), encoding="utf-8")
-    (folder / "experiment.md").write_text(to_markdown(table), encoding="utf-8")
+    (folder / "experiment.csv").write_text(to_csv(table), encoding="utf-8", errors="backslashreplace")
+    (folder / "experiment.md").write_text(to_markdown(table), encoding="utf-8", errors="backslashreplace")
     with (folder / "flips.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(flip.model_dump_json() + "\n" for flip in flips)
 
