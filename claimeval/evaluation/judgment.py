@@ -193,7 +193,7 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
         for name, evidence, subject in keys
     ]
     return JudgedSubjects(
-        tuple([one for one in voted if one.evidence == whole]),
+        tuple([one for one in voted if one.evidence is whole or one.evidence == whole]),
         tuple([one for one in voted if one.evidence.document is not None and one.evidence != whole]),
         tuple([one for one in voted if one.evidence.order is not None and one.evidence != whole]),
         found.calls,

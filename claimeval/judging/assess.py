@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.judging import probabilities, replies
@@ -127,17 +127,13 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     claims = {f"c{i}": claim.id for i, claim in enumerate(task.claims, 1)}
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
     settings = request.judge.id
+    likely = {} if computed else probabilities.supported(completion, request, lines)
 
     def parse(text: str) -> Readings[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
         if request.reply_format == "json":
             return replies.verdicts_json(text, tuple(claims), task.scale, shown(request))
         return replies.verdicts_tags(text, lines, task.scale)
-
-    @cache
-    def likely() -> dict[str, float]:
-        """Return the probability that each claim is supported, by its name."""
-        return probabilities.supported(completion, request, lines)
 
     def verdict(name: str, said: ParsedVerdict) -> Verdict:
         """Return the verdict on the claim with this name."""
@@ -147,7 +143,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
             **task.scale.labeled(said.label),
             unassessed=None if said.label else "unsure",
             replicate=request.replicate,
-            probability=said.probability if computed else likely().get(name),
+            probability=said.probability if computed else likely.get(name),
             explanation=said.explanation,
             cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
             prompt=request.prompt_id,

@@ -48,7 +48,8 @@ class Lessons:
             learned = judge.learned.model_copy(
                 update={"refused": tuple(dict.fromkeys(refused)), "context_tokens": window}
             )
-            asked = self._asked[judge.name] = judge.model_copy(update={"learned": learned}).as_asked
+            knowing = judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
+            asked = self._asked[judge.name] = knowing.as_asked
             if known:
                 _tell(judge, known.refused, window)
         return asked

@@ -510,7 +510,7 @@ class SampleResult(Record):
 
     def claims_of(self, part: Part) -> tuple[Claim, ...]:
         """Return the claims of a part."""
-        return tuple(claim for claim in self.claims if claim.of == part)
+        return tuple([claim for claim in self.claims if claim.of == part])
 
     def counted(self, metric: str, of: Part) -> frozenset[str]:
         """The ids of the claims that a metric's score is over: of alternatives those of the one that counts."""
