@@ -62,9 +62,9 @@ def _rows() -> Iterator[MetricRow]:
     from claimeval.metrics.rows import METRICS
 
     for row in METRICS.values():
-        yield MetricRow(row.name, f"score: {row.claims_of} against {row.against}", row.says)
+        yield MetricRow(row.name, f"score: {row.claims_of} against {row.against}", row.description)
     for derived in DERIVED.values():
-        yield MetricRow(derived.name, f"score: from {', '.join(derived.needs)}", derived.says)
+        yield MetricRow(derived.name, f"score: from {', '.join(derived.needs)}", derived.description)
     for name, (needs, _, text) in NUMBERED.items():
         yield MetricRow(f"{name}@N", f"score: from {', '.join(needs)}", text.format("N"))
     for name, members in GROUPS.items():

@@ -104,7 +104,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     taker = manifest.extractor
     named_already = taker is None or taker.name == judges or taker.provider == RECORDED
     taken = "" if taker is None or named_already else f", claims taken by {taker.name}"
-    taken = ", each on claims of its own" if manifest.panel.own_claims else taken
+    taken = ", each on claims of its own" if manifest.panel.extract_per_judge else taken
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
@@ -190,7 +190,7 @@ def _details(metric: MetricSummary, against: Part) -> str:
 
 def _counted(name: str, metric: MetricSummary) -> str:
     """What a derived metric is, of how many, and of how many it is not known."""
-    said = derived(name).says + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
+    said = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
     lost = sum(metric.unassessed.values())
     return said + (f"; {lost} more not known ({_reasons(metric.unassessed)})" if lost else "")
 
@@ -286,7 +286,7 @@ def _preferences(panel: PanelSummary) -> Iterator[str]:
 
 
 def _rules(panel: Panel, judges: int) -> str:
-    if panel.own_claims:
+    if panel.extract_per_judge:
         return "each judge takes its own claims and assesses them alone; a sample's score is the mean of theirs"
     ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]

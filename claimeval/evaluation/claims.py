@@ -79,8 +79,8 @@ class ClaimsOptions:
         """The settings of a panel that were given, by the names of `Panel`."""
         question = {
             "per_document": self.per_document,
-            "shuffles": self.shuffle_contexts,
-            "own_claims": self.extract_per_judge,
+            "shuffle_contexts": self.shuffle_contexts,
+            "extract_per_judge": self.extract_per_judge,
         }
         return self.panel.given | {name: value for name, value in question.items() if value is not None}
 
@@ -113,7 +113,7 @@ class ClaimsJob:
     def asked(self) -> tuple[Judge, ...]:
         """Everyone to whom a question may go."""
         judges = tuple(judge for judge in self.judges if judge.name not in self.on_record)
-        return (*judges, self.extractor) if self.extracts and not self.panel.own_claims else judges
+        return (*judges, self.extractor) if self.extracts and not self.panel.extract_per_judge else judges
 
     @cached_property
     def families(self) -> Families:
@@ -171,7 +171,7 @@ class ClaimsJob:
         """Whether no judge, or no extractor, is left."""
         asked = [judge.name for judge in self.judges if judge.name not in self.on_record]
         nobody = bool(asked) and all(name in stopped for name in asked)
-        one_taker = self.extracts and not self.panel.own_claims
+        one_taker = self.extracts and not self.panel.extract_per_judge
         return nobody or (one_taker and self.extractor.name in stopped)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
@@ -187,13 +187,13 @@ class ClaimsJob:
 def claims_question_about(sample: Sample, of: Part, against: Part, job: ClaimsJob) -> Question[Claim]:
     """Ask whether a part of a sample supports the claims of another, or what they have to do with its question."""
     prompt, alternatives = job.prompt(of, against), sample.alternatives(against)
-    record, own_claims = job.record(of, against), job.panel.own_claims
-    whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffles)
+    record, extract_per_judge = job.record(of, against), job.panel.extract_per_judge
+    whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffle_contexts)
 
     def concerns(judge: Judge, claim: Claim) -> bool:
         """Whether the judge reads such a prompt and, where each takes its own claims, took this one."""
         reads = prompt.step == "assess" or reads_prompts(judge)
-        return reads and (not own_claims or claim.extractor == judge.name)
+        return reads and (not extract_per_judge or claim.extractor == judge.name)
 
     def ask(judge: Judge, claims: Sequence[Claim], evidence: Evidence, attempt: int, replicate: int) -> Request:
         """Return the request for verdicts on the claims, shown as c1, c2, ..."""
@@ -275,7 +275,7 @@ async def _claims(sample: Sample, part: Part, job: ClaimsJob, executor: Executor
     """The claims of one part: known, taken by the extractor, or by every judge for itself."""
     if (claims := known.claims(part)) is not None:
         return _Extracted(claims, ())
-    if not job.panel.own_claims:
+    if not job.panel.extract_per_judge:
         return await _extract(sample, part, job.extractor, job.extract_prompt, executor)
     found: list[_Extracted] = await gather_all(
         [_extract(sample, part, judge, job.extract_prompt, executor) for judge in job.judges]
@@ -360,8 +360,8 @@ def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     settings = specs.panel_settings(
         found, wanted.panel_settings, prompt.scale, with_labels=wanted.panel.labels is not None
     )
-    if settings.own_claims and spec:
-        raise UsageError("every judge takes its own claims (own_claims), so there is no extractor to name")
+    if settings.extract_per_judge and spec:
+        raise UsageError("every judge takes its own claims (extract_per_judge), so there is no extractor to name")
     return ClaimsJob(
         metrics=metrics.rows,
         derived=resolve_derived(
@@ -407,7 +407,7 @@ def own_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Pa
     local = [judge.name for judge in judges if not reads_prompts(judge)]
     if own and len(local) == len(judges):
         raise UsageError(f"{min(own)} asks what a claim has to do with a question, which takes a language model")
-    if own and settings.own_claims and local:
+    if own and settings.extract_per_judge and local:
         raise UsageError(
             f"{min(own)} asks what a claim has to do with a question, which takes a language model, and {local[0]!r}, "
             "which is none, takes claims of its own"

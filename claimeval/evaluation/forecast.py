@@ -306,7 +306,7 @@ class _Walk:
                 return batch_price(judge.model, judge.endpoint or "", prices)
             return price(judge.model, judge.endpoint, prices)
 
-        self._takers = plan.judges if plan.panel.own_claims else (plan.extractor,)
+        self._takers = plan.judges if plan.panel.extract_per_judge else (plan.extractor,)
         self._extractions = {
             taker.name: StepWorkload("extract", taker, plan.extract_prompt, rate(taker)) for taker in self._takers
         }
@@ -395,7 +395,7 @@ class _Walk:
             frame = assess.ask(prompt, self._plan.judges[0], [claim], shown, sample.question)
             texts = tuple((document.title, document.text) for document in documents)
             for workload, certain, n in self._asked(sample, part, evidence.part):
-                if self._plan.panel.own_claims and workload.judge.name != extraction.judge:
+                if self._plan.panel.extract_per_judge and workload.judge.name != extraction.judge:
                     continue
                 request = frame.model_copy(update={"judge": workload.judge})
                 asked = extraction.key, workload.judge.name, n, sample.question, texts, prompt.digest

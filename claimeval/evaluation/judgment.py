@@ -233,7 +233,7 @@ async def _ask_judge(
     if judge.name in context.on_record:
         others = _Verdicts(tuple(context.earlier.not_whole(whole, subjects, judge, replicate)))
         return _joined([await ask(whole), others])
-    if not (settings.per_document or settings.shuffles) or len(question.singles) < 2:
+    if not (settings.per_document or settings.shuffle_contexts) or len(question.singles) < 2:
         return await ask(whole)
     if not settings.per_document:
         orders = [Evidence(part=whole.part, order=n) for n in settings.other_orders(len(question.singles))]

@@ -106,7 +106,9 @@ class Manifest(Record):
             digest.update(part.model_dump_json(exclude=LEARNED).encode())
         digest.update(repr((self.units, self.settings)).encode())
         panel = self.panel
-        digest.update(f"{panel.per_document} {panel.shuffles} {panel.replicates} {panel.own_claims}".encode())
+        digest.update(
+            f"{panel.per_document} {panel.shuffle_contexts} {panel.replicates} {panel.extract_per_judge}".encode()
+        )
         for prompt in self.prompts:
             digest.update(prompt.digest.encode())
         return digest.hexdigest()

@@ -22,7 +22,7 @@ class DerivedMetric(NamedTuple):
     needs: tuple[str, ...]
     """The metrics whose verdicts it is read off."""
     formula: Formula
-    says: str
+    description: str
     per_document: bool = False
     """Whether it needs verdicts on single documents."""
     three_way: bool = False

@@ -1,7 +1,7 @@
 """The table of claim metrics. A metric is a row: whose claims, assessed against what.
 
 ====================  ============  ===========  ==========================================
-metric                claims of     against      says
+metric                claims of     against      description
 ====================  ============  ===========  ==========================================
 faithfulness          answer        contexts     is the answer grounded in what was retrieved
 correctness           answer        reference    precision against the gold answer
@@ -31,7 +31,7 @@ class Metric(Record):
     name: str
     claims_of: Part
     against: Part
-    says: str = ""
+    description: str = ""
     prompt: str | None = None
     """The name of a prompt of its own, where what is asked of a claim is not whether a text supports it."""
 
@@ -80,39 +80,39 @@ METRICS = {
             name="faithfulness",
             claims_of="answer",
             against="contexts",
-            says="answer grounded in what was retrieved",
+            description="answer grounded in what was retrieved",
         ),
         Metric(
             name="correctness",
             claims_of="answer",
             against="reference",
-            says="precision against the gold answer",
+            description="precision against the gold answer",
         ),
-        Metric(name="coverage", claims_of="reference", against="answer", says="recall of the gold answer"),
+        Metric(name="coverage", claims_of="reference", against="answer", description="recall of the gold answer"),
         Metric(
             name="context_recall",
             claims_of="reference",
             against="contexts",
-            says="retrieval brought what the gold answer needs",
+            description="retrieval brought what the gold answer needs",
         ),
         Metric(
             name="reference_support",
             claims_of="reference",
             against="reference_contexts",
-            says="gold answer borne out by the texts it was made from",
+            description="gold answer borne out by the texts it was made from",
         ),
         Metric(
             name="on_topic",
             claims_of="answer",
             against="asked",
-            says="claims of the answer that bear on the question",
+            description="claims of the answer that bear on the question",
             prompt="weigh/on_topic",
         ),
         Metric(
             name="vital",
             claims_of="reference",
             against="asked",
-            says="claims of the gold answer that a good answer must have",
+            description="claims of the gold answer that a good answer must have",
             prompt="weigh/vital",
         ),
     )

@@ -207,8 +207,8 @@ def panel_settings(
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
-    if not about_claims and chosen.own_claims:
-        raise UsageError("own_claims is for claims; every judge rates the same answers and documents")
+    if not about_claims and chosen.extract_per_judge:
+        raise UsageError("extract_per_judge is for claims; every judge rates the same answers and documents")
     return chosen
 
 

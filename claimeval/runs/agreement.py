@@ -124,7 +124,7 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
     order = _order(joined, panel)
     return Agreement(
         items=len(joined.clusters),
-        asked_later=() if panel.own_claims else tuple(n for n in everyone if n not in names),
+        asked_later=() if panel.extract_per_judge else tuple(n for n in everyone if n not in names),
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         labels=joined.labels,

@@ -333,7 +333,7 @@ class Gathering:
                 )
                 for metric in self._manifest.metrics
             ),
-            derived={name: derived(name).says for name in self._manifest.derived},
+            derived={name: derived(name).description for name in self._manifest.derived},
             sides=directory.beside(folder, summary.metrics),
             judges=tuple(tally.facts() for tally in self._judges.values()),
             ranks=self._ranks.facts(),

@@ -117,8 +117,8 @@ class ReusableVerdicts:
         """Whether the run showed its judges the documents in all the ways in which they are to be shown."""
         before = self._record.panel if self._record else Panel()
         per_document: bool = settings.get("per_document", before.per_document)
-        shuffles: int = settings.get("shuffles", 0)
-        return per_document == before.per_document and shuffles <= before.shuffles
+        shuffle_contexts: int = settings.get("shuffle_contexts", 0)
+        return per_document == before.per_document and shuffle_contexts <= before.shuffle_contexts
 
     def parts(self, result: SampleResult) -> set[Part]:
         """The parts of a sample whose claims hold."""
@@ -179,7 +179,7 @@ class ReusableVerdicts:
             unextracted={part: because for part, because in result.unextracted.items() if part in kept},
             assessments=assessments,
             per_document=kept_of(result.per_document),
-            orders=kept_of(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffles),
+            orders=kept_of(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffle_contexts),
             calls=tuple(
                 call.model_copy(update={"reused": True}) for call in result.calls if call.part in kept and called(call)
             ),

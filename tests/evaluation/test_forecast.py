@@ -225,7 +225,7 @@ def test_samples_are_taken_one_by_one() -> None:
 def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, tmp_path: Path, names: str) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai:a: {input: 1, output: 10}\nopenai:b: {input: 100, output: 1000}", encoding="utf-8")
-    asked = plan(*map(judge, names), metrics=["faithfulness"], own_claims=True)
+    asked = plan(*map(judge, names), metrics=["faithfulness"], extract_per_judge=True)
     found = foresee(SAMPLES[:3], asked, prices=prices)
     paid = pay(SAMPLES[:3], asked, store)
 
@@ -242,7 +242,7 @@ def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, 
         for name in names
     )
     assert spent <= found.worst
-    turned = plan(*map(judge, names[::-1]), metrics=["faithfulness"], own_claims=True)
+    turned = plan(*map(judge, names[::-1]), metrics=["faithfulness"], extract_per_judge=True)
     again = foresee(SAMPLES[:3], turned, prices=prices)
     assert again.cost == pytest.approx(found.cost)
     assert again.worst == pytest.approx(found.worst)
@@ -250,7 +250,7 @@ def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, 
 
 def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judges_alone(store: Store) -> None:
     pay(SAMPLES[:2], plan(judge("a"), metrics=["faithfulness"]), store)
-    found = foresee(SAMPLES[:2], plan(judge("a"), judge("b"), metrics=["faithfulness"], own_claims=True), store)
+    found = foresee(SAMPLES[:2], plan(judge("a"), judge("b"), metrics=["faithfulness"], extract_per_judge=True), store)
 
     assert (line(found, "extract", "a").calls, line(found, "assess", "a").calls) == ((0, 0), (0, 0))
     assert line(found, "extract", "b").calls == (2, 2)

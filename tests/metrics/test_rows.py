@@ -15,7 +15,7 @@ SAMPLE = Sample(id="a", question="Q", answer="A", reference_answers=("R", "S"), 
 def test_every_row_says_what_it_needs(name: str) -> None:
     row = METRICS[name]
     assert row.name == name
-    assert row.says
+    assert row.description
     assert row.missing_part(Sample(id="a", question="Q")) == row.claims_of
 
 

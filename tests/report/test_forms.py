@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) -> None:
-    run = make(tmp_path / "run", panel=Panel(shuffles=1))
+    run = make(tmp_path / "run", panel=Panel(shuffle_contexts=1))
     found = scored({"words": 0.5, "grade": None}, "refused", unit="grade")
     odd = SampleResult(sample=TOWER, scores=found)
     directory.attach(run, "odd", [odd], {"words": "share", "grade": "grade"})

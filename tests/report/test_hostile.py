@@ -49,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     metrics: list[str | Metric] = [
         "faithfulness",
         "coverage",
-        Metric(name="constructor", claims_of="answer", against="constructor", says=MARKUP),
+        Metric(name="constructor", claims_of="answer", against="constructor", description=MARKUP),
         Metric(name=MARKUP, claims_of="answer", against="__proto__"),
     ]
     says = {f"a:{MARKUP}@http://x": {CLAIM: "contradicted"}, f"b:{LINKS}": {}, "__proto__": {}}

@@ -100,7 +100,7 @@ def test_large_runs_are_cut_into_chunks(tmp_path: Path, monkeypatch: pytest.Monk
         ("binary", Panel()),
         ("tags", Panel()),
         ("three_way", Panel(per_document=True)),
-        ("three_way", Panel(shuffles=2)),
+        ("three_way", Panel(shuffle_contexts=2)),
     ],
 )
 def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, prompt: str, settings: Panel) -> None:

@@ -214,7 +214,7 @@ def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: 
 
 
 def test_other_orders_are_summed_up(browser: Browser, tmp_path: Path) -> None:
-    browser.open(forms.write(make(tmp_path / "run", panel=Panel(shuffles=2)), "html"))
+    browser.open(forms.write(make(tmp_path / "run", panel=Panel(shuffle_contexts=2)), "html"))
     (said,) = browser.texts("section[aria-labelledby=orders] p")
     assert said.startswith("0 of 3 claims flip in one of 2 other orders")
 

@@ -112,7 +112,7 @@ class Tallies:
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
         self._failures: dict[Reason, FailureExample] = {}
         self._cost = CostTally(judges, extractor, panel if record.metrics else _ALONE, prices)
-        self._orders = OrderTally(panel.shuffles) if panel.shuffles else None
+        self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""

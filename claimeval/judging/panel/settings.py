@@ -39,10 +39,10 @@ class Panel(Record):
     per_document: bool = False
     """Claims are assessed against each document of a set alone, and those that no single document supports against all
     of them together."""
-    shuffles: int = Field(default=0, ge=0)
+    shuffle_contexts: int = Field(default=0, ge=0)
     """In how many other orders of the documents the claims are assessed too (in all others, where there are fewer), to
     see what the order does to the labels; the scores are those of the original order."""
-    own_claims: bool = False
+    extract_per_judge: bool = False
     """Every judge takes its own claims from the texts and assesses those alone: their scores stand side by side, their
     verdicts do not meet, and the panel's score of a sample is the mean of theirs."""
     on_same_family: OnSameFamily = "warn"
@@ -66,11 +66,11 @@ class Panel(Record):
 
     def other_orders(self, documents: int) -> range:
         """The numbers of the other orders in which so many documents are shown; no more than they have."""
-        return range(1, min(self.shuffles, factorial(documents) - 1) + 1)
+        return range(1, min(self.shuffle_contexts, factorial(documents) - 1) + 1)
 
     def asked_about_all(self, judges: Sequence[str]) -> tuple[str, ...]:
         """The judges who assess every claim; fewer with escalation, none where each has claims of its own."""
-        return () if self.own_claims else tuple(judges[: self.escalate])
+        return () if self.extract_per_judge else tuple(judges[: self.escalate])
 
     def needed(self, voters: int) -> int:
         """The quorum where so many judges may vote."""
@@ -105,9 +105,9 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         raise UsageError(
             f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)} for disputed claims"
         )
-    if panel.escalate and panel.own_claims:
-        raise UsageError("escalation needs claims that several judges assess; leave out own_claims or escalate")
-    if panel.per_document and panel.shuffles:
+    if panel.escalate and panel.extract_per_judge:
+        raise UsageError("escalation needs claims that several judges assess; leave out extract_per_judge or escalate")
+    if panel.per_document and panel.shuffle_contexts:
         raise UsageError(
             "the order of documents matters where they are read together: either --per-document or --shuffle-contexts "
             "(--no-per-document judges a run with single documents without them)"

@@ -17,8 +17,8 @@ function metricCard({ metric, labels, distribution }, facts, run) {
     el(
       "p",
       { class: "quiet" },
-      metric.says ? data(metric.says) : null,
-      metric.says ? " · " : null,
+      metric.description ? data(metric.description) : null,
+      metric.description ? " · " : null,
       "claims of the ",
       data(partName(metric.claims_of)),
       " against the ",

@@ -152,7 +152,7 @@ def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
 def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
     """One takes two claims and supports both, two takes one and does not, three finds none."""
     executor = Scripted([claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()], [said("++"), said("0")])
-    result = run(executor, Panel(own_claims=True))
+    result = run(executor, Panel(extract_per_judge=True))
     assert [(claim.id, claim.extractor) for claim in result.claims] == [
         ("answer-1", "one"),
         ("answer-2", "one"),
@@ -173,7 +173,7 @@ def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few()
     executor = Scripted(
         [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+00"), said("+"), FAILED]
     )
-    score = run(executor, Panel(own_claims=True)).score("faithfulness")
+    score = run(executor, Panel(extract_per_judge=True)).score("faithfulness")
     assert score.value == pytest.approx((1 / 3 + 1) / 2)
     assert score.bounds == pytest.approx(((1 / 3 + 1 + 0) / 3, (1 / 3 + 1 + 1) / 3))
     assert (score.hits, score.judged, score.total) == (2, 4, 5)
@@ -181,8 +181,8 @@ def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few()
 
 def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
     executor = Scripted([FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")])
-    result = run(executor, Panel(own_claims=True))
+    result = run(executor, Panel(extract_per_judge=True))
     assert (result.unextracted, len(result.claims)) == ({}, 2)
     assert [call.message for call in result.calls if call.failed] == ["status 503: overloaded"]
-    nobody = run(Scripted([FAILED] * 3), Panel(own_claims=True))
+    nobody = run(Scripted([FAILED] * 3), Panel(extract_per_judge=True))
     assert nobody.score("faithfulness").because == "provider_error"

@@ -116,7 +116,7 @@ def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -
 
 
 def test_nothing_is_said_of_agreement_where_every_judge_has_claims_of_its_own() -> None:
-    settings = Panel(own_claims=True)
+    settings = Panel(extract_per_judge=True)
     found = summary(result("+", "0", settings=settings), settings=settings).panel
     assert found is not None
     assert (found.measured_on, found.judge_pairs, found.judge_vs_panel) == ((), (), ())
@@ -139,7 +139,7 @@ def test_the_table_says_whose_agreement_it_is_under_escalation() -> None:
 
 
 def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own() -> None:
-    said = printed(Panel(own_claims=True), "+", "0")
+    said = printed(Panel(extract_per_judge=True), "+", "0")
     assert "each judge takes its own claims" in said
     assert all(word not in said for word in ("vote", "quorum", "alpha", "equal", "pair", "ties"))
 

@@ -352,7 +352,7 @@ def test_judges_are_divided_when_grades_differ() -> None:
         ({"tie": "gpt"}, "unknown tie rule or judge 'gpt'"),
         ({"quorum": 4}, "can never be met"),
         ({"escalate": 3}, "none of 3"),
-        ({"escalate": 2, "own_claims": True}, "leave out own_claims or escalate"),
+        ({"escalate": 2, "extract_per_judge": True}, "leave out extract_per_judge or escalate"),
         ({"weights": {"z": 1.0}}, "unknown judge with a weight"),
         ({"vote": "weighted", "weights": {"a": 1.0}}, "'b' has none"),
     ],
