@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement, RaterReport
     from claimeval.types.estimates import Estimate
 
+LISTED = ("People", 2, "Compare judges with people, or with each other.")
 PAIRS = 15
 """Pairs of raters that are printed; of more only the range is."""
 COLUMNS = 3

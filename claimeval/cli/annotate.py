@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from claimeval.runs.document_labels import DocumentDraw, DocumentLabels, DocumentToLabel, Lgtm, Mark
     from claimeval.types.records import Label
 
+LISTED = ("People", 1, "Label claims or documents in the terminal.")
 LABELS: dict[str, Label | Literal["unsure"]] = {
     "y": "supported",
     "c": "contradicted",

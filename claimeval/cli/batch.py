@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
     from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches
 
+LISTED = ("Upkeep", 2, "List, collect and cancel providers' batches.")
 R = TypeVar("R")
 
 

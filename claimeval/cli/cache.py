@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from claimeval.store.stats import PromptUsage, StoreStats
     from claimeval.store.store import Store
 
+LISTED = ("Upkeep", 1, "Inspect, verify, export and import cached replies.")
 DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from claimeval.runs.differences import Differences
     from claimeval.runs.overview import MetricComparison, PairedRuns
 
+LISTED = ("Look", 3, "Compare two or more runs, sample by sample.")
 COLUMNS = ("metric", "n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Holm)")
 
 

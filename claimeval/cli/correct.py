@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from claimeval.types.estimates import Estimate
 
 
+LISTED = ("People", 3, "Correct a score with human labels.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectOptions:
     """Correct a score with human labels: the judges' score, the corrected one, and that by people alone.

@@ -11,6 +11,8 @@ from claimeval.cli.printer import Output
 from claimeval.cli.shared import Gates
 from claimeval.types.options import RunOptions
 
+LISTED = ("Start", 1, "Score bundled samples with a local judge: no key, no model.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from claimeval.metrics.rows import Metric
     from claimeval.types.records import Sample
 
+LISTED = ("Start", 2, "Check a data file: which metrics it can feed.")
 EXCERPT = 100
 """Characters of a text that are printed."""
 SHOWN = 20

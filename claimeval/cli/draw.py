@@ -13,6 +13,8 @@ from claimeval.cli.terminal import write_data
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
+LISTED = ("Data", 1, "Draw a test set from logs or traces.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawOptions:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from claimeval.runs.experiments.results import ArmResult, ExperimentResult
 
 
+LISTED = ("Judge", 5, "Compare prompts and judges over the same samples.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentOptions:
     """Compare prompts and judges over the same samples, and say which differences are more than noise.

@@ -11,6 +11,8 @@ from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
 
+LISTED = ("Retrieval", 3, "Fuse rankings by reciprocal rank.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuseOptions:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from claimeval.evaluation.validity import Validity
     from claimeval.types.records import Reason
 
+LISTED = ("Retrieval", 1, "Grade how relevant documents are; write qrels.")
 MEASURES = "ndcg@10,P@10"
 """By which systems are put in order, by the judges' grades and by those of people."""
 

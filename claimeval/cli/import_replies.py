@@ -13,6 +13,7 @@ from claimeval.types.options import PanelOptions
 if TYPE_CHECKING:
     from claimeval.runs.import_replies import JudgeReading
 
+LISTED = ("Data", 3, "Turn recorded replies or results into a run.")
 SHOWN = 10
 """Unread texts that are printed; the file lists all."""
 WIDTH = 110

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-import traceback
-from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 
 import click
 
@@ -17,49 +17,9 @@ from claimeval.cli.command import help_formatter
 from claimeval.cli.terminal import fail_for, interrupt_on_termination, prepare_streams
 from claimeval.types.errors import ClaimevalError, UsageError
 
-COMMANDS = {
-    "Start": {
-        "demo": "Score bundled samples with a local judge: no key, no model.",
-        "doctor": "Check a data file: which metrics it can feed.",
-        "metrics": "List all metrics and vote rules, or explain one.",
-    },
-    "Judge": {
-        "plan": "Say what a run would ask and cost, without asking.",
-        "score": "Judge answers claim by claim.",
-        "rate": "Judge answers as a whole, refusals included.",
-        "rejudge": "Judge or vote again on a run; pay only for what is new.",
-        "experiment": "Compare prompts and judges over the same samples.",
-    },
-    "Look": {
-        "report": "Write the page, Markdown or tables of a run.",
-        "view": "Browse a folder of runs on this machine.",
-        "compare": "Compare two or more runs, sample by sample.",
-    },
-    "People": {
-        "annotate": "Label claims or documents in the terminal.",
-        "agreement": "Compare judges with people, or with each other.",
-        "correct": "Correct a score with human labels.",
-    },
-    "Retrieval": {
-        "grade": "Grade how relevant documents are; write qrels.",
-        "rank": "Evaluate rankings against qrels, as trec_eval does.",
-        "fuse": "Fuse rankings by reciprocal rank.",
-    },
-    "Without a judge": {
-        "measure": "Compute lexical, retrieval and local-model metrics.",
-    },
-    "Data": {
-        "draw": "Draw a test set from logs or traces.",
-        "write-queries": "Write questions that documents answer.",
-        "import-replies": "Turn recorded replies or results into a run.",
-    },
-    "Upkeep": {
-        "cache": "Inspect, verify, export and import cached replies.",
-        "batch": "List, collect and cancel providers' batches.",
-        "prompts": "List, show, check and render prompts.",
-    },
-}
-"""The headings of `--help`, and under each the commands with their lines."""
+HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
+"""The headings of `--help`. What stands under them the modules of the commands say, in a line of their text:
+`LISTED = (HEADING, POSITION, TEXT)`. It is read from the file, since importing them all is slow."""
 UNLISTED = dict.fromkeys(("lexical", "perplexity", "reward", "retrieval"), "measure")
 """Commands that `--help` leaves to the one they belong to, and the module that has them."""
 HINTS = {
@@ -78,18 +38,38 @@ CRASHED = 70
 """The exit code of a defect, EX_SOFTWARE of sysexits.h."""
 
 
+_FOLDER = Path(__file__).parent
+
+
+def _listed(module: str) -> list[str]:
+    """Return heading, position and line of a module's command; nothing for a module without one."""
+    path = _FOLDER / f"{module}.py"
+    _, _, found = path.read_bytes().partition(b"\nLISTED = (") if path.is_file() else (b"",) * 3
+    return found[: found.find(b")\n")].decode().split('"')[1:4]
+
+
+@cache
+def commands() -> dict[str, dict[str, str]]:
+    """Return the line of each command by name, under the headings."""
+    rows = [(int(row[1].strip(", ")), path.stem, row) for path in _FOLDER.glob("*.py") if (row := _listed(path.stem))]
+    found: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
+    for _, module, (heading, _, text) in sorted(rows):
+        found.setdefault(heading, {})[module.replace("_", "-")] = text
+    return found
+
+
 class Root(click.Group):
     """Loads a command when it is called, and lists all under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return [name for commands in COMMANDS.values() for name in commands]
+        return [name for rows in commands().values() for name in rows]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the command's module, which has it under its name."""
-        if name not in self.list_commands(ctx) and name not in UNLISTED:
-            return None
         module = UNLISTED.get(name, name).replace("-", "_")
+        if "_" in name or not module.isidentifier() or not _listed(module):
+            return None
         found: click.Command = getattr(importlib.import_module(f"claimeval.cli.{module}"), name.replace("-", "_"))
         return found
 
@@ -97,6 +77,8 @@ class Root(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuse an unknown command with the nearest known one."""
+        from difflib import get_close_matches
+
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name):
             return super().resolve_command(ctx, args)
@@ -116,7 +98,7 @@ class Root(click.Group):
         width = max(len(name) for name in self.list_commands(ctx))
         for heading, rows in {
             "Options": options,
-            **{name: list(rows.items()) for name, rows in COMMANDS.items()},
+            **{name: list(rows.items()) for name, rows in commands().items()},
         }.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(0 if heading == "Options" else width), text) for name, text in rows])
@@ -182,6 +164,8 @@ def main() -> None:
     except OSError as error:
         fail_for(error)
     except Exception:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
+        import traceback
+
         traceback.print_exc()
         fail("this is a defect of claimeval; please report it with the lines above", CRASHED)
     raise SystemExit(code)

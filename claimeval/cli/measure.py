@@ -15,6 +15,7 @@ from claimeval.types.options import LocalOptions, RunOptions
 if TYPE_CHECKING:
     from claimeval.cli.running import Finished
 
+LISTED = ("Without a judge", 1, "Compute lexical, retrieval and local-model metrics.")
 Local = Annotated[LocalOptions, Heading("Local models")]
 Options = Annotated[RunOptions, Heading("Cost and speed", "offline", "cache"), Heading("Results and gates", "cluster")]
 

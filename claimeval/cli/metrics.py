@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+LISTED = ("Start", 3, "List all metrics and vote rules, or explain one.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsOptions:
     """List all metrics and vote rules, or explain one.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from claimeval.evaluation.claims import ClaimsJob
     from claimeval.evaluation.forecast import Forecast, StepForecast
 
+LISTED = ("Judge", 1, "Say what a run would ask and cost, without asking.")
 PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
 """The commands that can be planned; all but score and experiment have a function `forecast`."""
 NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from claimeval.judging.prompts import Prompt
     from claimeval.types.records import Claim, Sample
 
+LISTED = ("Upkeep", 3, "List, show, check and render prompts.")
 Name = Annotated[str, Argument("PROMPT")]
 
 

@@ -11,6 +11,8 @@ from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.terminal import write_data
 from claimeval.types.options import require_at_least
 
+LISTED = ("Retrieval", 2, "Evaluate rankings against qrels, as trec_eval does.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankOptions:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from claimeval.types.estimates import Estimate
     from claimeval.types.records import Reason
 
+LISTED = ("Judge", 3, "Judge answers as a whole, refusals included.")
 SHOWN = 10
 """Samples where whole answer and claims differ that are named; `--json` names all."""
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from claimeval.cli.running import Finished
 
 
+LISTED = ("Judge", 4, "Judge or vote again on a run; pay only for what is new.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejudgeOptions:
     """Judge or vote again on a run, and pay only for what is new.

@@ -10,6 +10,8 @@ from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
 
+LISTED = ("Look", 1, "Write the page, Markdown or tables of a run.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:

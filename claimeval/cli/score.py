@@ -21,6 +21,8 @@ from claimeval.cli.shared import (
 )
 from claimeval.types.options import PanelOptions, RunOptions
 
+LISTED = ("Judge", 2, "Judge answers claim by claim.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:

@@ -13,6 +13,8 @@ from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
 from claimeval.types.options import require_at_least
 
+LISTED = ("Look", 2, "Browse a folder of runs on this machine.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from claimeval.types.records import Reason
 
 
+LISTED = ("Data", 2, "Write questions that documents answer.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingQuestions:
     """What the judges are asked."""

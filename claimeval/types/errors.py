@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -73,8 +72,10 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
         allowed: The allowed names.
         error: Class of the error.
     """
+    from difflib import get_close_matches
+
     names = sorted(allowed)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
 

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from claimeval.cli.command import Argument, Heading, Names, command, field_texts, group
-from claimeval.cli.main import COMMANDS, HINTS, UNLISTED, app
+from claimeval.cli.main import HEADINGS, HINTS, UNLISTED, app, commands
 from claimeval.cli.printer import Output
 from claimeval.cli.score import score
 from claimeval.types.errors import StoppedEarly, UsageError
@@ -204,7 +204,8 @@ def test_the_page_of_score_is_short_and_says_every_default(monkeypatch: pytest.M
 
 def test_the_root_lists_every_command_with_the_name_of_its_module() -> None:
     context = click.Context(app)
-    for name in (*(name for commands in COMMANDS.values() for name in commands), *UNLISTED):
+    assert tuple(commands()) == HEADINGS
+    for name in (*app.list_commands(context), *UNLISTED):
         one = app.get_command(context, name)
         assert one
         assert one.name == name
