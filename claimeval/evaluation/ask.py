@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from claimeval.execution import Executor
+from claimeval.execution import Executor, Reviewer
 from claimeval.judging.replies import Reading
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -87,6 +87,9 @@ async def ask_about(
             if again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
                 continue
             reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
+            if isinstance(outcome, Completion) and isinstance(executor, Reviewer):
+                lost = reading.failure or Failure(reason="incomplete", message=reading.message or "")
+                executor.review(request, outcome, None if reading.values else lost)
             values |= reading.values
             missing = [one for one in batch if one.id not in reading.values]
             values |= {one.id: reading.lack(one.id) for one in missing}

@@ -5,9 +5,18 @@ The reply cache, retries, rate limits, the budget and batches are handled here. 
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from claimeval.types.requests import Outcome, Request
+from claimeval.types.requests import Completion, Failure, Outcome, Request
+
+
+@runtime_checkable
+class Reviewer(Protocol):
+    """Executor that wants to know what became of its replies."""
+
+    def review(self, request: Request, reply: Completion, useless: Failure | None) -> None:
+        """Take in that a reply was read, or why it was of no use."""
+        ...
 
 
 class Executor(Protocol):

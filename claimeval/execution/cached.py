@@ -1,7 +1,4 @@
-"""Executors that answer from the reply cache. Each missing reply is requested once over all tasks and processes.
-
-In front of them all stands the one that sends requests in the form that their judge's server takes.
-"""
+"""Executors that answer from the reply cache. Each missing reply is requested once over all tasks and processes."""
 
 from __future__ import annotations
 
@@ -11,11 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from claimeval.execution import Executor
-from claimeval.store.lessons import Lessons
 from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
-from claimeval.types.requests import Completion, Failure, Outcome, Request
+from claimeval.types.requests import Failure, Outcome, Request
 
 POLL = 0.05
 """Seconds between two lookups of a reply that another process has requested."""
@@ -106,23 +102,3 @@ class OfflineExecutor:
     async def ask(self, request: Request) -> Outcome:
         """Return a failure: the reply is not in the reply cache."""
         return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
-
-
-class LearningExecutor:
-    """Executor that leaves out of requests what a judge's server refuses, which it learns from the first refusal."""
-
-    def __init__(self, behind: Executor, lessons: Lessons) -> None:
-        self._behind = behind
-        self._lessons = lessons
-
-    async def ask(self, request: Request) -> Outcome:
-        """Return the outcome of the request in the form that the server takes."""
-        while True:
-            sent = self._lessons.adapt(request)
-            outcome = await self._behind.ask(sent)
-            if isinstance(outcome, Completion):
-                self._lessons.check_schema(sent, outcome)
-                return outcome if sent is request else outcome.model_copy(update={"key": sent.key})
-            refused = outcome.refused or outcome.context_tokens
-            if not refused or not self._lessons.learn(request, sent, outcome):
-                return outcome

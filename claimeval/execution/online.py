@@ -117,22 +117,22 @@ class OnlineExecutor:
         """Stop the judge if no further call can succeed."""
         judge, step = request.judge.name, (request.judge.name, request.prompt)
         if error.fatal:
-            self._stop(judge, error.message)
+            self.stop(judge, error.message)
         elif error.refused or (error.context_tokens and request.judge.context_tokens is None):
             return  # asked again in the form that the server takes
         elif (error.retry_after or 0.0) > MAX_WAIT:
-            self._stop(judge, f"it asks to wait {error.retry_after:.0f} seconds: {error.message}")
+            self.stop(judge, f"it asks to wait {error.retry_after:.0f} seconds: {error.message}")
         elif error.rate_limited:
-            self._stop(judge, f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}")
+            self.stop(judge, f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}")
         elif error.reason in ("provider_error", "timeout"):
             self._unanswered[step] += 1
             if self._unanswered[step] >= MAX_UNANSWERED:
-                self._stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
+                self.stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
             elif error.status in (400, 422) and not error.prompt_too_long:
                 words = self._refusals.setdefault(step, [])
                 words.append(_NUMBERS.sub("", error.message)[:120])
                 if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
-                    self._stop(judge, f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}")
+                    self.stop(judge, f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}")
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
         """Stop a judge that no call reaches; one that a call has reached once may be away for a while."""
@@ -142,9 +142,10 @@ class OnlineExecutor:
             seconds = self._clock() - since
             if seconds >= UNREACHED_FOR:
                 advice = "check that the server runs, and its address"
-                self._stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}")
+                self.stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}")
 
-    def _stop(self, judge: str, reason: str) -> None:
+    def stop(self, judge: str, reason: str) -> None:
+        """Send nothing more to a judge; the first reason counts."""
         self._stopped.setdefault(judge, reason)
 
     async def _complete_with_retries(self, request: Request) -> Completion:
@@ -225,7 +226,7 @@ class OnlineExecutor:
             pace.failed(slot, error)
             self._record_contact(request.judge.name, error)
             if error.fatal:
-                self._stop(request.judge.name, error.message)
+                self.stop(request.judge.name, error.message)
             raise
         finally:
             self._budget.settle(request, reserved, outcome)

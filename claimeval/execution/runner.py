@@ -19,8 +19,9 @@ from claimeval.execution import Executor
 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 from claimeval.execution.batch.rounds import run_in_rounds, run_until_blocked
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
-from claimeval.execution.cached import CachedExecutor, FurtherAttempts, LearningExecutor, OfflineExecutor
+from claimeval.execution.cached import CachedExecutor, FurtherAttempts, OfflineExecutor
 from claimeval.execution.concurrently import map_in_order
+from claimeval.execution.learning import LearningExecutor
 from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.pace import MAX_CONCURRENCY
 from claimeval.store.lessons import Lessons
@@ -193,7 +194,8 @@ async def run_items(
             batched = BatchExecutor(batch_judges(judges, options), options, store, cached, batch_budget, progress)
             executor = await stack.enter_async_context(batched)
         lessons = Lessons(cache)
-        executor = LearningExecutor(FurtherAttempts(store, executor, options.reasons_to_ask_again), lessons)
+        further = FurtherAttempts(store, executor, options.reasons_to_ask_again)
+        executor = LearningExecutor(further, lessons, online.stop if online else None)
 
         def stopped() -> dict[str, str]:
             """Return the reason of each judge that has stopped."""

@@ -212,3 +212,55 @@ def test_no_bound_is_sent_again_to_a_server_that_refuses_it(tmp_path: Path) -> N
     good = [body for body, answer in zip(server.asked, server.answers, strict=True) if answer.status == 200]
     assert all("response_format" in body for body in good)
     assert not any("maxLength" in json.dumps(body) for body in good)
+
+
+NONSENSE = "I would be delighted to help you with that today."
+
+
+def test_ten_useless_replies_in_a_row_stop_the_run(tmp_path: Path) -> None:
+    scored = score(writes(lambda text: NONSENSE), tmp_path, "--concurrency", 1)
+    assert scored.done.returncode == 3
+    said = " ".join(scored.done.stderr.split())
+    assert f'gave 10 unreadable replies in a row ("{NONSENSE} ...": not one JSON value' in said
+    assert "`structured: false` in a judge file, or `claimeval doctor --judge openai:judge@http://127.0.0.1:" in said
+    assert scored.paid == 10
+
+
+def test_replies_that_are_cut_say_which_setting_helps(tmp_path: Path) -> None:
+    scored = score(lambda body: reply("{", finish_reason="length"), tmp_path, "--concurrency", 1)
+    assert (scored.done.returncode, scored.paid) == (3, 10)
+    assert "raise max_tokens in a judge file" in " ".join(scored.done.stderr.split())
+
+
+def test_more_than_four_in_five_useless_among_the_first_fifty_stop_the_run(tmp_path: Path) -> None:
+    """Every eighth sample is read; of 50 replies to the prompt of the extraction fewer than ten are."""
+
+    def respond(body: Body) -> Answer:
+        number = int(re.search(r"Question (\d+)", json.dumps(body["messages"]))[1])  # type: ignore[index]  # it is there
+        return judged(body) if number % 8 == 0 else reply(NONSENSE)
+
+    file = data(tmp_path, 40)
+    with serve(respond) as server:
+        judge = f"openai:judge@{server.url}"
+        done = call("score", file, "-j", judge, "-m", "faithfulness", "-o", tmp_path / "run", "--concurrency", 1)
+        assert done.returncode == 3
+        assert re.search(r"gave 4\d unreadable replies among the first 50", " ".join(done.stderr.split()))
+        assert 50 <= server.paid <= 56
+
+
+def test_one_readable_reply_among_the_first_ten_lets_the_run_go_on(tmp_path: Path) -> None:
+    def respond(body: Body) -> Answer:
+        return judged(body) if "Question 0?" in json.dumps(body["messages"]) else reply(NONSENSE)
+
+    scored = score(respond, tmp_path)
+    assert (scored.done.returncode, scored.scored) == (1, 1)
+
+
+def test_python_is_told_the_same(tmp_path: Path) -> None:
+    import claimeval as ce
+
+    with (
+        serve(writes(lambda text: NONSENSE)) as server,
+        pytest.raises(ce.StoppedEarly, match="10 unreadable replies in a row"),
+    ):
+        ce.score(data(tmp_path), judges=f"openai:judge@{server.url}", metrics="faithfulness")

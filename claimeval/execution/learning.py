@@ -1,0 +1,81 @@
+"""The executor in front of all others: sends requests as their judge's server takes them, and stops a useless judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from claimeval.execution import Executor
+from claimeval.providers import provider
+from claimeval.store.lessons import Lessons
+from claimeval.types.requests import Completion, Failure, Outcome, Request
+
+USELESS_IN_A_ROW = 10
+"""Replies from the start after which a judge is stopped if none of them could be read."""
+FIRST, USELESS_SHARE = 50, 0.8
+"""Replies after which a judge is stopped if a larger share of them could not be read."""
+_NOT_COUNTED = ("refused", "filtered")
+"""Reasons that lie in what was asked."""
+_HELP = {
+    "truncated": "raise max_tokens in a judge file",
+    "unparsable": "try `structured: false` in a judge file",
+}
+
+
+@dataclass
+class _Replies:
+    """The first replies of a judge to one prompt."""
+
+    read: int = 0
+    useless: int = 0
+
+
+class LearningExecutor:
+    """Executor that leaves out of requests what a judge's server refuses, which it learns from the first refusal."""
+
+    def __init__(self, behind: Executor, lessons: Lessons, stop: Callable[[str, str], None] | None) -> None:
+        """`stop` is told a judge whose replies are of no use, and why; None where nobody is asked."""
+        self._behind = behind
+        self._lessons = lessons
+        self._stop = stop
+        self._replies: dict[tuple[str, str], _Replies] = {}
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the outcome of the request in the form that the server takes."""
+        while True:
+            sent = self._lessons.adapt(request)
+            outcome = await self._behind.ask(sent)
+            if isinstance(outcome, Completion):
+                self._lessons.check_schema(sent, outcome)
+                return outcome if sent is request else outcome.model_copy(update={"key": sent.key})
+            refused = outcome.refused or outcome.context_tokens
+            if not refused or not self._lessons.learn(request, sent, outcome):
+                return outcome
+
+    def review(self, request: Request, reply: Completion, useless: Failure | None) -> None:
+        """Take in that a reply was read, or why it could not be; stop a judge whose first replies are of no use.
+
+        Stored replies, those of batches included, do not count: nobody is paid for them any more.
+        """
+        if self._stop is None or reply.cached:
+            return
+        replies = self._replies.setdefault((request.judge.name, request.prompt), _Replies())
+        if replies.read + replies.useless >= FIRST or not provider(request.judge.model).costs:
+            return
+        if useless is None or useless.reason in _NOT_COUNTED:
+            replies.read += 1
+        else:
+            replies.useless += 1
+        if useless is None:
+            return
+        if not replies.read and replies.useless == USELESS_IN_A_ROW:
+            count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
+        elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:
+            count = f"{replies.useless} unreadable replies among the first {FIRST}"
+        else:
+            return
+        excerpt = " ".join((reply.text or "").split())[:80]
+        name = request.judge.name
+        help_ = _HELP.get(useless.reason, _HELP["unparsable"])
+        why = useless.message or useless.reason
+        self._stop(name, f'it gave {count} ("{excerpt} ...": {why}); {help_}, or `claimeval doctor --judge {name}`')
