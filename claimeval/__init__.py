@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from claimeval.api.forecast import plan
     from claimeval.api.measures import measure
     from claimeval.api.people import agreement, annotate, correct
+    from claimeval.api.probes import probe
     from claimeval.api.ratings import agrade, arate, grade, rate
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
@@ -62,6 +63,7 @@ _HOMES = {
         "grade",
         "rate",
     ),
+    "api.probes": ("probe",),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
     "metrics.rows": ("Metric",),
@@ -117,6 +119,7 @@ __all__ = [
     "import_replies",
     "measure",
     "plan",
+    "probe",
     "rate",
     "read_samples",
     "rejudge",

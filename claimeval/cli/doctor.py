@@ -1,4 +1,4 @@
-"""`claimeval doctor`: which metrics a data file can feed, and what is wrong with it."""
+"""`claimeval doctor`: which metrics a data file can feed, what is wrong with it, and what a judge does."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import Names, command
+from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Data, Metrics
+from claimeval.cli.shared import Metrics
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     from claimeval.data.survey import Survey
     from claimeval.metrics.rows import Metric
+    from claimeval.types.probes import Probe
     from claimeval.types.records import Sample
 
-LISTED = ("Start", 2, "Check a data file: which metrics it can feed.")
+LISTED = ("Start", 2, "Check a data file, or try a judge with two real questions.")
 EXCERPT = 100
 """Characters of a text that are printed."""
 SHOWN = 20
@@ -27,7 +29,8 @@ SHOWN = 20
 class DoctorOptions:
     """Check a data file: which metrics it can feed, what samples lack, and which rows are malformed.
 
-    Reads the whole file and asks no judge. Exits with 1 if rows cannot be read or ids are not unique.
+    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tries a judge with
+    two short questions, and exits with 1 if it cannot be used as it is.
 
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or objects with
     `id`, `text`, `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`,
@@ -37,8 +40,10 @@ class DoctorOptions:
     Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
     """
 
-    data: Data
+    data: Annotated[Path | None, Argument("DATA")] = None
     """The samples: .jsonl, .json, .csv or .parquet."""
+    judges: Annotated[tuple[str, ...], Names("-j", "--judge")] = ()
+    """Try PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
     metrics: Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
     fields: Annotated[tuple[str, ...], Names("--field")] = ()
@@ -47,7 +52,14 @@ class DoctorOptions:
 
 
 def do(given: DoctorOptions) -> int:
-    """Survey the file, print the survey, and return the exit code."""
+    """Survey the file, try the judges, print both, and return the exit code."""
+    if given.data is None and not given.judges:
+        raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
+    probes = [_try(given.output, judge) for judge in given.judges]
+    tried = {"probes": [probe.model_dump(mode="json") for probe in probes]} if probes else {}
+    useless = int(not all(probe.ok for probe in probes))
+    if given.data is None:
+        return given.output.result("doctor", tried, exit_code=useless)
     from claimeval.api import data as api
     from claimeval.data.reading import parse_fields
     from claimeval.metrics.rows import METRICS, rows
@@ -55,10 +67,22 @@ def do(given: DoctorOptions) -> int:
     metrics = rows(tuple(METRICS) if given.metrics is None else given.metrics)
     found = api.doctor(given.data, metrics=metrics, fields=parse_fields(list(given.fields)))
     _print(given.output, given.data, metrics, found)
-    return given.output.result("doctor", found.model_dump(mode="json"), exit_code=0 if found.ok else 1)
+    record = found.model_dump(mode="json") | tried
+    return given.output.result("doctor", record, exit_code=useless if found.ok else 1)
 
 
 doctor = command("doctor", DoctorOptions, do)
+
+
+def _try(output: Output, judge: str) -> Probe:
+    """Try a judge and print what it does."""
+    from claimeval.api.probes import probe
+
+    found = probe(judge)
+    output.line()
+    output.line(bold=found.judge)
+    output.pairs({name: (text, "") for name, text in found.lines.items()}, indent=2)
+    return found
 
 
 def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Survey) -> None:

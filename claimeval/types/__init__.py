@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from claimeval.types.errors import PromptError
     from claimeval.types.estimates import Cost, Estimate
+    from claimeval.types.probes import Probe
     from claimeval.types.progress import Progress
     from claimeval.types.records import Assessment, Call, Claim, Evidence, SampleResult, Score, Verdict
     from claimeval.types.scales import Scale
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "errors": ("PromptError",),
     "estimates": ("Cost", "Estimate"),
+    "probes": ("Probe",),
     "progress": ("Progress",),
     "records": ("Assessment", "Call", "Claim", "Evidence", "SampleResult", "Score", "Verdict"),
     "scales": ("Scale",),
@@ -32,6 +34,7 @@ __all__ = [
     "Cost",
     "Estimate",
     "Evidence",
+    "Probe",
     "Progress",
     "PromptError",
     "SampleResult",

@@ -37,6 +37,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     ),
     "measure": ("data", "metrics", "match", "collapse_ids", "normalization", "local", *READ, *WRITE, "options"),
     "read_samples": ("data", *READ),
+    "probe": ("judge", "options"),
     "doctor": ("data", "metrics", "fields"),
     "draw": ("log", "n", *DRAW, "fields", "out"),
     "import_replies": ("file", "mapping", "out", "overwrite", "panel", "cluster"),

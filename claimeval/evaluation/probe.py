@@ -1,0 +1,178 @@
+"""Try a judge with one real question of each kind, at the price of two short calls."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+from pydantic import JsonValue
+
+from claimeval import providers
+from claimeval.judging import assess, extract, prompts
+from claimeval.judging.assess import ShownDocuments
+from claimeval.providers import Backend
+from claimeval.providers.prices import price
+from claimeval.store.lessons import Lessons
+from claimeval.types.chat_format import read_tokens
+from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.probes import Probe, ProbeStep
+from claimeval.types.records import Claim, Document
+from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
+
+QUESTION = "Where is the Eiffel Tower, and when did it open?"
+ANSWER = "The Eiffel Tower is in Paris. It opened in 1889."
+DOCUMENT = Document(id="page", text="The Eiffel Tower in Paris is 330 metres high. It opened on 31 March 1889.")
+CLAIMS = {"The Eiffel Tower is in Paris.": True, "The Eiffel Tower is 500 metres high.": False}
+"""Claims, and whether the document supports them."""
+TOP_LOGPROBS = 5
+_THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
+_LIST = re.compile(r'\{\s*"verdicts"\s*:\s*\[')
+"""A reply as the prompt shows it, where the schema asks for entries under their ids."""
+
+
+class _Trial:
+    """One judge under trial. It is asked once: what passes by itself is told, too."""
+
+    def __init__(self, judge: Judge, backend: Backend, timeout: float) -> None:
+        self._judge = judge
+        self._backend = backend
+        self._timeout = timeout
+        self.lessons = Lessons(None)
+        self.replies: list[Completion] = []
+        self.errors: list[CallError] = []
+
+    async def _ask(self, request: Request) -> Outcome:
+        """Return the reply, asked without what is refused; else why there is none."""
+        while True:
+            sent = self.lessons.adapt(request)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    reply = await self._backend.complete(sent, lambda _: None)
+            except TimeoutError:
+                return Failure(reason="timeout", message=f"no complete reply within {self._timeout:g} s")
+            except CallError as error:
+                self.errors.append(error)
+                failure = Failure(
+                    reason=error.reason,
+                    message=error.message,
+                    refused=error.refused,
+                    context_tokens=error.context_tokens,
+                )
+                if not self.lessons.learn(request, sent, failure):
+                    return failure
+            else:
+                self.lessons.check_schema(sent, reply)
+                self.replies.append(reply)
+                return reply
+
+    async def extract(self) -> ProbeStep:
+        """Ask for the claims of a short answer."""
+        request = extract.ask(prompts.load("extract", "atomic"), self._judge, "answer", ANSWER, QUESTION)
+        outcome = await self._ask(request)
+
+        def check(reply: Completion) -> str | None:
+            found = extract.read(reply, request, "answer", QUESTION)
+            if isinstance(found, Failure):
+                return found.message
+            return None if found else "it finds no claim in an answer with two"
+
+        return _step("extract", outcome, check)
+
+    async def assess(self) -> ProbeStep:
+        """Ask for verdicts on a true and a false claim; with log-probabilities where they can be had."""
+        claims = [Claim(id=f"answer-{i}", text=text, of="answer", sentence_ids=()) for i, text in enumerate(CLAIMS, 1)]
+        prompt = prompts.load("assess", "three_way")
+
+        def request(judge: Judge) -> Request:
+            return assess.ask(prompt, judge, claims, ShownDocuments([DOCUMENT]), QUESTION)
+
+        asked = request(self._judge.model_copy(update={"top_logprobs": self._judge.top_logprobs or TOP_LOGPROBS}))
+        outcome = await self._ask(asked)
+        if isinstance(outcome, Failure) and outcome.refused and not self._judge.top_logprobs:
+            asked = request(self._judge)
+            outcome = await self._ask(asked)
+
+        def check(reply: Completion) -> str | None:
+            found = assess.read(reply, asked)
+            if found.failure:
+                return found.failure.message
+            labels = [found.values[claim.id].label if claim.id in found.values else None for claim in claims]
+            right = [(label == "supported") == true for label, true in zip(labels, CLAIMS.values(), strict=True)]
+            return None if all(right) else f"it says {', '.join(map(str, labels))} of a true and a false claim"
+
+        return _step("assess", outcome, check)
+
+
+def _step(step: str, outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:
+    if isinstance(outcome, Failure):
+        return ProbeStep.model_validate({"step": step, "right": False, "problem": outcome.message})
+    problem = check(outcome)
+    return ProbeStep.model_validate(
+        {
+            "step": step,
+            "right": problem is None,
+            "problem": problem,
+            "reply": " ".join((outcome.text or "").split())[:160],
+            "prompt_tokens": outcome.usage.prompt_tokens,
+            "completion_tokens": outcome.usage.completion_tokens,
+            "seconds": outcome.latency,
+        }
+    )
+
+
+async def probe(judge: Judge, options: RunOptions) -> Probe:
+    """Try a resolved judge; what fails is in the result."""
+    named = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
+    known = price(judge.model, judge.endpoint, options.prices)
+    named = named.model_copy(update={"price": {"input": known.input, "output": known.output} if known else None})
+    try:
+        providers.check_key(judge)
+    except UsageError as error:
+        return named.model_copy(update={"problem": str(error), "key_accepted": False})
+    async with providers.provider(judge.model).open(judge) as backend:
+        trial = _Trial(judge, backend, options.timeout)
+        steps = [await trial.extract()]
+        if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
+            steps.append(await trial.assess())
+    return _findings(named, judge, tuple(steps), trial)
+
+
+def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
+    statuses = {error.status for error in trial.errors}
+    learned = trial.lessons.learned([judge])[judge.name]
+    lists = [reply for reply in trial.replies if _LIST.match((reply.text or "").rpartition("</think>")[2].strip())]
+    tokens = [read_tokens(reply.body) for reply in trial.replies]
+    aloud = [_THINKS.search(reply.text or "") is not None for reply in trial.replies]
+    changes: dict[str, object] = {
+        "reachable": bool(trial.replies) or bool(statuses - {None}),
+        "key_accepted": True if trial.replies else False if statuses & {401, 403} else None,
+        "problem": next((step.problem for step in steps if step.problem), None),
+        "served_model": next((reply.served_model for reply in trial.replies if reply.served_model), None),
+        "schema_honoured": False if lists and learned.schema_honoured else learned.schema_honoured,
+        "thinks_aloud": any(aloud) if aloud else None,
+        "log_probabilities": any(tokens) if trial.replies else None,
+        "refused": tuple(name for name in learned.refused if name not in judge.learned.refused),
+        "context_tokens": judge.context_tokens or learned.context_tokens,
+        "steps": steps,
+    }
+    found = named.model_copy(update=changes)
+    return found.model_copy(update={"settings": _settings(judge, found, trial)})
+
+
+def _settings(judge: Judge, found: Probe, trial: _Trial) -> dict[str, JsonValue]:
+    """Return what a judge file would say of all this."""
+    asked = trial.lessons.judge(judge)
+    settings: dict[str, JsonValue] = {}
+    if "temperature" in found.refused:
+        settings["temperature"] = None
+    if asked.token_limit != judge.token_limit:
+        settings["token_limit"] = asked.token_limit
+    if judge.structured and (not asked.structured or found.schema_honoured is False):
+        settings["structured"] = False
+    if found.context_tokens and not judge.context_tokens:
+        settings["context_tokens"] = found.context_tokens
+    if any(reply.finish_reason in ("length", "model_length") for reply in trial.replies):
+        settings["max_tokens"] = 4 * judge.max_tokens
+    return settings

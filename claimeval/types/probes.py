@@ -1,0 +1,113 @@
+"""What a judge does when it is tried."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from claimeval.types.records import Record
+
+
+class ProbeStep(Record):
+    """One question of a kind, and what came of it."""
+
+    step: Literal["extract", "assess"]
+    right: bool
+    """Whether the reply could be read and says what is true."""
+    problem: str | None = None
+    """Why there is no reply, or why it could not be read."""
+    reply: str | None = None
+    """The first words of the reply."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float | None = None
+
+
+class Probe(Record):
+    """What a judge does when it is tried with one real question of each kind.
+
+    Attributes that a silent server leaves open are None.
+    """
+
+    judge: str
+    """Its name."""
+    model: str
+    endpoint: str | None
+    reachable: bool
+    """Whether a server answered, a refusal included."""
+    key_accepted: bool | None = None
+    problem: str | None = None
+    """Why the judge cannot be used."""
+    served_model: str | None = None
+    """The model that answered, as its server names it."""
+    schema_honoured: bool | None = None
+    """Whether replies kept to the JSON schema. None: none was sent."""
+    thinks_aloud: bool | None = None
+    """Whether replies begin with reasoning, which is set aside and paid for."""
+    log_probabilities: bool | None = None
+    """Whether verdicts can come with a probability (`top_logprobs`)."""
+    refused: tuple[str, ...] = ()
+    """Parameters that its server refuses, which claimeval leaves out by itself."""
+    context_tokens: int | None = None
+    """The window, where the server stated it."""
+    steps: tuple[ProbeStep, ...] = ()
+    price: dict[str, float] | None = None
+    """US dollars per million tokens, `input` and `output`. None: unknown."""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """What to put into a judge file."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the judge can be used as it is."""
+        return bool(self.steps) and all(step.right for step in self.steps)
+
+    @property
+    def seconds(self) -> float | None:
+        """Return the seconds of the slowest reply."""
+        return max((step.seconds for step in self.steps if step.seconds is not None), default=None)
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """Return the findings in words, by what they are about."""
+        if self.problem and not self.steps:
+            return {"reachable": "yes" if self.reachable else "no", "problem": self.problem}
+        lines = {"reachable": f"yes, {self.served_model or self.model} answers" if self.reachable else "no"}
+        if self.key_accepted is not None:
+            lines["key"] = "accepted" if self.key_accepted else "not accepted"
+        for step in self.steps:
+            tokens = (
+                f"{step.prompt_tokens} + {step.completion_tokens} tokens" if step.prompt_tokens else "tokens unknown"
+            )
+            cost = f"{tokens}, {step.seconds:.1f} s" if step.seconds is not None else "no reply"
+            reply = f' It wrote: "{step.reply}"' if step.reply and not step.right else ""
+            lines[step.step] = f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
+        for name, found in (
+            (
+                "JSON schema",
+                _words(self.schema_honoured, "honoured", "ignored; replies are checked here alone", "not sent"),
+            ),
+            ("thinks aloud", _words(self.thinks_aloud, "yes; this is set aside, and paid for", "no", "unknown")),
+            (
+                "log-probabilities",
+                _words(self.log_probabilities, "yes; set top_logprobs: 5 to use them", "no", "unknown"),
+            ),
+        ):
+            lines[name] = found
+        lines["refused"] = ", ".join(self.refused) + " (left out without a setting)" if self.refused else "nothing"
+        if self.context_tokens:
+            lines["window"] = f"{self.context_tokens} tokens"
+        price = self.price
+        lines["price"] = f"{price['input']:g} in, {price['output']:g} out per million tokens" if price else "unknown"
+        if self.settings:
+            import json
+
+            lines["judge file"] = "; ".join(f"{name}: {json.dumps(value)}" for name, value in self.settings.items())
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join((self.judge, *(f"  {name}: {text}" for name, text in self.lines.items())))
+
+
+def _words(value: bool | None, yes: str, no: str, unknown: str) -> str:
+    return unknown if value is None else yes if value else no

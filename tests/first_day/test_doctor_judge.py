@@ -1,0 +1,133 @@
+"""`claimeval doctor --judge` and `probe`: what a judge does, before a run is paid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from claimeval.types import Probe
+from tests.command_line import call
+from tests.first_day.servers import Answer, Body, HabitServer, Respond, refusal, reply, serve
+from tests.first_day.test_judge_habits import refused, refuses
+
+
+def knows_paris(body: Body) -> Answer:
+    """A good judge of the two questions."""
+    text = json.dumps(body["messages"])
+    if "<claims>" in text:
+        entry = {"reason": "r", "evidence": ["d1"]}
+        verdicts = {"c1": {**entry, "label": "supported"}, "c2": {**entry, "label": "contradicted"}}
+        return reply(json.dumps({"verdicts": verdicts}), "paris-1")
+    claims = [{"claim": "The Eiffel Tower is in Paris.", "sentences": [1], "quote": "The Eiffel Tower is in Paris."}]
+    return reply(json.dumps({"claims": claims}), "paris-1")
+
+
+def probe(respond: Respond, **settings: object) -> tuple[Probe, HabitServer]:
+    with serve(respond) as server:
+        return ce.probe({"model": f"openai:judge@{server.url}", **settings}), server
+
+
+def test_a_good_judge_is_said_to_be_one() -> None:
+    found, server = probe(knows_paris)
+    assert found.ok
+    assert (found.reachable, found.key_accepted, found.schema_honoured, found.thinks_aloud) == (True, True, True, False)
+    assert (found.log_probabilities, found.refused, found.settings, found.price) == (False, (), {}, None)
+    assert [(step.step, step.right, step.prompt_tokens) for step in found.steps] == [
+        ("extract", True, 300),
+        ("assess", True, 300),
+    ]
+    assert found.served_model == "paris-1"
+    assert server.paid == 2
+    assert "reachable: yes, paris-1 answers" in str(found)
+
+
+def test_what_it_refuses_is_named_with_the_line_for_a_judge_file() -> None:
+    def respond(body: Body) -> Answer:
+        if "temperature" in body:
+            return refusal("Unsupported value: 'temperature' does not support 0", param="temperature")
+        if "max_tokens" in body:
+            return refusal("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+        if "top_logprobs" in body:
+            return refusal("does not support parameters: ['logprobs', 'top_logprobs']")
+        return knows_paris(body)
+
+    found, server = probe(respond)
+    assert found.ok
+    assert found.refused == ("temperature", "max_tokens")
+    assert found.settings == {"temperature": None, "token_limit": "max_completion_tokens"}
+    assert found.log_probabilities is False
+    assert server.paid == 2
+    assert found.lines["judge file"] == 'temperature: null; token_limit: "max_completion_tokens"'
+
+
+def test_the_settings_are_those_that_help() -> None:
+    """With them nothing is refused any more."""
+    says = refuses(refused("max_tokens", "Unsupported parameter: 'max_tokens'"))
+    found, _ = probe(says)
+    again, server = probe(says, **found.settings)
+    assert again.refused == ()
+    assert all(answer.status == 200 for answer in server.answers)
+
+
+def test_a_judge_that_ignores_the_schema_and_thinks_aloud() -> None:
+    def respond(body: Body) -> Answer:
+        good = knows_paris(body).body["choices"][0]["message"]["content"]
+        return reply(f"<think>Is it so?</think>\n```json\n{good}\n```")
+
+    found, _ = probe(respond)
+    assert found.ok
+    assert (found.schema_honoured, found.thinks_aloud) == (False, True)
+    assert found.settings == {"structured": False}
+
+
+def test_a_reply_in_the_form_of_the_prompt_and_not_of_the_schema_ignores_it() -> None:
+    def respond(body: Body) -> Answer:
+        if "<claims>" not in json.dumps(body["messages"]):
+            return knows_paris(body)
+        entries = [{"id": "c1", "label": "supported"}, {"id": "c2", "label": "not_found"}]
+        return reply(json.dumps({"verdicts": entries}))
+
+    found, _ = probe(respond)
+    assert (found.ok, found.schema_honoured) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("respond", "words"),
+    [
+        (lambda body: reply("Certainly! Paris is lovely."), "not one JSON value"),
+        (lambda body: refusal("Incorrect API key provided", status=401), "the key is not accepted"),
+        (lambda body: refusal("The model does not exist", status=404), "check the model's name"),
+        (lambda body: reply("{", finish_reason="length"), "raise max_tokens"),
+    ],
+)
+def test_a_judge_that_is_no_use_says_why(tmp_path: Path, respond: Respond, words: str) -> None:
+    with serve(respond) as server:
+        done = call("doctor", "--judge", f"openai:judge@{server.url}", COLUMNS="300")
+    assert done.returncode == 1
+    assert words in done.stdout
+
+
+def test_a_server_that_is_down_is_no_error() -> None:
+    found = ce.probe("openai:judge@http://127.0.0.1:9/v1")
+    assert (found.ok, found.reachable, found.key_accepted) == (False, False, None)
+    assert "no connection" in str(found)
+
+
+def test_a_key_that_is_not_set_is_said(without_keys: None) -> None:
+    found = ce.probe("openai:gpt-5-mini")
+    assert found.key_accepted is False
+    assert "OPENAI_API_KEY is not set" in str(found)
+
+
+def test_the_command_prints_json_and_needs_something_to_check(tmp_path: Path) -> None:
+    with serve(knows_paris) as server:
+        done = call("doctor", "-j", f"openai:judge@{server.url}", "--json")
+    assert done.returncode == 0
+    (found,) = json.loads(done.stdout)["probes"]
+    assert found["schema_honoured"] is True
+    nothing = call("doctor")
+    assert nothing.returncode == 2
+    assert "give a data file, or a judge to try with --judge" in nothing.stderr
