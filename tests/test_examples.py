@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import spawn
+from tests.command_line import call
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -55,7 +55,7 @@ def folded(text: str) -> list[str]:
 
 
 def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    printed = folded(spawn("demo", folder=tmp_path).stdout)
+    printed = folded(call("demo", folder=tmp_path).stdout)
     shown = [line for line in folded(blocks("<!-- demo -->")) if line != "..."]
     assert shown
     assert [line for line in shown if line not in printed] == []

@@ -69,25 +69,19 @@ def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     tmp_path: Path, slow_server: ProcessHandle, number_sent: signal.Signals, signals: int
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 20)
-    run = [*score(slow_server, "--concurrency", "8"), "--out", "run"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "claimeval", *run],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    run = score(slow_server, "--concurrency", "8")
+    client = Client(tmp_path, "run", run)
     wait_until(lambda: sum(exchange.answered for exchange in slow_server.exchanges()) >= 20)
     for number in range(signals):
         time.sleep(0.05 * bool(number))
-        process.send_signal(number_sent)
-    said = process.communicate(timeout=10)[1].splitlines()
-    assert process.returncode == 130
+        client.send(number_sent)
+    client.wait()
+    said = client.errors.read_text().splitlines()
+    assert client.codes == [130]
     assert signals == 3 or said[-1].startswith("claimeval: Interrupted")
     assert not any("Traceback" in line for line in said)
 
-    assert call(*run, folder=tmp_path).returncode == 0
+    assert call(*run, "--out", "run", folder=tmp_path).returncode == 0
     answered = [exchange.sha256 for exchange in slow_server.exchanges() if exchange.answered]
     assert len(set(answered)) == 60
     repeated = len(answered) - len(set(answered))

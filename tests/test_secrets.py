@@ -172,12 +172,13 @@ def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path, monk
 
     faults = Faults(rates=dict.fromkeys(("key_in_reply", "status_503", "reset", "null_body"), 0.15), at_most=2)
     with serve(Options(judge="benchmarks.loopback.claim_judge:make", faults=faults)) as server:
-        for provider, url in (("openai", server.url_for("openai")), ("mistral", server.url_for("mistral"))):
-            judge = f"{provider}:judge@{url}"
-            assert command("score", "samples.jsonl", "--judge", judge, "--out", f"run-{provider}") == 0, said[-1]
+        judges = [f"{provider}:judge@{server.url_for(provider)}" for provider in PROVIDERS]
+        assert command("score", "samples.jsonl", *(f"--judge={judge}" for judge in judges), "--out", "run") == 0, said[
+            -1
+        ]
     with serve(Options(judge="benchmarks.loopback.claim_judge:make", faults=Faults(rates={"key_echo": 1.0}))) as server:
         assert command("score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--out", "stopped") == 3
-    for more in (("report", "run-mistral"), ("cache", "export", "replies.jsonl")):
+    for more in (("report", "run"), ("cache", "export", "replies.jsonl")):
         done = call(*more, folder=tmp_path / "work")
         assert done.returncode == 0, done.stderr
         said += [done.stdout, done.stderr]

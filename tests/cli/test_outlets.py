@@ -51,7 +51,7 @@ def test_a_gate_keeps_its_exit_code_when_nobody_reads(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").exists()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a file of Linux")
 @pytest.mark.parametrize("count", [1, 3000])
 def test_a_full_disk_is_one_line(log: Path, count: int) -> None:
     with open("/dev/full", "wb") as full:

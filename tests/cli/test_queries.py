@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.clients import Client
 from benchmarks.loopback import Latency, Options, query_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from tests.cli.conftest import Run
@@ -101,18 +99,11 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     left = {path.name for path in (tmp_path / "here" / "killed").iterdir()}
     assert left == {"manifest.json", "results.jsonl", "summary.json", "report.html"}
 
-    process = subprocess.Popen(
-        [sys.executable, "-m", "claimeval", *command],
-        cwd=tmp_path / "here",
-        env={**os.environ, "OPENAI_API_KEY": "k"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    client = Client(tmp_path / "here", "killed", command[:-2])
     while len(server.exchanges()) < 40:
-        assert process.poll() is None
+        assert client.running()
         time.sleep(0.02)
-    process.kill()
-    process.wait()
+    client.kill()
 
     done = claimeval(*command, "--json", OPENAI_API_KEY="k")
     assert done.returncode == 0, done.stderr

@@ -69,7 +69,7 @@ def written(folder: Path, ending: str, fields: dict[str, Any]) -> Path:
                 table.writerow(fields)
                 table.writerow([json.dumps(v) if isinstance(v, list) else v for v in fields.values()])
         case _:
-            pyarrow = pytest.importorskip("pyarrow")
+            import pyarrow
             from pyarrow import parquet
 
             parquet.write_table(pyarrow.Table.from_pylist([fields]), path)
@@ -133,7 +133,8 @@ def test_a_blank_reference_beside_another_is_left_out() -> None:
 
 
 def test_a_blank_reference_in_a_data_frame_is_no_reference() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     from claimeval.api.data import samples_of
 
     frame = pandas.DataFrame([row(reference_answers=[""]), row(reference_answers=" "), row(reference_answers=["Two."])])

@@ -120,18 +120,19 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed; it is in the dev extra")
-    service = pytest.importorskip("selenium.webdriver.chrome.service")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
         pytest.skip("no Chromium here; on Debian: apt-get install chromium chromium-driver")
-    options = selenium.ChromeOptions()
+    options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for switch in SWITCHES:
         options.add_argument(switch)
     options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with selenium.Chrome(options=options, service=service.Service(driver, env=dict(os.environ))) as chrome:
+    with webdriver.Chrome(options=options, service=Service(driver, env=dict(os.environ))) as chrome:
         yield Browser(chrome)
 
 
