@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 from claimeval.execution.budget import Budget
 from claimeval.execution.pace import MAX_WAIT, THROTTLED_TIMEOUT, Clock, Pace, Sleep, Slot
 from claimeval.providers import Backend, provider
+from claimeval.providers.http import MAX_REPLY_BYTES
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress, time_of_day
 from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
@@ -77,8 +78,13 @@ class OnlineExecutor:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        for judge in self._judges.values():
-            self._backends[judge.name] = await self._stack.enter_async_context(provider(judge.model).open(judge))
+        longest = MAX_REPLY_BYTES.set(self._options.max_reply_bytes)
+        try:
+            for judge in self._judges.values():
+                backend = provider(judge.model).open(judge)
+                self._backends[judge.name] = await self._stack.enter_async_context(backend)
+        finally:
+            MAX_REPLY_BYTES.reset(longest)
         return self
 
     async def __aexit__(

@@ -1,6 +1,6 @@
 """HTTP for providers' SDKs: the client they share, the recorder of responses, and the errors of every provider.
 
-The client reads bodies whole, follows no redirects, has no limit of its own, and uses proxies only for https. SDKs tidy
+The client reads bodies whole up to a limit, follows no redirects, and uses proxies only for https. SDKs tidy
 up connections, validate and hop through threads between reading a body and handing it over, and they lose parts of it
 or raise. A process that dies there has lost a paid reply, so replies are recorded underneath them.
 """
@@ -231,6 +231,8 @@ def _until(text: str, now: float) -> float | None:
 
 
 CONNECT_TIMEOUT = 10.0
+MAX_REPLY_BYTES: ContextVar[int] = ContextVar("max_reply_bytes", default=16_000_000)
+"""Bytes of the longest body that clients opened in this context read, packed or unpacked."""
 READ_TIMEOUT = 600.0
 """Seconds between two bytes. The deadline for a whole attempt is the executor's, by the wall clock."""
 
@@ -280,7 +282,7 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     """
     import httpx2
 
-    secure = endpoint.startswith("https://")
+    secure, longest = endpoint.startswith("https://"), MAX_REPLY_BYTES.get()
 
     class WholeResponses(httpx2.AsyncClient):
         """A client that reads and records every response before the SDK sees it."""
@@ -291,8 +293,7 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
             if stream:
                 return response
             try:
-                body = b"".join([part async for part in cast(httpx2.AsyncByteStream, response.stream)])
-                whole = httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
+                whole = await _read(response, longest)
                 record_response(whole)
             finally:
                 await response.aclose()
@@ -310,6 +311,36 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
             yield http_client
 
 
+async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
+    """Return the response with its body, unpacked. A longer body is a CallError, or left out where it is an error's."""
+    import httpx2
+
+    body, headers = bytearray(), response.headers
+    try:
+        async for part in cast(httpx2.AsyncByteStream, response.stream):
+            _extend(body, part, longest)
+        if encoding := headers.get("content-encoding"):
+            if "," in encoding:  # what is unpacked in between has no limit
+                raise CallError("provider_error", f"the reply is packed several times: {encoding[:60]}", status=200)
+            packed = httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(bytes(body)))
+            body = bytearray()
+            for part in packed.iter_bytes():  # at most a megabyte each
+                _extend(body, part, longest)
+    except CallError as error:
+        if response.status_code == 200:
+            raise
+        body = bytearray(error.message.encode())
+    sent = [(name, value) for name, value in headers.multi_items() if name != "content-encoding"]
+    return httpx2.Response(response.status_code, headers=sent, content=bytes(body), request=response.request)
+
+
+def _extend(body: bytearray, part: bytes, longest: int) -> None:
+    body += part
+    if len(body) > longest:
+        message = f"the reply is larger than {longest / 1e6:g} MB, the limit of max_reply_bytes; it was not read"
+        raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
+
+
 _current: ContextVar[ResponseRecorder | None] = ContextVar("recorder", default=None)
 """The recorder that the current task's call belongs to."""
 
@@ -321,9 +352,11 @@ def record_response(response: httpx2.Response) -> None:
 
 
 def connection_error(error: BaseException, key: SecretStr) -> CallError:
-    """Translate an error of the HTTP client: no response was received."""
+    """Translate an error of the HTTP client: no response was received, or not to its end."""
     import httpx2
 
+    if isinstance(error, CallError):
+        return error
     sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
     if isinstance(error, httpx2.TimeoutException):
         return CallError("timeout", "the server did not answer in time", possibly_paid=sent)

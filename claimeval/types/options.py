@@ -82,6 +82,8 @@ class RunOptions:
 
     From sending the request to the last byte of the reply; models on this machine take what they need.
     """
+    max_reply_bytes: int = 16_000_000
+    """Bytes of the longest reply that is read, also after unpacking. Python only."""
     attempts: int = 6
     """How often a call is tried when the provider fails; being told to slow down does not count. Python only."""
     backoff: float = 1.0
@@ -110,7 +112,7 @@ class RunOptions:
     """Called after every change. Python only."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "concurrency", "rpm", "tpm", "attempts")
+        require_at_least(self, 1, "concurrency", "rpm", "tpm", "attempts", "max_reply_bytes")
         require_at_least(self, 0, "max_cost", "max_calls", "backoff")
         if not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise UsageError(f"timeout: {self.timeout!r}; it needs a number of seconds above 0")

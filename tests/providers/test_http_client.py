@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 
 import httpx2
 import pytest
@@ -12,6 +13,7 @@ from pydantic import SecretStr
 from claimeval.providers import http as exchange
 from claimeval.providers.http import check_endpoint, client
 from claimeval.types.errors import UsageError
+from claimeval.types.requests import CallError
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,45 @@ def test_a_compressed_reply_is_delivered_unpacked_and_whole(monkeypatch: pytest.
 
     assert asyncio.run(main()) == b'{"a": "b"}'
     assert [response.content for response in delivered] == [b'{"a": "b"}']
+
+
+def received(reply: httpx2.Response, longest: int) -> httpx2.Response:
+    """What a client makes of a reply if bodies may have `longest` bytes."""
+
+    async def main() -> httpx2.Response:
+        exchange.MAX_REPLY_BYTES.set(longest)
+        async with client("http://127.0.0.1/v1", SecretStr("none")) as http:
+            http._transport = httpx2.MockTransport(lambda _: reply)
+            return await http.post("http://127.0.0.1/v1", json={})
+
+    return asyncio.run(main())
+
+
+def packed(content: bytes, encoding: str = "gzip", status: int = 200) -> httpx2.Response:
+    return httpx2.Response(status, headers={"content-encoding": encoding}, stream=httpx2.ByteStream(content))
+
+
+def test_a_reply_of_the_greatest_size_is_read_and_one_byte_more_is_not() -> None:
+    assert received(httpx2.Response(200, stream=httpx2.ByteStream(b"x" * 100)), 100).content == b"x" * 100
+    with pytest.raises(CallError, match=r"larger than 0\.0001 MB, the limit of max_reply_bytes") as refused:
+        received(httpx2.Response(200, stream=httpx2.ByteStream(b"x" * 101)), 100)
+    assert (refused.value.possibly_paid, refused.value.retryable) == (True, False)
+
+
+def test_a_packed_reply_is_unpacked_only_up_to_the_limit() -> None:
+    tracemalloc.start()
+    with pytest.raises(CallError, match="larger than 1 MB"):
+        received(packed(gzip.compress(b"x" * 50_000_000)), 1_000_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60_000_000  # the 50 MB of this test, and few of the client
+    with pytest.raises(CallError, match="packed several times"):
+        received(packed(gzip.compress(gzip.compress(b"{}")), "gzip, gzip"), 1_000_000)
+
+
+def test_an_error_with_a_huge_body_keeps_its_status() -> None:
+    for reply in (packed(gzip.compress(b"x" * 2000), status=503), httpx2.Response(503, content=b"x" * 2000)):
+        assert (received(reply, 1000).status_code, received(reply, 1000).text[:19]) == (503, "the reply is larger")
 
 
 def test_a_response_that_nobody_waits_for_is_let_go() -> None:

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
+from claimeval.providers.http import MAX_REPLY_BYTES
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion
@@ -220,6 +221,19 @@ def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer,
             return await asyncio.gather(*[one(i) for i in range(50)])
 
     assert asyncio.run(main()) == [(f"number {i}", f"number {i}") for i in range(50)]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartServer, provider: Name) -> None:
+    judge = judge_at(start_server(judge=lambda body: Reply("x" * 5000)), provider)
+    longest = MAX_REPLY_BYTES.set(5000)
+    try:
+        asked = ask(judge)
+    finally:
+        MAX_REPLY_BYTES.reset(longest)
+    assert isinstance(asked.outcome, CallError)
+    assert (asked.outcome.reason, asked.outcome.retryable, asked.kept) == ("provider_error", False, [])
+    assert asked.outcome.message.startswith("the reply is larger than 0.005 MB, the limit of max_reply_bytes")
 
 
 SETTINGS: dict[Name, dict[str, object]] = {

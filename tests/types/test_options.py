@@ -18,7 +18,7 @@ from claimeval.judging.panel import Panel
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
-PYTHON_ONLY = {"attempts", "backoff", "progress"}
+PYTHON_ONLY = {"attempts", "backoff", "max_reply_bytes", "progress"}
 ASKING_DOORS = (
     "score",
     "ascore",

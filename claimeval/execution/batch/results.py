@@ -25,7 +25,7 @@ from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
 from claimeval.types.requests import CallError, Completion
 
-MAX_LINE_BYTES = 64 * 2**20
+MAX_LINE_BYTES = 17_000_000
 """Longer lines are not results."""
 FLUSH_LINES = 1000
 """Lines between two flushes, after each of which other tasks can run."""
