@@ -45,6 +45,7 @@ class Comparison:
         baseline: int = 0,
         *,
         metrics: Sequence[str] | None = None,
+        by: str | None = None,
         cluster: str | None = None,
         table: ExperimentResult | None = None,
     ) -> None:
@@ -53,7 +54,7 @@ class Comparison:
         """The position of the run that the others are compared with."""
         self.table = table
         """Of an experiment: scores, differences, flips and costs of every arm."""
-        self._metrics, self._cluster = metrics, cluster
+        self._metrics, self._by, self._cluster = metrics, by, cluster
         self._pairs: dict[int, PairedRuns] = {}
 
     @property
@@ -77,12 +78,10 @@ class Comparison:
         """Compare a run, by its position, with the baseline: differences, tests, and the claims that flipped."""
         if run not in self._pairs:
             with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
-                pair = compare_folders(a, b, cluster=self._cluster).comparison
+                pair = compare_folders(a, b, cluster=self._cluster, by=self._by).comparison
             if self._metrics is not None:
-                known = {metric.metric: metric for metric in pair.metrics}
-                if unknown := [name for name in self._metrics if name not in known]:
-                    raise unknown_name("metric of both runs", unknown[0], known)
-                pair = pair.model_copy(update={"metrics": tuple(known[name] for name in self._metrics)})
+                chosen = [m for m in pair.metrics if {m.metric, m.metric.rpartition("/")[2]} & set(self._metrics)]
+                pair = pair.model_copy(update={"metrics": tuple(chosen)})
             self._pairs[run] = pair
         return self._pairs[run]
 
@@ -120,16 +119,18 @@ class Comparison:
 
 def compare(
     *runs: Run | str | Path,
-    baseline: int = 0,
+    baseline: int | str = 0,
     metrics: str | Sequence[str] | None = None,
+    by: str | None = None,
     cluster: str | None = None,
 ) -> Comparison:
     """Compare two or more runs over the same samples, paired by sample id.
 
     Args:
         runs: Runs or their directories, the oldest first.
-        baseline: The position of the run that the others are compared with.
+        baseline: The run that the others are compared with: its position, or the name of its directory.
         metrics: Names, as a list or one text with commas. Default: all that the runs share.
+        by: A field of the samples; `.against(run).by` has the metrics for each of its values, as in `metadata.topic`.
         cluster: The field whose equal values are one cluster in intervals and tests. Default: as in the baseline.
 
     Returns:
@@ -141,15 +142,35 @@ def compare(
     """
     if len(runs) < 2:
         raise UsageError(f"compare needs two runs or more; given {len(runs)}")
-    if not 0 <= baseline < len(runs):
-        raise UsageError(f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}")
     loaded = [run if isinstance(run, Run) else Run.load(run) for run in runs]
+    baseline = _position(baseline, loaded)
+    loaded = _of_one_job(loaded)
     names = None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]
-    comparison = Comparison(loaded, baseline, metrics=names, cluster=cluster)
-    for position in range(len(loaded)):
-        if position != baseline:
-            comparison.against(position)
+    comparison = Comparison(loaded, baseline, metrics=names, by=by, cluster=cluster)
+    _ = comparison.trend if len(loaded) > 2 or names else comparison.metrics  # what cannot be compared is refused here
     return comparison
+
+
+def _of_one_job(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs; if their jobs differ, of each the run of a job that all of them are or have attached."""
+    for job in dict.fromkeys(one.job for one in runs):
+        alike = [one if one.job == job else one.attached.get(job) for one in runs]
+        if None not in alike:
+            return [one for one in alike if one is not None]
+    return list(runs)
+
+
+def _position(baseline: int | str, runs: Sequence[Run]) -> int:
+    """Return the position of the baseline among the runs."""
+    if isinstance(baseline, str):
+        names = [{str(run.path), run.path.name} if run.path else set() for run in runs]
+        places = [i for i, known in enumerate(names) if baseline in known]
+        if len(places) != 1:
+            raise unknown_name("baseline", baseline, [run.path.name for run in runs if run.path])
+        return places[0]
+    if not 0 <= baseline < len(runs):
+        raise UsageError(f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}, or the name of a run")
+    return baseline
 
 
 def experiment(

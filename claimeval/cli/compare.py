@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +13,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.runs.compare import Change, MetricSeries
-    from claimeval.runs.differences import Differences
+    from claimeval.runs.compare import Change, MetricSeries, Series
     from claimeval.runs.overview import MetricComparison, PairedRuns
 
 LISTED = ("Look", 3, "Compare two or more runs, sample by sample.")
@@ -39,6 +37,10 @@ class CompareOptions:
     """Run directories over the same samples. Differences are later minus earlier."""
     metrics: Metrics = None
     """Comma-separated; prints the series of these metrics, for two runs too."""
+    baseline: str | None = None
+    """Compare every other run with this one: its name, or its place from 0."""
+    by: str | None = None
+    """Also a table by this field, as in metadata.topic."""
     flips: int = 10
     """Flipped claims to print, or with three or more runs changed samples, at most 5."""
     out: Out = None
@@ -53,84 +55,38 @@ class CompareOptions:
 
 def do(given: CompareOptions) -> int:
     """Compare the runs, print what differs, and return the exit code."""
-    from claimeval.runs import directory
+    from claimeval.api import comparison
 
-    if len(given.runs) < 2:
-        raise UsageError("compare needs two or more runs, as in `claimeval compare runs/before runs/after`")
-    if len(given.runs) > 2 or given.metrics is not None:
-        return _series(given)
-    if any(map(directory.stand_alone, given.runs)):
-        return _scores(given)
-    return _pair(given)
+    baseline: int | str = 0 if given.baseline is None else given.baseline
+    if isinstance(baseline, str) and baseline.isdecimal():
+        baseline = int(baseline)
+    found = comparison.compare(
+        *given.runs, baseline=baseline, metrics=given.metrics, by=given.by, cluster=given.cluster
+    )
+    in_pairs = len(given.runs) == 2 and given.metrics is None
+    if given.out and not in_pairs:
+        raise UsageError("--out writes the page of two runs")
+    if not in_pairs and given.baseline is None and given.by is None:
+        return _print_series(given, found.trend)
+    pairs = [found.against(i) for i in range(len(found.runs)) if i != found.baseline]
+    for pair in pairs:
+        _print_pair(given, pair)
+    if given.out:
+        found.report(given.out)
+        given.output.line()
+        given.output.line(f"Report: {given.out}")
+    record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
+    return given.output.result("compare", record)
 
 
 compare = command("compare", CompareOptions, do)
 
 
-def _pair(given: CompareOptions) -> int:
-    from claimeval.report import forms
-    from claimeval.runs import directory
-    from claimeval.runs.differences import differences, metrics_without_claims
-
-    a, b = given.runs
-    found = differences(a, b, given.cluster)
-    comparison = found.compared.comparison
-    of_claims = [metric.metric for metric in comparison.metrics]
-    sides = metrics_without_claims(a, b, comparison.cluster, of_claims)
-    changed = list(directory.changed_settings(a, b))
-    if given.out:
-        forms.write(a, "html", given.out, compared=b)
-    _print_pair(given, found, sides, changed)
-    if given.out:
-        given.output.line()
-        given.output.line(f"Report: {given.out}")
-    record = {
-        **comparison.model_dump(),
-        "supported_in_one_only": {name: counts._asdict() for name, counts in found.discordant.items()},
-        "side_scores": [metric.model_dump() for metric in sides],
-        "side_settings": changed,
-    }
-    return given.output.result("compare", record)
-
-
-def _scores(given: CompareOptions) -> int:
-    from claimeval.runs.differences import score_differences
-    from claimeval.types.clusters import cluster_noun
-
-    if given.out:
-        raise UsageError("--out writes the page of two runs with claims; these folders hold other scores")
-    a, b = given.runs
-    found, output = score_differences(a, b, given.cluster), given.output
-    groups = max(metric.clusters for metric in found.metrics)
-    parts = [f"{found.shared} samples in both"]
-    if groups < max(metric.n for metric in found.metrics):
-        parts.append(f"{groups} {cluster_noun(found.cluster)}")
-    if found.only_a or found.only_b:
-        parts += [f"{found.only_a} only in A", f"{found.only_b} only in B"]
-    output.line()
-    output.line(f"{a} (A) and {b} (B), {', '.join(parts)}")
-    output.table(COLUMNS, map(_cells, found.metrics))
-    for setting in found.settings:
-        output.line(setting, indent=2)
-    record = {
-        "a": str(a),
-        "b": str(b),
-        "shared": found.shared,
-        "only_a": found.only_a,
-        "only_b": found.only_b,
-        "side_scores": [metric.model_dump() for metric in found.metrics],
-        "side_settings": found.settings,
-    }
-    return output.result("compare", record)
-
-
-def _print_pair(
-    given: CompareOptions, found: Differences, sides: list[MetricComparison], changed: Iterable[str]
-) -> None:
+def _print_pair(given: CompareOptions, comparison: PairedRuns) -> None:
     from claimeval.metrics.flips import words
     from claimeval.statistics.formatting import decimal, p_value
 
-    comparison, output = found.compared.comparison, given.output
+    output = given.output
     output.line()
     output.line(f"{comparison.a} (A) and {comparison.b} (B), {_aligned(comparison)}")
     for setting in comparison.settings:
@@ -138,26 +94,26 @@ def _print_pair(
     output.table(COLUMNS, map(_cells, comparison.metrics))
     for caution in comparison.abstained:
         output.note(caution, kind="Caution")
-    if sides:
-        output.table(COLUMNS, map(_cells, sides))
-    for setting in changed:
-        output.line(setting, indent=2)
     for metric in comparison.metrics:
         text = (
             f"{metric.metric}: {metric.higher} samples higher in B, {metric.lower} lower, "
             f"{metric.dropped} without a value in one"
         )
-        if counts := found.discordant.get(metric.metric):
+        if counts := metric.supported_in_one_only:
             text += (
                 f"; claims supported only in A {counts.only_a}, only in B {counts.only_b} (McNemar, claims taken as "
                 f"independent: p {p_value(counts.p)})"
             )
         output.line(text, style="dim", indent=1)
-    for name, samples in found.changed.items():
-        if samples:
-            most = ", ".join(f"{one.id} {decimal(one.a)} to {decimal(one.b)}" for one in samples)
+    if comparison.by:
+        output.line()
+        rows = [[value or "-", *_cells(metric)] for value, metrics in comparison.by.items() for metric in metrics]
+        output.table((str(given.by), *COLUMNS), rows, words=(0, 1))
+    for metric in comparison.metrics:
+        if metric.moved:
+            most = ", ".join(f"{one.sample} {decimal(one.before)} to {decimal(one.after)}" for one in metric.moved)
             output.line()
-            output.line(f": {most}", bold=f"Changed most in {name}")
+            output.line(f": {most}", bold=f"Changed most in {metric.metric}")
     if comparison.flipped:
         first = f", the first {min(given.flips, len(comparison.flips))}" if given.flips else ""
         output.line()
@@ -201,15 +157,11 @@ def _cells(metric: MetricComparison) -> list[str]:
     ]
 
 
-def _series(given: CompareOptions) -> int:
+def _print_series(given: CompareOptions, found: Series) -> int:
     from claimeval.metrics.scoring import ends_in_words
-    from claimeval.runs.compare import track
     from claimeval.statistics.formatting import decimal
 
-    if given.out:
-        raise UsageError("--out writes the page of two runs")
     output = given.output
-    found = track(given.runs, tuple(given.metrics.split(",")) if given.metrics else (), cluster=given.cluster)
     columns = ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down")
     for series in found.tracks:
         steps = zip(series.points, (None, *series.changes), strict=True)

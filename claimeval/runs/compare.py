@@ -5,24 +5,51 @@ from __future__ import annotations
 import heapq
 import itertools
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.metrics.flips import Flip, FlipTally
+from claimeval.metrics.flips import Flip, FlipTally, claim_pairs, counted_differently
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs import directory
-from claimeval.runs.directory import RESULTS, cluster_field, from_line, load_manifest, load_summary, read_results
-from claimeval.runs.overview import Gathering, MetricComparison, Overview, PairedRuns, data_name, open_to_doubt
-from claimeval.statistics import holm, paired_difference
+from claimeval.runs.directory import (
+    RESULTS,
+    attached,
+    cluster_field,
+    from_line,
+    joint_names,
+    load_manifest,
+    load_summary,
+    read_results,
+)
+from claimeval.runs.overview import (
+    DiscordantCounts,
+    Gathering,
+    MetricComparison,
+    Moved,
+    Overview,
+    PairedRuns,
+    data_name,
+    open_to_doubt,
+)
+from claimeval.runs.slices import check_field, value_of
+from claimeval.statistics import holm, mcnemar_exact, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record, SampleResult
 
 SHOWN = 20
+"""Flipped claims that are kept."""
+MOVED = 5
+"""Samples that moved most, named for each metric."""
+CLAIMS = "claims"
+"""The source of metrics of claims."""
+Pairs = list[tuple[float | None, float | None]]
+"""The values of samples in two runs."""
+M = TypeVar("M", bound=MetricComparison)
 
 
 class SamplePair(NamedTuple):
@@ -71,7 +98,12 @@ class Compared(NamedTuple):
 
 
 def compare(
-    a: Path, b: Path, each: Callable[[SamplePair, int], None] | None = None, *, cluster: str | None = None
+    a: Path,
+    b: Path,
+    each: Callable[[SamplePair, int], None] | None = None,
+    *,
+    cluster: str | None = None,
+    by: str | None = None,
 ) -> Compared:
     """Compare two run directories.
 
@@ -80,6 +112,7 @@ def compare(
         b: The second run.
         each: Called with every shared sample and its number of flipped claims.
         cluster: Field by which intervals and tests draw samples together. Default: the field of the first run.
+        by: Field whose values are compared each by itself too, as in `metadata.topic`.
 
     Returns:
         The comparison of every shared metric.
@@ -88,8 +121,10 @@ def compare(
         DataError: If one directory holds no finished run.
         UsageError: If the runs share no metric or no sample.
     """
+    if by:
+        check_field(by, (result.sample for result in read_results(a)))
     other, manifest = Other(b), load_manifest(a)
-    gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest, cluster_field(a, cluster))
+    gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest, cluster_field(a, cluster), by)
 
     def counted() -> Iterator[SampleResult]:
         for result in read_results(a):
@@ -101,42 +136,66 @@ def compare(
         if each:
             each(pair, flipped)
     facts = gathering.facts(a)
-    return Compared(facts, other.facts, comparing.comparison(facts, other.facts))
+    paired = comparing.comparison(facts, other.facts, _attached(a, b, cluster))
+    return Compared(facts, other.facts, paired)
 
 
 class Comparing:
     """Takes the shared samples of two runs one by one."""
 
-    def __init__(self, a: Manifest, b: Manifest, cluster: str | None) -> None:
-        self._a, self._b, self._cluster = a, b, cluster
+    def __init__(self, a: Manifest, b: Manifest, cluster: str | None, by: str | None = None) -> None:
+        self._a, self._b, self._cluster, self._by = a, b, cluster, by
+        self._slices: list[str] = []
         self._clusters = array("q")
         self.metrics = shared_metrics(a, b)
         derived = (name for name in a.derived if name in b.derived)
         names = (*(metric.name for metric in self.metrics), *derived, *shared_units(a, b))
-        self._values: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in names}
+        self._ids: list[str] = []
+        self._values: dict[str, Pairs] = {name: [] for name in names}
+        self._discordant: Counter[tuple[str, bool]] = Counter()
         self._other_texts = self._other_claims = 0
         self._tally = flip_tally(a, b)
         self._flips: list[Flip] = []
 
     def add(self, pair: SamplePair) -> int:
         """Counts one sample in and says how many of its claims flipped."""
+        self._ids.append(pair.a.sample.id)
         self._clusters.append(cluster_of(pair.a.sample, self._cluster))
+        if self._by:
+            self._slices.append(value_of(pair.a.sample, self._by) or "")
         for name, values in self._values.items():
             values.append((pair.a.score(name).value, pair.b.score(name).value))
         self._other_texts += _texts(pair.a) != _texts(pair.b)
         self._other_claims += _claims(pair.a) != _claims(pair.b)
         found = self._tally.add(pair.a, pair.b)
         self._flips += found[: SHOWN - len(self._flips)]
+        for claim, before, after in claim_pairs(pair.a, pair.b):
+            for metric in self.metrics:
+                if (claim.of, before.evidence.part) == (metric.claims_of, metric.against) and counted_differently(
+                    before, after, graded=False
+                ):
+                    self._discordant[metric.name, before.support == "supported"] += 1
         return len(found)
 
-    def comparison(self, a: Overview, b: Overview) -> PairedRuns:
-        """What the pairs come to. UsageError where the runs share no sample."""
+    def comparison(self, a: Overview, b: Overview, attached: Attached) -> PairedRuns:
+        """Return what the pairs come to, with the metrics of attached runs.
+
+        Raises:
+            UsageError: The runs share no sample.
+        """
         shared = len(self._clusters)
         if not shared:
             raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
-        metrics = [pair_up(name, values, self._clusters) for name, values in self._values.items()]
-        tested = [i for i, metric in enumerate(metrics) if metric.p is not None]
-        adjusted = dict(zip(tested, holm([metrics[i].p or 0.0 for i in tested]), strict=True))
+        source = CLAIMS if self._a.metrics else self._a.job
+        of_claims = {metric.name for metric in self.metrics}
+        metrics = [
+            pair_up(name, source, self._ids, values, self._clusters).model_copy(
+                update={"supported_in_one_only": self._in_one_only(name) if name in of_claims else None}
+            )
+            for name, values in self._values.items()
+        ]
+        names = joint_names([(metric.source, metric.metric) for metric in attached.metrics], self._values)
+        metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached.metrics]
         return PairedRuns(
             a=a.name,
             b=b.name,
@@ -147,12 +206,36 @@ class Comparing:
             only_b=b.summary.samples - shared,
             other_texts=self._other_texts,
             other_claims=self._other_claims,
-            settings=tuple(changed_settings(self._a, self._b)),
+            settings=(*changed_settings(self._a, self._b), *attached.settings),
             abstained=tuple(self._abstained(a, b)),
-            metrics=tuple(m.model_copy(update={"p_adjusted": adjusted.get(i)}) for i, m in enumerate(metrics)),
+            metrics=tuple(adjusted(metrics)),
+            by=self._by_value(source),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
         )
+
+    def _by_value(self, source: str) -> dict[str, tuple[MetricComparison, ...]]:
+        places: dict[str, list[int]] = {}
+        for place, value in enumerate(self._slices):
+            places.setdefault(value, []).append(place)
+
+        def compared_at(name: str, values: Pairs, chosen: Sequence[int]) -> MetricComparison:
+            ids, clusters = [self._ids[i] for i in chosen], [self._clusters[i] for i in chosen]
+            return pair_up(name, source, ids, [values[i] for i in chosen], clusters)
+
+        compared = [
+            (value, compared_at(name, values, chosen))
+            for value, chosen in sorted(places.items(), key=lambda item: -len(item[1]))
+            for name, values in self._values.items()
+        ]
+        found: dict[str, tuple[MetricComparison, ...]] = {}
+        for (value, _), metric in zip(compared, adjusted([metric for _, metric in compared]), strict=True):
+            found[value] = (*found.get(value, ()), metric)
+        return found
+
+    def _in_one_only(self, metric: str) -> DiscordantCounts:
+        a, b = self._discordant[metric, True], self._discordant[metric, False]
+        return DiscordantCounts(only_a=a, only_b=b, p=mcnemar_exact(a, b))
 
     def _abstained(self, a: Overview, b: Overview) -> Iterator[str]:
         for name, facts in (("A", a), ("B", b)):
@@ -184,23 +267,75 @@ def flip_tally(a: Manifest, b: Manifest) -> FlipTally:
     return FlipTally({(metric.claims_of, metric.against) for metric in shared_metrics(a, b)}, graded=graded)
 
 
-def pair_up(name: str, values: list[tuple[float | None, float | None]], clusters: Sequence[int]) -> MetricComparison:
-    """One metric from its values in both runs, sample by sample, and what each sample belongs to."""
+def pair_up(name: str, source: str, samples: Sequence[str], values: Pairs, clusters: Sequence[int]) -> MetricComparison:
+    """Compare one metric from its values in both runs, sample by sample.
+
+    Args:
+        name: The name of the metric.
+        source: Whose scores they are.
+        samples: The ids of the samples.
+        values: Their values in both runs.
+        clusters: What each sample belongs to.
+    """
     both = [(x, y) for x, y in values if x is not None and y is not None]
     paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
+    moved = heapq.nlargest(
+        MOVED,
+        (
+            (abs(y - x), sample, x, y)
+            for sample, (x, y) in zip(samples, values, strict=True)
+            if x is not None
+            if y is not None
+            if x != y
+        ),
+    )
     return MetricComparison(
         metric=name,
+        source=source,
         n=len(both),
         clusters=paired.clusters,
         a=sum(x for x, _ in both) / len(both) if both else None,
         b=sum(y for _, y in both) / len(both) if both else None,
         difference=Estimate.of(paired),
         p=paired.p,
-        p_adjusted=None,
         higher=sum(y > x for x, y in both),
         lower=sum(y < x for x, y in both),
         dropped=paired.dropped,
+        moved=tuple(Moved(sample=sample, before=x, after=y) for _, sample, x, y in moved),
     )
+
+
+def adjusted(compared: Sequence[M]) -> list[M]:
+    """Return the comparisons with p after Holm's correction over all of them."""
+    by_holm = iter(holm([one.p for one in compared if one.p is not None]))
+    return [one if one.p is None else one.model_copy(update={"p_adjusted": next(by_holm)}) for one in compared]
+
+
+class Attached(NamedTuple):
+    """What the runs of other jobs inside two run directories differ by."""
+
+    metrics: tuple[MetricComparison, ...] = ()
+    settings: tuple[str, ...] = ()
+
+
+def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
+    """Compare the metrics that attached runs of the same name have in both run directories."""
+    metrics: list[MetricComparison] = []
+    settings: list[str] = []
+    theirs = attached(b)
+    for job, inside in attached(a).items():
+        if job not in theirs:
+            continue
+        before, after = load_manifest(inside), load_manifest(theirs[job])
+        settings += [f"{job}, {line}" for line in changed_settings(before, after)]
+        rows = {result.sample.id: result.scores for result in read_results(theirs[job])}
+        pairs = [(result, rows[result.sample.id]) for result in read_results(inside) if result.sample.id in rows]
+        ids = [result.sample.id for result, _ in pairs]
+        clusters = [cluster_of(result.sample, cluster or before.cluster) for result, _ in pairs]
+        for name in shared_units(before, after) if pairs else ():
+            values = [(result.score(name).value, other[name].value) for result, other in pairs]
+            metrics.append(pair_up(name, job, ids, values, clusters))
+    return Attached(tuple(metrics), tuple(settings))
 
 
 def _row(metric: Metric) -> tuple[str, str, str]:
@@ -238,6 +373,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             **_prompts_told(manifest),
             "metrics": ", ".join(manifest.names),
             "documents": "one by one" if manifest.panel.per_document else "together",
+            **{name: str(value) for name, value in manifest.settings.items()},
         }
 
     before, after = told(a), told(b)
@@ -249,41 +385,18 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
         yield "judges: same names, other settings"
 
 
-MOVED = 5
-"""Samples that moved most, named for each step."""
-
-
 class Point(MetricSummary):
     """The metric in one run."""
 
     run: str
 
 
-class Moved(Record):
-    """A sample whose value changed."""
+class Change(MetricComparison):
+    """A metric from one run (a) to the next (b), over the samples that have a value in both."""
 
-    sample: str
-    before: float
-    after: float
-
-
-class Change(Record):
-    """From one run to the next, over the samples that have a value in both."""
-
-    dropped: int
-    """Samples of both runs that lack a value in one."""
     only_before: int
+    """Samples that only the earlier run has."""
     only_after: int
-    difference: Estimate
-    """Mean of after minus before."""
-    p: float | None
-    """Of the sign-flip test over pairs."""
-    p_adjusted: float | None = None
-    """By Holm over all steps and metrics that were tested together."""
-    higher: int
-    lower: int
-    moved: tuple[Moved, ...]
-    """Those that moved most, the greatest first."""
 
 
 class MetricSeries(Record):
@@ -311,15 +424,10 @@ class _Key(NamedTuple):
     name: str
 
 
-CLAIMS = "claims"
-"""The source of metrics of claims."""
-
-
 class _LoadedRun(NamedTuple):
     name: str
     folder: Path
-    manifest: Manifest | None
-    """None for a folder with nothing but scores that are not of claims."""
+    manifest: Manifest
     points: Mapping[_Key, Point]
     values: Mapping[_Key, Mapping[str, float | None]]
     """Metric to sample to value."""
@@ -328,20 +436,21 @@ class _LoadedRun(NamedTuple):
 
 
 def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: str | None = None) -> Series:
-    """Lays the runs side by side in the order given, the oldest first; side scores are metrics too.
+    """Compare each run with the one before it; the metrics of attached runs are metrics too.
 
-    Folders that hold side scores alone, as `claimeval retrieval` writes them, are runs as well. Metrics are joined by
-    source and name. Tests draw whole questions, or samples with the same value of the field `cluster`, by default what
-    the first run's intervals did. Without `metrics` all that every run has. UsageError where a run lacks one, where a
-    name means different things in two runs, and for fewer than two runs.
+    Args:
+        runs: Two or more run directories, the oldest first. Metrics are joined by source and name.
+        metrics: Names of metrics. Default: all that every run has.
+        cluster: Field by which tests draw samples together. Default: the field of the first run.
+
+    Raises:
+        UsageError: There are fewer than two runs, a run lacks one of the metrics, or a name means different things.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
     names = _names(folders)
-    field = directory.clustering(folders[0], cluster)
-    for folder in filter(directory.stand_alone, folders[1:]):
-        directory.clustering(folder, cluster)
+    field = cluster_field(folders[0], cluster)
     read = [_read(folder, name, field) for folder, name in zip(folders, names, strict=True)]
     shared = [key for key in read[0].points if all(key in run.points for run in read)]
     chosen = [key for metric in metrics for key in _called(metric, shared, read)] if metrics else shared
@@ -349,29 +458,23 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
     _check_meaning(read, chosen)
     steps = list(itertools.pairwise(read))
-    changes = {metric: [_change(a, b, metric) for a, b in steps] for metric in chosen}
-    tested = [change.p for found in changes.values() for change in found if change.p is not None]
-    adjusted = iter(holm(tested))
-    of_claims = [key.name for key in changes if key.source == CLAIMS]
-    labels = directory.joint_names([key for key in changes if key.source != CLAIMS], of_claims)
+    changes = iter(adjusted([_change(a, b, metric) for metric in chosen for a, b in steps]))
+    main = {key.name for key in chosen if key.source in (CLAIMS, read[0].manifest.job)}
+    labels = joint_names(
+        [key for key in chosen if key.name not in main or key.source not in (CLAIMS, read[0].manifest.job)], main
+    )
     return Series(
         tracks=tuple(
             MetricSeries(
                 metric=labels.get(key, key.name),
                 source=key.source,
                 points=tuple(run.points[key] for run in read),
-                changes=tuple(
-                    change if change.p is None else change.model_copy(update={"p_adjusted": next(adjusted)})
-                    for change in found
-                ),
+                changes=tuple(itertools.islice(changes, len(steps))),
             )
-            for key, found in changes.items()
+            for key in chosen
         ),
         settings=tuple(
-            (
-                *(changed_settings(a.manifest, b.manifest) if a.manifest and b.manifest else ()),
-                *directory.changed_settings(a.folder, b.folder),
-            )
+            (*changed_settings(a.manifest, b.manifest), *_attached(a.folder, b.folder, field).settings)
             for a, b in steps
         ),
     )
@@ -396,28 +499,22 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 
 def _read(folder: Path, name: str, cluster: str | None) -> _LoadedRun:
+    manifest = load_manifest(folder)
     points: dict[_Key, Point] = {}
     values: dict[_Key, dict[str, float | None]] = {}
     clusters: dict[str, int] = {}
-    manifest = load_manifest(folder) if (folder / RESULTS).exists() or not directory.stand_alone(folder) else None
-    if manifest:
-        found = load_summary(folder).metrics
-        source = CLAIMS if manifest.metrics else manifest.job
-        points = {_Key(source, metric): _point(name, summary) for metric, summary in found.items()}
-        values = {key: {} for key in points}
-        for result in read_results(folder):
-            if result.sample.id in clusters:
-                raise DataError(f"{folder}: duplicate sample id {result.sample.id!r}")
-            clusters[result.sample.id] = cluster_of(result.sample, cluster)
+    for source, inside in {CLAIMS if manifest.metrics else manifest.job: folder, **attached(folder)}.items():
+        summaries = load_summary(inside).metrics
+        points |= {_Key(source, metric): _point(name, summary) for metric, summary in summaries.items()}
+        values |= {_Key(source, metric): {} for metric in summaries}
+        seen: set[str] = set()
+        for result in read_results(inside):
+            if result.sample.id in seen:
+                raise DataError(f"{inside}: duplicate sample id {result.sample.id!r}")
+            seen.add(result.sample.id)
+            clusters.setdefault(result.sample.id, cluster_of(result.sample, cluster))
             for metric, score in result.scores.items():
                 values[_Key(source, metric)][result.sample.id] = score.value
-    for side in directory.read(folder):
-        points |= {_Key(side.kind, metric): _point(name, summary) for metric, summary in side.metrics.items()}
-        values |= {_Key(side.kind, metric): {} for metric in side.metrics}
-        for row in directory.rows(folder, side.kind):
-            clusters.setdefault(row.id, row.cluster)
-            for metric, value in row.values.items():
-                values[_Key(side.kind, metric)][row.id] = value
     return _LoadedRun(name, folder, manifest, points, values, clusters)
 
 
@@ -426,7 +523,7 @@ def _point(run: str, found: MetricSummary) -> Point:
 
 
 def _check_meaning(runs: Sequence[_LoadedRun], metrics: Sequence[_Key]) -> None:
-    manifests = [run.manifest for run in runs if run.manifest]
+    manifests = [run.manifest for run in runs]
     for metric in (key.name for key in metrics if key.source == CLAIMS):
         meant = {(m.claims_of, m.against) for manifest in manifests for m in manifest.metrics if m.name == metric}
         if len(meant) > 1:
@@ -439,23 +536,6 @@ def _change(a: _LoadedRun, b: _LoadedRun, metric: _Key) -> Change:
     both = [sample for sample in before if sample in after]
     if not both:
         raise UsageError("two neighbouring runs have no sample id in common; give runs of the same test set")
-    found = paired_difference(
-        [after[sample] for sample in both],
-        [before[sample] for sample in both],
-        clusters=[a.clusters[sample] for sample in both],
-    )
-    moved = [
-        Moved(sample=sample, before=old, after=new)
-        for sample in both
-        if (old := before[sample]) is not None and (new := after[sample]) is not None and old != new
-    ]
-    return Change(
-        dropped=found.dropped,
-        only_before=len(before) - len(both),
-        only_after=len(after) - len(both),
-        difference=Estimate.of(found),
-        p=found.p,
-        higher=sum(one.after > one.before for one in moved),
-        lower=sum(one.after < one.before for one in moved),
-        moved=tuple(heapq.nlargest(MOVED, moved, key=lambda one: abs(one.after - one.before))),
-    )
+    values = [(before[sample], after[sample]) for sample in both]
+    paired = pair_up(metric.name, metric.source, both, values, [a.clusters[sample] for sample in both])
+    return Change(**dict(paired), only_before=len(before) - len(both), only_after=len(after) - len(both))

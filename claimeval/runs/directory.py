@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.types.clusters import check_cluster, cluster_of
+from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError
 from claimeval.types.records import Record, SampleResult
 
@@ -359,73 +359,3 @@ def joint_names(metrics: Iterable[tuple[str, str]], own: Iterable[str] = ()) -> 
     keys = list(metrics)
     counts = Counter([*own, *(name for _, name in keys)])
     return {(job, name): f"{job}/{name}" if counts[name] > 1 else name for job, name in keys}
-
-
-def stand_alone(folder: Path) -> bool:
-    """Whether a folder holds such scores without a run of claims, as a command wrote them that scored a data file."""
-    if (folder / RESULTS).exists():
-        return not load_manifest(folder).metrics
-    return bool(attached(folder))
-
-
-def sources(folder: Path) -> dict[str, ScoresSummary]:
-    """The scores of a folder by kind: those of a run without claims under its job, and those beside a run."""
-    found = {side.kind: side for side in read(folder)}
-    if (folder / RESULTS).exists() and not (manifest := load_manifest(folder)).metrics:
-        settings = {name: str(value) for name, value in manifest.settings.items()}
-        metrics = load_summary(folder).metrics
-        found[manifest.job] = ScoresSummary(
-            kind=manifest.job, settings=settings, metrics=metrics, cluster=manifest.cluster
-        )
-    return found
-
-
-def clustering(folder: Path, given: str | None) -> str | None:
-    """By which field the samples of a folder belong together: the given one, or its own; None for the question.
-
-    UsageError where scores without samples were made by another field than the given one.
-    """
-    if not stand_alone(folder):
-        return cluster_field(folder, given)
-    if (folder / RESULTS).exists():
-        return cluster_field(folder, given)
-    own = {side.cluster for side in read(folder)}
-    if given is not None and own != {given}:
-        raise UsageError(
-            f"{folder} holds scores without their samples, so they cannot be drawn by {given!r}; give --cluster to the "
-            "command that makes the scores"
-        )
-    return own.pop() if len(own) == 1 else None
-
-
-def shared(a: Path, b: Path) -> dict[str, list[str]]:
-    """The metrics that two folders have, by kind: the same name from another kind of scores is another metric."""
-    theirs = {kind: side.metrics for kind, side in sources(b).items()}
-    return {kind: [name for name in side.metrics if name in theirs.get(kind, ())] for kind, side in sources(a).items()}
-
-
-def changed_settings(a: Path, b: Path) -> Iterator[str]:
-    """What differs between two runs in how the side scores that both have were made."""
-    before = {kind: side.settings for kind, side in sources(a).items()}
-    for side in sources(b).values():
-        told = before.get(side.kind, side.settings)
-        for name in dict.fromkeys([*told, *side.settings]):
-            if told.get(name) != side.settings.get(name):
-                yield f"{side.kind}, {name}: {told.get(name, 'none')} → {side.settings.get(name, 'none')}"
-
-
-class ScoredSample(NamedTuple):
-    """The values of one sample by metric, and the number of its cluster."""
-
-    id: str
-    values: dict[str, float | None]
-    cluster: int
-
-
-def rows(folder: Path, kind: str) -> Iterator[ScoredSample]:
-    """The rows of one kind, in the order of the samples."""
-    inside = attached(folder).get(kind, folder)
-    field = load_manifest(inside).cluster
-    for result in read_results(inside):
-        values = {name: score.value for name, score in result.scores.items()}
-        yield ScoredSample(result.sample.id, values, cluster_of(result.sample, field))

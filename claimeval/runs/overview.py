@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import Field
+
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.cost import JudgeCost
@@ -131,10 +133,30 @@ class Overview(Record):
     """The worst claim of each of the worst samples, contradicted ones first."""
 
 
+class Moved(Record):
+    """A sample whose value changed."""
+
+    sample: str
+    before: float
+    after: float
+
+
+class DiscordantCounts(Record):
+    """Claims that both runs have and judged, counted as supported in one of them only, with McNemar's test."""
+
+    only_a: int
+    only_b: int
+    p: float
+    """Exact and two-sided; it takes claims as independent."""
+
+
 class MetricComparison(Record):
     """One metric in two runs, over the samples that have a value in both. Differences are b - a."""
 
     metric: str
+    """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
+    source: str = "claims"
+    """`claims` for what judges said of claims, else the job whose scores they are: `rate`, `lexical`, ..."""
     n: int
     clusters: int
     """Questions (or what `--cluster` names) that these samples are about; the test flips whole ones."""
@@ -144,13 +166,17 @@ class MetricComparison(Record):
     difference: Estimate
     p: float | None
     """Two-sided sign-flip permutation test."""
-    p_adjusted: float | None
-    """The same after Holm's correction over the metrics."""
+    p_adjusted: float | None = None
+    """The same after Holm's correction over all that were tested together."""
     higher: int
     """Samples whose value is higher in b."""
     lower: int
     dropped: int
     """Shared samples without a value in one of the runs."""
+    moved: tuple[Moved, ...] = ()
+    """The samples that moved most, the greatest change first."""
+    supported_in_one_only: DiscordantCounts | None = None
+    """Of a metric over claims."""
 
 
 class PairedRuns(Record):
@@ -174,6 +200,8 @@ class PairedRuns(Record):
     abstained: tuple[str, ...]
     """Of which run and metric many claims are open, so that means and difference are over what judges were sure of."""
     metrics: tuple[MetricComparison, ...]
+    by: dict[str, tuple[MetricComparison, ...]] = Field(default_factory=dict)
+    """The metrics over the samples with each value of the field that was asked for; samples without it are under ""."""
     compared: int
     """Claims that both runs have and assessed against the same evidence; the four counts are those of `flips.py`."""
     flipped: int

@@ -85,7 +85,7 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
     for result in results:
         known.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
         values = [result.score(metric).value for metric in metrics]
-        groups.setdefault(_value(result.sample, name), []).append((cluster_of(result.sample, cluster), values))
+        groups.setdefault(value_of(result.sample, field), []).append((cluster_of(result.sample, cluster), values))
     if set(groups) <= {None} and f"metadata.{name}" not in known:
         raise unknown_name("field to slice by:", field, (*FIELDS, *known))
     rows = []
@@ -114,6 +114,8 @@ def _name(field: str) -> str:
     return field.removeprefix("metadata.")
 
 
-def _value(sample: Sample, name: str) -> str | None:
+def value_of(sample: Sample, field: str) -> str | None:
+    """Return the value of a field of a sample as text; None if the sample lacks it."""
+    name = _name(field)
     value = getattr(sample, name) if name in FIELDS else sample.metadata.get(name)
     return None if value is None else str(value)

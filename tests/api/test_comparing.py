@@ -52,7 +52,7 @@ def test_more_runs_have_a_baseline_and_a_trend(start_server: StartServer) -> Non
         ce.compare(runs[0])
     with pytest.raises(ce.UsageError, match="baseline"):
         ce.compare(*runs, baseline=3)
-    with pytest.raises(ce.UsageError, match="metric of both runs"):
+    with pytest.raises(ce.UsageError, match="metric that all these runs have"):
         ce.compare(*runs, metrics="coverage")
 
 

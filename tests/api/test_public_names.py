@@ -28,7 +28,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "rate": ("data", "judges", "ask", "prompts", *READ, *WRITE, *ASK),
     "experiment": ("design", "out", "select", "options"),
     "plan": ("door", "args", "kwargs"),
-    "compare": ("runs", "baseline", "metrics", "cluster"),
+    "compare": ("runs", "baseline", "metrics", "by", "cluster"),
     "agreement": ("run", "labels", "evidence", "cluster"),
     "correct": ("run", "labels", "metric", "method", "seed", "cluster"),
     "annotate": (

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import claim_judge
+from claimeval.runs.directory import attach
+from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
+from tests.sample_runs import scored
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> 
     assert (metric["n"], metric["a"], metric["b"]) == (2, 0.75, 0.875)
     assert metric["difference"]["value"] == 0.125
     assert (metric["higher"], metric["lower"]) == (1, 0)
-    assert found["supported_in_one_only"]["faithfulness"]["p"] == 1.0
+    assert metric["supported_in_one_only"]["p"] == 1.0
 
 
 def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, start_server: StartServer) -> None:
@@ -63,15 +66,56 @@ def test_lexical_scores_of_both_runs_are_compared_too(claimeval: Run, runs: Path
     for run in ("a", "b"):
         assert claimeval("lexical", run, "-m", "k_precision").returncode == 0
     found = json.loads(claimeval("compare", "a", "b", "--json").stdout)
-    k_precision, length = found["side_scores"]
+    _, k_precision, length = found["metrics"]
     assert (k_precision["metric"], k_precision["n"]) == ("k_precision", 2)
     assert (length["metric"], length["difference"]["value"]) == ("answer_length", -0.5)
     assert "k_precision" in claimeval("compare", "a", "b").stdout
 
 
-def test_side_scores_that_were_made_otherwise_say_so(claimeval: Run, runs: Path) -> None:
+def test_scores_that_were_made_otherwise_say_so(claimeval: Run, runs: Path) -> None:
     for run, normalization in (("a", "squad"), ("b", "multilingual")):
         assert claimeval("lexical", run, "-m", "k_precision", "--normalization", normalization).returncode == 0
     said = "lexical, normalization: squad → multilingual"
-    assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["side_settings"] == [said]
+    assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["settings"][-1] == said
     assert said in claimeval("compare", "a", "b").stdout
+
+
+TOPICS = [("p", "x", 1.0, 0.0), ("q", "x", 0.0, 0.0), ("r", "y", 0.0, 1.0)]
+"""Sample, topic, and its value in two runs."""
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Path:
+    """Three runs; the third is as the first."""
+    here = tmp_path / "here"
+    for name, place in (("one", 0), ("two", 1), ("three", 0)):
+        rows = [
+            SampleResult(
+                sample=Sample(id=of, question=of, metadata={"topic": topic}), scores=scored({"words": values[place]})
+            )
+            for of, topic, *values in TOPICS
+        ]
+        attach(here, name, rows, {"words": "share"})
+    return here
+
+
+def test_a_field_splits_the_differences(claimeval: Run, topics: Path) -> None:
+    done = claimeval("compare", "one", "two", "--by", "metadata.topic", "--json")
+    assert done.returncode == 0, done.stderr
+    by = json.loads(done.stdout)["by"]
+    found = {value: (of["n"], of["difference"]["value"]) for value, (of,) in by.items()}
+    assert found == {"x": (2, -0.5), "y": (1, 1.0)}
+    assert "metadata.topic" in claimeval("compare", "one", "two", "--by", "metadata.topic").stdout
+    wrong = claimeval("compare", "one", "two", "--by", "metadata.topik")
+    assert (wrong.returncode, "Did you mean 'metadata.topic'?" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("baseline", ["two", "1"])
+def test_any_run_is_the_baseline(claimeval: Run, topics: Path, baseline: str) -> None:
+    done = claimeval("compare", "one", "two", "three", "--baseline", baseline, "--json")
+    assert done.returncode == 0, done.stderr
+    pairs = json.loads(done.stdout)["pairs"]
+    assert [(pair["a"], pair["b"]) for pair in pairs] == [("two", "one"), ("two", "three")]
+    # words: 0, 0, 1 under the baseline, 1, 0, 0 otherwise
+    assert [pair["metrics"][0]["difference"]["value"] for pair in pairs] == [0.0, 0.0]
+    assert claimeval("compare", "one", "two", "--baseline", "four").returncode == 2

@@ -25,9 +25,9 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     metrics = json.loads(done.stdout)["metrics"]
     assert list(metrics) == ["exact_match", "k_precision", "answer_length"]
     assert metrics["exact_match"]["n"] == 3
-    rows = list(directory.rows(data.parent / "here" / "run", "measure"))
-    assert [row.id for row in rows] == ["good", "bad", "silent"]
-    assert rows[0].values["answer_length"] == 10.0
+    results = list(directory.read_results(data.parent / "here" / "run"))
+    assert [result.sample.id for result in results] == ["good", "bad", "silent"]
+    assert results[0].score("answer_length").value == 10.0
 
 
 def test_one_table_shows_lexical_scores_beside_judged_ones(claimeval: Run, data: Path) -> None:

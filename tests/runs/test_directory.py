@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from claimeval.runs.compare import track
-from claimeval.runs.differences import metrics_without_claims
+from claimeval.runs.compare import compare, track
 from claimeval.runs.directory import beside, load_manifest
 from claimeval.testing import samples
 from claimeval.types.errors import DataError
@@ -42,5 +41,5 @@ def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
         "other/words",
     ]
     assert [one.metric for one in track([tmp_path / "a", tmp_path / "b"], ["other/words"]).tracks] == ["words"]
-    names = [one.metric for one in metrics_without_claims(tmp_path / "a", tmp_path / "b", None, ["faithfulness"])]
-    assert names == ["measure/words", "measure/faithfulness", "other/words"]
+    names = [one.metric for one in compare(tmp_path / "a", tmp_path / "b").comparison.metrics]
+    assert names == ["faithfulness", "measure/words", "measure/faithfulness", "other/words"]

@@ -146,7 +146,7 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     (found,) = directory.read(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
-    again = [row.cluster for row in directory.rows(tmp_path, "odd")]
+    again = [cluster_of(result.sample) for result in directory.read_results(tmp_path / "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 
 

@@ -51,9 +51,9 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
     assert none.score("query_likelihood").because == "missing_input"
     assert last.score("query_likelihood") == last.score("query_likelihood@5")
-    (summary,) = directory.sources(data.parent / "run").values()
-    assert summary.kind == "measure"
-    assert "sha256:" in " ".join(summary.settings.values())
+    manifest = directory.load_manifest(data.parent / "run")
+    assert manifest.job == "measure"
+    assert "sha256:" in " ".join(map(str, manifest.settings.values()))
 
 
 def test_perplexity_for_scripts_and_with_windows(data: Path, t5: Path) -> None:
