@@ -6,10 +6,11 @@ import math
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from pydantic import ValidationError
 
@@ -245,24 +246,45 @@ def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
     Fields that a sample does not have are kept in its metadata.
     """
     values = _Values(row, columns)
+    given: dict[str, Any] = {"id": values.id(), "question": values.text("question") or ""}
+    for field in values.present:
+        if field in _READERS:
+            given[field] = _READERS[field](values, field)
+    if "context_ids" in values.present:
+        given["contexts"] = values.contexts()
+    if metadata := values.metadata():
+        given["metadata"] = metadata
+    if values.references:
+        given["references"] = values.references
     try:
-        return Sample(
-            id=values.id(),
-            question=values.text("question") or "",
-            answer=values.text("answer"),
-            contexts=values.contexts(),
-            reference_answers=tuple(values.texts("reference_answers")),
-            references=values.references,
-            reference_contexts=tuple(values.texts("reference_contexts")),
-            reference_context_ids=tuple(values.ids("reference_context_ids") or ()),
-            is_answerable=values.answerable(),
-            generator=values.text("generator"),
-            reference_author=values.author(),
-            evidence=values.evidence(),
-            metadata=values.metadata(),
-        )
+        return Sample.model_validate(given)
     except ValidationError as error:
         raise values.invalid(error) from error
+
+
+class _Assignment(NamedTuple):
+    """Which columns of a row hold which fields of a sample."""
+
+    fields: tuple[tuple[str, tuple[str, ...]], ...]
+    """Each field with the columns that can hold it; at most one of them may have a value."""
+    other: tuple[str, ...]
+    """Columns that hold no field."""
+    known: bool
+    """Whether a column holds something that a sample is made of."""
+
+
+@lru_cache(maxsize=64)
+def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> _Assignment:
+    given = dict(columns)
+    fields: dict[str, tuple[str, ...]] = {field: (column,) for field, column in columns}
+    for field, aliases in ALIASES.items():
+        present = tuple(name for name in aliases if name in names and name not in given.values())
+        if present and field not in given:
+            fields[field] = present
+    used = {name for candidates in fields.values() for name in candidates}
+    other = tuple(name for name in names if name not in used)
+    known = not _CONTENT.isdisjoint([*fields, *map(_FIELD_OF.get, names)])
+    return _Assignment(tuple(fields.items()), other, known)
 
 
 class _Values:
@@ -270,25 +292,26 @@ class _Values:
 
     def __init__(self, row: SourceRow, columns: Mapping[str, str]) -> None:
         self._row = row
-        self._columns = dict(columns)
-        """The column of each field."""
-        self._other = {name: value for name, value in row.fields.items() if not _is_nothing(value)}
-        self._values: dict[str, Any] = {}
-        for field, column in columns.items():
-            if column not in row.fields:
-                raise self._error(f"no field {column!r}, which was given for {field}")
-            self._values[field] = self._other.get(column)
-        for column in columns.values():
-            self._other.pop(column, None)
-        for column in [name for name in self._other if name in _FIELD_OF and _FIELD_OF[name] not in columns]:
-            field = _FIELD_OF[column]
-            if field in self._columns:
-                first, second = sorted((self._columns[field], column), key=ALIASES[field].index)
-                raise self._error(f"both {first!r} and {second!r} are names of {field}. Choose one with --field")
-            self._columns[field] = column
-            self._values[field] = self._other.pop(column)
-        if _CONTENT.isdisjoint([*self._columns, *map(_FIELD_OF.get, row.fields)]):
-            raise DataError(f"{row.location}: {_unknown_columns(row.fields)}", kind=_NO_COLUMN)
+        self._columns: dict[str, str] = {}
+        """The column of each field that has a value."""
+        self.present: dict[str, Any] = {}
+        """The values by field."""
+        fields = row.fields
+        assigned = _assignment(tuple(fields), tuple(columns.items()))
+        for field, candidates in assigned.fields:
+            for column in candidates:
+                if column not in fields:
+                    raise self._error(f"no field {column!r}, which was given for {field}")
+                value = fields[column]
+                if value is None or value != value:  # NaN, which tables have for nothing
+                    continue
+                if field in self.present:
+                    first = self._columns[field]
+                    raise self._error(f"both {first!r} and {column!r} are names of {field}. Choose one with --field")
+                self.present[field], self._columns[field] = value, column
+        if not assigned.known:
+            raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=_NO_COLUMN)
+        self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
         references = self._other.get("references")
         self.references: References | None = None
         if isinstance(references, str) and references in get_args(References):
@@ -307,7 +330,7 @@ class _Values:
 
     def id(self) -> str:
         """Return the id, by default the number of the row."""
-        value = self._values.get("id", self._row.number)
+        value = self.present.get("id", self._row.number)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
@@ -316,7 +339,7 @@ class _Values:
 
     def text(self, field: str) -> str | None:
         """Return a text, also of a number; None if there is none."""
-        value = self._values.get(field)
+        value = self.present.get(field)
         if value is None or isinstance(value, str):
             return value
         if not isinstance(value, (bool, int, float)):
@@ -325,7 +348,7 @@ class _Values:
 
     def _items(self, field: str) -> list[Any] | None:
         """Return the items of a list, which can be a text; any other value is the only item."""
-        value = self._values.get(field)
+        value = self.present.get(field)
         if isinstance(value, str):
             value = self._parsed(value, field)
         if value is None or isinstance(value, list):
@@ -347,46 +370,48 @@ class _Values:
             return text
         return value
 
-    def texts(self, field: str) -> Iterator[str]:
-        """Yield the texts of a list."""
+    def texts(self, field: str) -> list[str]:
+        """Return the texts of a list."""
+        texts = []
         for number, item in enumerate(self._items(field) or (), 1):
             text = item.get("text") if isinstance(item, dict) else item
             if _is_nothing(text):
                 continue
             if not isinstance(text, (str, bool, int, float)):
                 raise self._error(f"item {number}: {_kind(text)}; give a text", field=field)
-            yield _written(text)
+            texts.append(_written(text))
+        return texts
 
-    def ids(self, field: str) -> list[str] | None:
-        """Return a list of ids; None if there is none."""
-        items = self._items(field)
-        if items is None:
-            return None
+    def ids(self, field: str) -> list[str]:
+        """Return a list of ids."""
+        items = self._items(field) or []
         for number, item in enumerate(items, 1):
             if isinstance(item, bool) or not isinstance(item, (str, int)):
                 raise self._error(f"item {number}: {_kind(item)}; give a text or an integer", field=field)
         return [str(item) for item in items]
 
-    def contexts(self) -> tuple[Document, ...] | None:
-        """Return what was retrieved; None if there is neither a text nor an id."""
-        items, ids = self._items("contexts"), self.ids("context_ids")
-        return None if items is None and ids is None else self._documents(items or [], "contexts", ids)
+    def contexts(self, field: str = "contexts") -> list[dict[str, Any]]:
+        """Return what was retrieved."""
+        ids = self.ids("context_ids") if "context_ids" in self.present else None
+        return self._documents(self._items(field) or [], field, ids)
 
-    def _documents(self, items: list[Any], field: str, ids: list[str] | None = None) -> tuple[Document, ...]:
-        """Return documents from objects, or from texts with a list of ids. The default id is the rank."""
+    def _documents(self, items: list[Any], field: str, ids: list[str] | None = None) -> list[dict[str, Any]]:
+        """Return the fields of documents from objects, or from texts with a list of ids. The default id is the rank."""
         if ids is not None and len(ids) != len(items):
             raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
         documents = [
             self._document(item, field, rank, ids[rank - 1] if ids is not None else None)
             for rank, item in enumerate(items, 1)
         ]
-        if len({document.id for document in documents}) < len(documents):
+        if len({document["id"] for document in documents}) < len(documents):
             raise self._error("duplicate document id", field=field)
-        return tuple(documents)
+        return documents
 
-    def _document(self, item: Any, field: str, rank: int, name: str | None) -> Document:
-        if isinstance(item, str) or _is_nothing(item):
-            return Document(id=name or str(rank), text=item or "")
+    def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
+        if isinstance(item, str):
+            return {"id": name or str(rank), "text": item}
+        if _is_nothing(item):
+            return {"id": name or str(rank), "text": ""}
         if not isinstance(item, dict):
             raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
         if isinstance(item.get("node"), dict):
@@ -395,43 +420,40 @@ class _Values:
         if "text" not in known:
             problem = unknown_name("field of a document", min(item, default=""), Document.model_fields)
             raise self._error(f"item {rank}: no text; {problem}", field=field)
-        try:
-            return Document.model_validate({**known, "id": name or str(known.get("id", rank))})
-        except ValidationError as error:
-            raise self.invalid(error) from error
+        return {**known, "id": name or str(known.get("id", rank))}
 
-    def answerable(self) -> bool | None:
+    def answerable(self, field: str) -> bool:
         """Return whether the question can be answered."""
-        value = self._values.get("is_answerable")
-        if value is None or isinstance(value, bool):
+        value = self.present[field]
+        if isinstance(value, bool):
             return value
         word = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip().lower()
         words = _ANSWERABLE | _UNANSWERABLE
         if word not in words:
-            raise self._error("expected true or false", f", got {str(value)[:60]!r}", "is_answerable")
+            raise self._error("expected true or false", f", got {str(value)[:60]!r}", field)
         return words[word]
 
-    def author(self) -> str | None:
+    def author(self, field: str) -> str | None:
         """Return the name of a model, also from LlamaIndex' `{"model_name", "type"}`. None means a human author."""
-        value = self._values.get("reference_author")
+        value = self.present[field]
         if isinstance(value, str):
             value = read_cell(value)
         if not isinstance(value, dict):
-            return self.text("reference_author")
+            return self.text(field)
         return str(value.get("model_name") or "") or None if value.get("type") == "ai" else None
 
-    def evidence(self) -> dict[str, tuple[Document, ...]]:
+    def evidence(self, field: str) -> dict[str, list[dict[str, Any]]]:
         """Return the named lists of documents."""
-        value = self._values.get("evidence", {})
+        value = self.present[field]
         if isinstance(value, str):
-            value = self._parsed(value, "evidence")
+            value = self._parsed(value, field)
         if not isinstance(value, dict):
-            raise self._error(f"{_kind(value)}; give an object of named document lists", field="evidence")
+            raise self._error(f"{_kind(value)}; give an object of named document lists", field=field)
         for name in map(str, value):
             if name in BUILT_IN:
-                raise self._error(f"{name!r} is a part of every sample. Use another name", field="evidence")
+                raise self._error(f"{name!r} is a part of every sample. Use another name", field=field)
             if problem := ambiguous(name):
-                raise self._error(problem, field="evidence")
+                raise self._error(problem, field=field)
         return {
             str(name): self._documents(given if isinstance(given, list) else [given], f"evidence.{name}")
             for name, given in value.items()
@@ -439,12 +461,27 @@ class _Values:
 
     def metadata(self) -> dict[str, Any]:
         """Return the metadata and all values that are no field of a sample, as JSON has them."""
-        value = self._values.get("metadata", {})
+        value = self.present.get("metadata", {})
+        if not value and not self._other:
+            return {}
         if isinstance(value, str):
             value = read_cell(value)
         given = value if isinstance(value, dict) else {"metadata": value}
         return {str(name): _finite(value) for name, value in {**given, **self._other}.items()}
 
+
+_READERS: dict[str, Callable[[_Values, str], object]] = {
+    "answer": _Values.text,
+    "contexts": _Values.contexts,
+    "reference_answers": _Values.texts,
+    "reference_contexts": _Values.texts,
+    "reference_context_ids": _Values.ids,
+    "is_answerable": _Values.answerable,
+    "generator": _Values.text,
+    "reference_author": _Values.author,
+    "evidence": _Values.evidence,
+}
+"""How each field of a sample is read, where a row has it."""
 
 _DOCUMENT = {
     "id": "id", "doc_id": "id", "document_id": "id", "id_": "id", "node_id": "id",

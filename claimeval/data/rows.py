@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from claimeval.types.errors import DataError, UsageError
 
@@ -95,6 +96,10 @@ _LONG_NUMBERS = json.JSONDecoder(strict=False, parse_int=lambda digits: digits)
 
 def parse_json(text: str) -> Any:
     """Return JSON from elsewhere as Python. Raises ValueError with the problem if it is not JSON."""
+    try:
+        return from_json(text)
+    except ValueError:
+        pass  # also halves of characters, and line breaks in a text, which are read below
     try:
         return _JSON.decode(text)
     except RecursionError as error:

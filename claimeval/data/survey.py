@@ -10,7 +10,7 @@ from statistics import median
 
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types.errors import DataError
-from claimeval.types.records import Record, Sample
+from claimeval.types.records import Part, Record, Sample
 
 _INVALID_TEXT = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€[\u0080-\u00ff™œ“”˜š¦]|Â[\u00a0-\u00bf]")
 """The replacement character, and UTF-8 that was read as Latin-1 or Windows-1252."""
@@ -102,6 +102,9 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     metadata: Counter[str] = Counter()
     contexts = array("l")
     example: Sample | None = None
+    parts = sorted({part for metric in metrics for part in (metric.claims_of, metric.against)})
+    lacks: dict[tuple[bool, ...], list[tuple[str, Part]]] = {}
+    """The missing part of each metric, by which of `parts` a sample has."""
     for sample in samples:
         count += 1
         example = example or sample
@@ -111,7 +114,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             duplicates.append(sample.id)
             duplicate_numbers = duplicate_numbers or (seen[sample.id], count)
         seen.setdefault(sample.id, count)
-        empty_contexts += sample.documents("contexts") == ()
+        empty_contexts += sample.contexts is not None and not any(one.says_something for one in sample.contexts)
         no_answer += sample.answer is None
         if not sample.question.strip():
             no_question.append(sample.id)
@@ -120,10 +123,12 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             invalid_text[sample.id] = excerpt
         generators[sample.generator or "unknown"] += 1
         metadata.update(sample.metadata.keys())
-        for metric in metrics:
-            if part := metric.missing_part(sample):
-                n, first = missing[metric.name].get(part, (0, sample.id))
-                missing[metric.name][part] = n + 1, first
+        has = tuple([sample.has(part) for part in parts])
+        if has not in lacks:
+            lacks[has] = [(metric.name, part) for metric in metrics if (part := metric.missing_part(sample))]
+        for name, part in lacks[has]:
+            n, first = missing[name].get(part, (0, sample.id))
+            missing[name][part] = n + 1, first
     if not count:
         raise DataError("The data set has no samples")
     return Survey(

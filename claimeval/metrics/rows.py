@@ -43,11 +43,9 @@ class Metric(Record):
 
     def missing_part(self, sample: Sample) -> Part | None:
         """The part the sample does not have and this metric needs; None when it has both."""
-        if sample.text(self.claims_of) is None:
+        if not sample.has(self.claims_of):
             return self.claims_of
-        if sample.documents(self.against) is None:
-            return self.against
-        return None
+        return None if sample.has(self.against) else self.against
 
 
 FIELDS: dict[Part, str] = {

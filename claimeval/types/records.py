@@ -222,11 +222,23 @@ class Sample(Record):
     @field_validator("reference_answers")
     @classmethod
     def _each_answer_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if len(given) == 1 and given[0].strip():
+            return given
         first: dict[str, str] = {}
         for text in given:
             if text.strip():
                 first.setdefault(" ".join(text.casefold().split()).rstrip(" ."), text)
         return tuple(first.values())
+
+    def has(self, part: Part) -> bool:
+        """Whether `documents` of a whole part are not None: they are there, or known to be none."""
+        if part == "answer":
+            return self.answer is not None
+        if part == "contexts":
+            return self.contexts is not None
+        if part in ("reference", "reference_contexts"):
+            return any(map(says_something, self.reference_answers if part == "reference" else self.reference_contexts))
+        return part == ASKED or part in self.evidence
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """A part as evidence, or the documents at an address, in the order in which they are shown.
