@@ -1,4 +1,4 @@
-"""A judge with given replies, for tests of logic: answers from a list and remembers what it was asked."""
+"""An executor with given replies, for tests of logic without providers, and judges that no provider knows."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 In a thread of this process, with any callable as judge (as fixtures: ``openai_server``, ``mistral_server``,
 ``start_server``)::
 
-    with serve_in_thread(judge=ScriptedJudge({"": "yes"})) as server, openai_client(server) as client:
+    with serve_in_thread(judge=lambda body: Reply("yes")) as server, openai_client(server) as client:
         ...
         server.exchanges()      # every request, joined with what became of it
 
@@ -31,7 +31,7 @@ from benchmarks.loopback.batch.plan import Batching
 from benchmarks.loopback.dialects import Name
 from benchmarks.loopback.events import BatchLine, Event, Exchange
 from benchmarks.loopback.faults import Faults, mixed, named
-from benchmarks.loopback.judge import Body, EchoJudge, Judge, NoReply, Reply, ScriptedJudge, text_of
+from benchmarks.loopback.judge import Body, EchoJudge, Judge, Reply, text_of
 from benchmarks.loopback.limits import Limits
 from benchmarks.loopback.options import Latency, Options
 from benchmarks.loopback.process import Handle, ProcessHandle, ThreadHandle, serve, serve_in_thread
@@ -49,11 +49,9 @@ __all__ = [
     "Latency",
     "Limits",
     "Name",
-    "NoReply",
     "Options",
     "ProcessHandle",
     "Reply",
-    "ScriptedJudge",
     "ThreadHandle",
     "mixed",
     "named",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 Body = dict[str, Any]
@@ -26,10 +26,6 @@ class Reply:
 
 
 Judge = Callable[[Body], Reply]
-
-
-class NoReply(LookupError):
-    """The script has nothing for this request; the server answers 400 and says so."""
 
 
 def text_of(body: Body) -> str:
@@ -55,45 +51,6 @@ class EchoJudge:
         if self.size is not None:
             said = ((said or "x") * (self.size // max(len(said), 1) + 1))[: self.size]
         return Reply(said)
-
-
-@dataclass(slots=True)
-class ScriptedJudge:
-    """Says what the test wrote down.
-
-    A list is used up in order of arrival. A dict is searched by substring: the first entry whose key occurs in
-    the text of the messages answers, so the key "" matches all; a list under a key is used up in order and its
-    last reply repeats. Replies are Reply records, mappings with Reply's fields, or plain strings. A fault that
-    comes after the completion was generated uses up a reply, as it does at a provider.
-    """
-
-    replies: Sequence[Any] | Mapping[str, Any]
-    _used: dict[str, int] = field(default_factory=dict)
-
-    def __call__(self, body: Body) -> Reply:
-        if not isinstance(self.replies, Mapping):
-            at = self._next("")
-            if at >= len(self.replies):
-                raise NoReply(f"the script has {len(self.replies)} replies and this is request {at + 1}")
-            return _reply(self.replies[at])
-        text = text_of(body)
-        for key, said in self.replies.items():
-            if key in text:
-                if isinstance(said, Sequence) and not isinstance(said, str):
-                    return _reply(said[min(self._next(key), len(said) - 1)])
-                return _reply(said)
-        raise NoReply(f"no scripted reply is for this text: {text[:200]!r}")
-
-    def _next(self, key: str) -> int:
-        at = self._used.get(key, 0)
-        self._used[key] = at + 1
-        return at
-
-
-def _reply(said: Any) -> Reply:
-    if isinstance(said, Reply):
-        return said
-    return Reply(said) if isinstance(said, str) else Reply(**said)
 
 
 def load(spec: str, args: Mapping[str, object]) -> Judge:

@@ -20,7 +20,7 @@ from benchmarks.loopback.connection import Connection
 from benchmarks.loopback.dialects import DIALECTS, Dialect, count_tokens
 from benchmarks.loopback.events import EventLog
 from benchmarks.loopback.faults import Faults, Progress
-from benchmarks.loopback.judge import Judge, NoReply, load, text_of
+from benchmarks.loopback.judge import Judge, load, text_of
 from benchmarks.loopback.limits import Limiter
 from benchmarks.loopback.options import Options
 from benchmarks.loopback.sabotage import KINDS, Scene
@@ -168,10 +168,7 @@ class Loopback:
             return completion
 
         kind = self._progress.next(self._faults, asked.sha256)
-        try:
-            answer = self._spoil(kind, dialect, asked, generate) if kind else Answer(200, encode(generate()))
-        except NoReply as error:
-            return dialect.complain(400, str(error), code="no_scripted_reply")
+        answer = self._spoil(kind, dialect, asked, generate) if kind else Answer(200, encode(generate()))
         headers = {"x-request-id": f"req_{asked.number:012d}"}
         if limiter:
             limiter.charge(tokens - prompt_tokens if tokens else 0, time.monotonic())

@@ -13,7 +13,7 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback import ThreadHandle
 from benchmarks.loopback.claim_judge import answer
-from benchmarks.loopback.judge import Reply, ScriptedJudge
+from benchmarks.loopback.judge import Reply
 from claimeval import ir
 from claimeval.api.measures import measure
 from claimeval.evaluation.grade import summarize_grades
@@ -135,7 +135,7 @@ def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHa
 
 
 def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(start_server: StartServer) -> None:
-    server = start_server(judge=ScriptedJudge({"": "no grade"}))
+    server = start_server(judge=lambda body: Reply("no grade"))
     found = ce.grade([{**SAMPLES[0], "contexts": ["text", " "]}], judges=judge(server))
     assert found.qrels == {}
     (result,) = found
@@ -156,8 +156,8 @@ def test_documents_of_a_pool_are_graded(server: ThreadHandle, tmp_path: Path) ->
 
 
 def test_contexts_are_matched_with_reference_contexts(start_server: StartServer) -> None:
-    yes = ScriptedJudge({"": '{"grades": [{"id": "d1", "reason": "r", "grade": 1}]}'})
-    other = start_server(judge=yes)
+    yes = '{"grades": [{"id": "d1", "reason": "r", "grade": 1}]}'
+    other = start_server(judge=lambda body: Reply(yes))
     found = ce.grade(SAMPLES, judges=judge(other), against="reference_contexts", measures="mrr")
     assert found.results[0].details["matched"] == ["reference-1", "other-2"]
     assert found["mrr"].missing == {"missing_input": 1}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback.claim_judge import answer
-from benchmarks.loopback.judge import Body, Reply, ScriptedJudge, text_of
+from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.runs.directory import read_results
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
@@ -159,7 +159,8 @@ def test_ratings_through_batches_are_the_ratings_online(
 
 def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
     declines = '{"reason": "it says so", "kind": "declines"}'
-    server = start_server(judge=ScriptedJudge({"do not know": declines, "": '{"reason": "", "kind": "answers"}'}))
+    answers = '{"reason": "", "kind": "answers"}'
+    server = start_server(judge=lambda body: Reply(declines if "do not know" in text_of(body) else answers))
     data = tmp_path / "answers.jsonl"
     rows = [("It is 5.", True), ("I do not know.", True), ("It is 6.", False), ("I really do not know.", False)]
     data.write_text(
@@ -177,9 +178,8 @@ def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Pa
 
 
 def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
-    servers = [
-        start_server(judge=ScriptedJudge({"": f'{{"reason": "", "kind": "{k}"}}'})) for k in ("partly", "declines")
-    ]
+    partly, declines = Reply('{"reason": "", "kind": "partly"}'), Reply('{"reason": "", "kind": "declines"}')
+    servers = [start_server(judge=lambda body: partly), start_server(judge=lambda body: declines)]
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps({"question": "Q?", "answer": "Perhaps."}) + "\n")
     judges = [option for server in servers for option in ("-j", f"openai:m@{server.url}")]
@@ -194,7 +194,7 @@ def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Pat
 def test_answers_that_could_not_be_sorted_fail_the_gate(
     claimeval: Run, tmp_path: Path, start_server: StartServer
 ) -> None:
-    server = start_server(judge=ScriptedJudge({"": "It answers."}))
+    server = start_server(judge=lambda body: Reply("It answers."))
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps({"question": "Q?", "answer": "A."}) + "\n")
     done = claimeval("rate", data, "--ask", "abstention", "-j", f"openai:m@{server.url}")

@@ -16,7 +16,7 @@ from benchmarks.loopback.batch.plan import ONLY_LINES, Batching
 from benchmarks.loopback.checks import refuse_body
 from benchmarks.loopback.dialects import DIALECTS
 from benchmarks.loopback.events import EventLog
-from benchmarks.loopback.judge import Judge, NoReply
+from benchmarks.loopback.judge import Judge
 from benchmarks.loopback.sabotage import KINDS, Scene
 from benchmarks.loopback.wire import Answer, encode
 
@@ -114,12 +114,9 @@ class Run:
             tokens = total if isinstance(total, int) else 0
             return completion
 
-        try:
-            if kind is None:
-                return Answer(200, encode(generate()), paid=True, tokens=tokens)
-            answer = KINDS[kind].make(Scene(dialect, "", body["model"], self.job.endpoint, "", time.time(), generate))
-        except NoReply as error:
-            return dialect.complain(400, str(error), code="no_scripted_reply")
+        if kind is None:
+            return Answer(200, encode(generate()), paid=True, tokens=tokens)
+        answer = KINDS[kind].make(Scene(dialect, "", body["model"], self.job.endpoint, "", time.time(), generate))
         return Answer(answer.status, answer.body, answer.headers, paid=KINDS[kind].paid, tokens=tokens)
 
     def _log(self, line: lines.Line, fault: str | None, *, paid: bool, tokens: int) -> None:

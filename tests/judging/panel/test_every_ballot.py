@@ -1,9 +1,10 @@
-"""All ballots of 2 to 5 judges under all rules: what holds of every vote, whatever was said."""
+"""All ballots of 2 to 5 judges over labels (2 to 4 over grades) under all rules: what holds of every vote."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import permutations, product
 
 import pytest
@@ -13,7 +14,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
-from claimeval.types.scales import THREE_WAY, grade_scale
+from claimeval.types.scales import THREE_WAY, Scale, grade_scale
 
 JUDGES = "abcde"
 LABELS: tuple[Label, ...] = ("contradicted", "not_found", "supported")
@@ -23,7 +24,8 @@ ALIKE: tuple[str, ...] = ("majority", "unanimous", "any", "median", "mean")
 """The rules that know no judge from another."""
 
 
-def rates(choices: tuple[str, ...], right: Sequence[float]) -> ErrorRates:
+@cache
+def rates(choices: tuple[str, ...], right: tuple[float, ...]) -> ErrorRates:
     """Each judge says the truth with that probability and each other choice equally often."""
     size = len(choices)
     rows = {
@@ -42,21 +44,26 @@ WEIGHTS = {"good judges": (2.0, 1.5, 1.0, 0.5, 2.0), "judges worse than chance":
 def voted(said: Sequence[str], rule: str, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
     """What judges a, b, ... who say that come to."""
     scale = GRADES if said[0] in GRADES.words else THREE_WAY
-    verdicts = [
-        Verdict(subject="c", judge=judge, **scale.labeled(one)) for judge, one in zip(JUDGES, said, strict=False)
-    ]
-    settings = Panel(
-        vote=rule,
-        tie=tie,
-        scale=scale,
-        weights=dict(zip(JUDGES, WEIGHTS[line_up], strict=True)),
-    )
+    verdicts = [verdict(judge, one, scale) for judge, one in zip(JUDGES, said, strict=False)]
     known = rates(scale.ranked, RIGHT[line_up])
-    return panel.vote("c", Evidence(part="contexts"), verdicts, settings, rates=known)
+    return panel.vote("c", CONTEXTS, verdicts, settings(rule, line_up, tie, scale), rates=known)
+
+
+CONTEXTS = Evidence(part="contexts")
+
+
+@cache
+def verdict(judge: str, label: str, scale: Scale) -> Verdict:
+    return Verdict(subject="c", judge=judge, **scale.labeled(label))
+
+
+@cache
+def settings(rule: str, line_up: str, tie: str, scale: Scale) -> Panel:
+    return Panel(vote=rule, tie=tie, scale=scale, weights=dict(zip(JUDGES, WEIGHTS[line_up], strict=True)))
 
 
 def ballots(choices: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    for judges in range(2, 6):
+    for judges in range(2, 6 if len(choices) == 3 else 5):
         yield from product(choices, repeat=judges)
 
 

@@ -12,7 +12,7 @@ from mistralai.client import Mistral, errors
 from mistralai.client.models import File
 from openai import AsyncOpenAI
 
-from benchmarks.loopback import Batching, Options, ScriptedJudge, serve
+from benchmarks.loopback import Batching, Options, Reply, serve, text_of
 from benchmarks.loopback.batch.submit import (
     TEN,
     Json,
@@ -252,8 +252,8 @@ def test_batches_outlive_their_server(tmp_path: Any) -> None:
     options = Options(
         log=str(tmp_path / "events.jsonl"),
         state=str(tmp_path / "state"),
-        judge="benchmarks.loopback.judge:ScriptedJudge",
-        judge_args={"replies": {"": "yes"}},
+        judge="benchmarks.loopback.judge:EchoJudge",
+        judge_args={"size": 1},
     )
     with serve(options) as server:
         made = with_openai(server, lambda client: submit(client, intent="mine"))
@@ -268,16 +268,18 @@ def test_batches_outlive_their_server(tmp_path: Any) -> None:
             return await results(client, (await client.batches.retrieve(made.id)).output_file_id)
 
         output = with_openai(server, read)
-        assert {line["response"]["body"]["choices"][0]["message"]["content"] for line in output} == {"yes"}
+        assert {line["response"]["body"]["choices"][0]["message"]["content"] for line in output} == {"q"}
         assert len(server.batch_lines()) == 10
         assert [e.n for e in server.exchanges()] == list(range(5))  # the log goes on where it was
 
 
 def test_the_judge_of_a_batch_is_the_servers(openai_server: ThreadHandle) -> None:
-    openai_server.server.judge = ScriptedJudge({"c3": "three"})
+    openai_server.server.judge = lambda body: Reply(f"{text_of(body)}?")
     _, output, failed = run_openai(openai_server)
-    assert [line["response"]["body"]["choices"][0]["message"]["content"] for line in output] == ["three"]
-    assert {line["response"]["body"]["error"]["code"] for line in failed} == {"no_scripted_reply"}
+    assert {line["response"]["body"]["choices"][0]["message"]["content"] for line in output} == {
+        f"question c{i}?" for i in range(10)
+    }
+    assert not failed
 
 
 def test_mistral_refuses_what_is_no_job(mistral_server: ThreadHandle) -> None:
