@@ -24,7 +24,7 @@ from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import Backend, provider, reads_prompts
-from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price, cost_bound, price, prompt_bytes
+from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price_of, cost_bound, price_of, prompt_bytes
 from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
@@ -303,8 +303,8 @@ class _Walk:
 
         def rate(judge: Judge) -> Price | None:
             if judge.name in batched:
-                return batch_price(judge.model, judge.endpoint or "", prices)
-            return price(judge.model, judge.endpoint, prices)
+                return batch_price_of(judge, prices)
+            return price_of(judge, prices)
 
         self._takers = plan.judges if plan.panel.extract_per_judge else (plan.extractor,)
         self._extractions = {

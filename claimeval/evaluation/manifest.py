@@ -20,8 +20,8 @@ from claimeval.types.records import Record
 from claimeval.types.requests import Judge, Learned
 from claimeval.types.scales import Scale
 
-LEARNED = {"learned"}
-"""The field of a judge that is no setting."""
+LEARNED = {"learned", "price"}
+"""The fields of a judge that decide no number."""
 RUN_FORMAT = 2
 """Increased when files of a run change their meaning; runs of another format are refused."""
 
@@ -142,7 +142,7 @@ class Manifest(Record):
 def _without_learned(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_without_learned, value))
-    return value.model_copy(update={"learned": Learned()}) if isinstance(value, Judge) else value
+    return value.model_copy(update={"learned": Learned(), "price": None}) if isinstance(value, Judge) else value
 
 
 def versions() -> dict[str, str]:

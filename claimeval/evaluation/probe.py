@@ -12,7 +12,7 @@ from claimeval import providers
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
 from claimeval.providers import Backend
-from claimeval.providers.prices import price
+from claimeval.providers.prices import price_of
 from claimeval.store.lessons import Lessons
 from claimeval.types.chat_format import read_tokens
 from claimeval.types.errors import UsageError
@@ -125,7 +125,7 @@ def _step(step: str, outcome: Outcome, check: Callable[[Completion], str | None]
 async def probe(judge: Judge, options: RunOptions) -> Probe:
     """Try a resolved judge; what fails is in the result."""
     named = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
-    known = price(judge.model, judge.endpoint, options.prices)
+    known = price_of(judge, options.prices)
     named = named.model_copy(update={"price": {"input": known.input, "output": known.output} if known else None})
     try:
         providers.check_key(judge)

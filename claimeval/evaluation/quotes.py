@@ -11,7 +11,7 @@ from claimeval.evaluation.forecast import StepForecast
 from claimeval.execution import Executor
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging.panel import Panel
-from claimeval.providers.prices import cost_bound, price, prompt_bytes
+from claimeval.providers.prices import cost_bound, price_of, prompt_bytes
 from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
@@ -132,7 +132,7 @@ def quote(
 
 class _TextTotals:
     def __init__(self, first: Request, prices: str | Path | None) -> None:
-        self._price = price(first.judge.model, first.judge.endpoint, prices)
+        self._price = price_of(first.judge, prices)
         self._stored = 0
         self._ends = [[0, 0.0, 0.0], [0, 0.0, 0.0]]
         """Calls, prompt tokens and output tokens, at least and at most."""

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from claimeval.providers import provider
-from claimeval.providers.prices import VARIABLE, Price, cost_bound, price
+from claimeval.providers.prices import VARIABLE, Price, cost_bound, price_of
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
@@ -29,7 +29,7 @@ _NO_LIMIT = 2**62
 def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> None:
     """Raise UsageError unless the price of every judge is known."""
     for judge in judges:
-        if price(judge.model, judge.endpoint, prices) is None:
+        if price_of(judge, prices) is None:
             raise UsageError(
                 f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is unknown. Add a line such "
                 f"as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per million tokens) to a YAML file and "
@@ -131,7 +131,7 @@ class Budget:
 
     def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None, prices: str | Path | None = None) -> None:
         judges = tuple(judges)
-        self._prices = {judge.name: price(judge.model, judge.endpoint, prices) for judge in judges}
+        self._prices = {judge.name: price_of(judge, prices) for judge in judges}
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
         self._ledger = ledger
         self._unsettled = 0

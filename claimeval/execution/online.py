@@ -249,12 +249,21 @@ class OnlineExecutor:
         remote = provider(request.judge.model).costs  # a local model may be slow and always answers
         try:
             async with asyncio.timeout(self._options.timeout if remote else None):
-                return await self._backends[request.judge.name].complete(request, keep)
+                completion = await self._backends[request.judge.name].complete(request, keep)
         except TimeoutError:
             if received:
                 return received[0]
             message = f"no complete reply within {self._options.timeout:g} s"
             raise CallError("timeout", message, possibly_paid=True) from None
+        if not received:
+            advice = "its backend must call `keep` before it returns (docs/adding-a-provider.md)"
+            raise CallError(
+                "judge_stopped",
+                f"the provider {request.judge.provider!r} gave a reply that it did not keep; {advice}",
+                fatal=True,
+                possibly_paid=True,
+            )
+        return completion
 
 
 def _error(state: RetryCallState) -> CallError:

@@ -1,4 +1,4 @@
-"""Models that answer: one file and one row for each provider.
+"""Models that answer: one file and one row for each provider, here or in another package.
 
 A backend turns one request into one completion and does nothing more: it does not retry, cache, parse replies or limit
 how many calls run. What the rest of the package has to know about a provider are fields of its `Provider`; no other
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -50,12 +51,12 @@ class Provider:
     """The part of a model before the colon."""
     open: Callable[[Judge], AbstractAsyncContextManager[Backend]]
     """Opens the backend of a resolved judge, to be entered inside the run that uses it."""
-    resolve: Callable[[Judge], Judge]
+    resolve: Callable[[Judge], Judge] = lambda judge: settle(judge)
     """Fills in the endpoint and the defaults that can change an answer, and checks all that can be checked without a
-    call; UsageError for what cannot work."""
-    example: str
+    call; UsageError for what cannot work. By default the provider's endpoint, and temperature 0."""
+    example: str = ""
     """Models as a user writes them, for messages; empty if users do not write them."""
-    costs: bool
+    costs: bool = True
     """Whether calls cost money or leave this machine."""
     reads_prompts: bool = True
     """Whether its models read what a prompt asks. Engines that do not read the typed task of a request, assess claims
@@ -103,20 +104,38 @@ PROVIDERS = {
     "openai": "claimeval.providers.openai",
     "mistral": "claimeval.providers.mistral",
     "local": "claimeval.providers.local.backend",
+    "callable": "claimeval.providers.callables",
     "testing": "claimeval.testing",
 }
 """The modules whose `PROVIDER` is the row of a name; one is loaded when a judge needs it."""
+ENTRY_POINTS = "claimeval.providers"
+"""The group of entry points by which other packages name providers of theirs."""
 
 
 @cache
-def _row(name: str) -> Provider:
-    row: Provider = importlib.import_module(PROVIDERS[name]).PROVIDER
-    return row
+def _row(name: str) -> Provider | None:
+    """Return the row of a name, from this package or another; None if there is none."""
+    if name in PROVIDERS:
+        row: Provider = importlib.import_module(PROVIDERS[name]).PROVIDER
+        return row
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            given = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise UsageError(
+                f"the provider {name!r} of the entry point {entry.value!r} cannot be loaded: {error}"
+            ) from error
+        if not isinstance(given, Provider) or given.name != name:
+            raise UsageError(
+                f"the entry point {entry.value!r} gives no claimeval.providers.Provider of the name {name!r}"
+            )
+        return given
+    return None
 
 
 def rows() -> tuple[Provider, ...]:
-    """Return all providers."""
-    return tuple(map(_row, PROVIDERS))
+    """Return all providers of this package."""
+    return tuple(row for name in PROVIDERS if (row := _row(name)))
 
 
 def examples() -> str:
@@ -129,22 +148,38 @@ def provider(model: str) -> Provider:
     name, colon, rest = model.partition(":")
     if not colon or not rest:
         raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
-    if name not in PROVIDERS:
-        raise UsageError(
-            f"{unknown_name('provider', name, [row.name for row in rows() if row.example])}. Examples: {examples()}"
-        )
-    return _row(name)
+    if (row := _row(name)) is None:
+        others = entry_points(group=ENTRY_POINTS).names
+        known = {*(row.name for row in rows() if row.example), *others}
+        raise UsageError(f"{unknown_name('provider', name, known)}. Examples: {examples()}")
+    return row
+
+
+def settle(judge: Judge) -> Judge:
+    """Return a judge with its provider's endpoint and temperature 0, unless it says otherwise; UsageError for settings
+    that cannot work."""
+    from claimeval.providers.http import check_endpoint
+
+    row = provider(judge.model)
+    check_settings(judge)
+    settled: dict[str, object] = {}
+    if endpoint := judge.endpoint or row.default_endpoint:
+        settled["endpoint"] = check_endpoint(endpoint, judge.name)
+    if "temperature" not in judge.model_fields_set:
+        settled["temperature"] = 0.0
+    return judge.model_copy(update=settled)
 
 
 def reads_prompts(judge: Judge) -> bool:
     """Return whether a judge is a language model, as all are whose provider has no row, such as recorded ones."""
-    return judge.provider not in PROVIDERS or _row(judge.provider).reads_prompts
+    row = _row(judge.provider)
+    return row is None or row.reads_prompts
 
 
 def reasons(judge: Judge) -> bool:
     """Return whether a judge's model spends hidden tokens whatever its settings are."""
-    of = _row(judge.provider).reasons if judge.provider in PROVIDERS else None
-    return of is not None and of(judge.model.partition(":")[2])
+    row = _row(judge.provider)
+    return row is not None and row.reasons is not None and row.reasons(judge.model.partition(":")[2])
 
 
 def check_settings(judge: Judge) -> None:
@@ -166,8 +201,8 @@ def check_key(judge: Judge) -> None:
 
 def note(judge: Judge) -> str | None:
     """Return the remark to print with every number of this judge; None for language models."""
-    describe = _row(judge.provider).note if judge.provider in PROVIDERS else None
-    return describe(judge) if describe else None
+    row = _row(judge.provider)
+    return row.note(judge) if row and row.note else None
 
 
 def describe_device(judge: Judge) -> str | None:

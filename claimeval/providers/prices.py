@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from claimeval.types.errors import UsageError, read_yaml
 from claimeval.types.records import Record
-from claimeval.types.requests import Request
+from claimeval.types.requests import Judge, Request
 
 VARIABLE = "CLAIMEVAL_PRICES"
 """The environment variable that names files of prices, as PATH names folders."""
@@ -88,6 +88,18 @@ def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Pr
         return price(model, endpoint, file)
     share = BATCH_SHARE.get(_place(endpoint), 1.0) if row.batch is None else row.batch
     return Price(row.input * share, row.output * share, None, row.as_of)
+
+
+def price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
+    """Return the price of a judge: its own, else that of its model at its endpoint; None if none is stated."""
+    if judge.price:
+        return Price(judge.price.input, judge.price.output, None, None)
+    return price(judge.model, judge.endpoint, file)
+
+
+def batch_price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
+    """Return the price of a judge in a batch: its own, else that of its model; None if none is stated."""
+    return price_of(judge) if judge.price else batch_price(judge.model, judge.endpoint or "", file)
 
 
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:

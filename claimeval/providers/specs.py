@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -206,6 +207,9 @@ def panel_settings(
         UsageError: If a setting is wrong, or does not fit the judges or the subject.
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
+    of_judges = {escape(judge.model.partition(":")[2]): judge.family for judge in panel_spec.judges if judge.family}
+    if of_judges:
+        chosen = chosen.model_copy(update={"families": of_judges | chosen.families})
     panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
     if not about_claims and chosen.extract_per_judge:
         raise UsageError("extract_per_judge is for claims; every judge rates the same answers and documents")

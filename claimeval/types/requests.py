@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue
 
-from claimeval.types.errors import ClaimevalError
+from claimeval.types.errors import ClaimevalError, UsageError
 from claimeval.types.records import Claim, Document, Reason, Record
 from claimeval.types.scales import Scale
 
@@ -27,6 +27,10 @@ SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 
 
+NO_SETTINGS = {"name", "key_variable", "family", "price", "learned"}
+"""Fields of a judge that cannot change an answer."""
+
+
 class Learned(Record):
     """What a run learned of a judge's server from its replies and refusals."""
 
@@ -36,6 +40,19 @@ class Learned(Record):
     """Whether replies kept to the JSON schema that was sent. None: none was sent, or no reply came."""
     context_tokens: int | None = None
     """The context window that it stated when it refused a request as too long."""
+
+
+class JudgePrice(Record):
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+
+JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
+"""Gives the reply to messages, each with `role` and `content`."""
+FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
+"""The functions that are judges in this process, by model and endpoint."""
 
 
 class Judge(Record):
@@ -70,8 +87,58 @@ class Judge(Record):
     """Query parameters of the address, such as `api-version`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Additional fields of the request body, of any JSON. None that claimeval sets itself."""
+    family: str | None = None
+    """The family of the model. None: as in the table of families."""
+    price: JudgePrice | None = None
+    """What its tokens cost. None: as in the files of prices."""
     learned: Learned = Learned()
     """Not a setting: what a run learned of this judge."""
+
+    @classmethod
+    def from_callable(
+        cls,
+        name: str,
+        function: JudgeFunction,
+        *,
+        model: str,
+        family: str | None = None,
+        price: Mapping[str, float] | None = None,
+        revision: str = "",
+    ) -> Judge:
+        """Make a judge of a function: of a gateway with its own login, of a model in this process, of anything.
+
+        What it gives is stored, paced and capped as replies of a provider are. `name`, `model` and `revision` are in
+        the keys of stored replies.
+
+        Args:
+            name: What tables call the judge.
+            function: Gives the reply to a list of messages, each with `role` and `content`; plain or asynchronous.
+                Plain functions run in threads.
+            model: The model behind it.
+            family: The family of the model, for `on_same_family`; None for the table of families.
+            price: US dollars per million tokens, `input` and `output`, for a cap in dollars.
+            revision: Change it when the function changes, so that nothing stored before is taken for its replies.
+
+        Returns:
+            A judge that can stand wherever a judge is named, in this process.
+
+        Raises:
+            UsageError: If `function` cannot be called, or `price` is none.
+        """
+        if not callable(function):
+            raise UsageError(f"judge {name!r}: a {type(function).__name__} cannot be called")
+        if price is not None and set(price) != {"input", "output"}:
+            raise UsageError(f"judge {name!r}: a price is {{'input': 1.0, 'output': 2.0}}, per million tokens")
+        judge = Judge(
+            name=name,
+            model=f"callable:{model}",
+            endpoint=f"{name} {revision}".strip(),
+            structured=False,
+            family=family,
+            price=JudgePrice(**price) if price else None,
+        )
+        FUNCTIONS[judge.model, judge.endpoint] = function
+        return judge
 
     @property
     def provider(self) -> str:
@@ -82,9 +149,9 @@ class Judge(Record):
     def id(self) -> str:
         """Return eight hexadecimal digits of the SHA-256 of all settings that can change an answer.
 
-        The name, the variable of the key and what was learned are not included.
+        The name, the variable of the key, family, price and what was learned are not included.
         """
-        settings = self.model_dump(mode="json", exclude={"name", "key_variable", "learned"})
+        settings = self.model_dump(mode="json", exclude=NO_SETTINGS)
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import claim_judge
 from claimeval import providers
-from claimeval.providers import batches, check_key, reads_prompts, reasons
-from claimeval.types.errors import UsageError
+from claimeval.providers import reads_prompts, reasons
 from claimeval.types.requests import Judge
-from tests.conftest import StartServer
-from tests.sample_runs import RIGHT, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,27 +52,3 @@ def test_no_module_asks_for_a_provider_by_name() -> None:
     asks = re.compile(rf"""provider\s*(==|!=|in)\s*\(?["']({names})["']""")
     found = [str(file) for file in (ROOT / "claimeval").rglob("*.py") if asks.search(file.read_text(encoding="utf-8"))]
     assert not found
-
-
-@pytest.fixture
-def acme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The provider of the page, as a file and a row."""
-    page = (ROOT / "docs" / "adding-a-provider.md").read_text(encoding="utf-8")
-    (tmp_path / "acme_judges.py").write_text(page.partition("```python\n")[2].partition("```")[0], encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(providers.PROVIDERS, "acme", "acme_judges")
-
-
-@pytest.mark.usefixtures("acme")
-def test_the_provider_of_the_page_is_one_file_and_one_row(
-    start_server: StartServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    server = start_server(judge=claim_judge.answer)
-    monkeypatch.setenv("ACME_URL", server.url_for("openai"))
-    with pytest.raises(UsageError, match="ACME_KEY is not set"):
-        check_key(providers.provider("acme:m").resolve(judge("acme:m")))
-    monkeypatch.setenv("ACME_KEY", "key-of-acme")
-    done = run(["acme:judge-1"], tmp_path / "cache")
-    assert done.values == [RIGHT]
-    assert {exchange.status for exchange in server.exchanges()} == {200}
-    assert not batches.supports_batches("acme:m")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel.settings import Panel
-from claimeval.providers.prices import price
+from claimeval.providers.prices import price_of
 from claimeval.types.estimates import Cost
 from claimeval.types.records import Call, Evidence, Part, Record, SampleResult
 from claimeval.types.requests import Judge
@@ -36,7 +36,7 @@ class JudgeCost:
 
     def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
         """`judge` None is a judge that the run does not know, whose price is unknown."""
-        self._price = price(judge.model, judge.endpoint, prices) if judge else None
+        self._price = price_of(judge, prices) if judge else None
         self._calls = self._reused = self._prompt = self._completion = self._counted = 0
         self._cached: int | None = None
         self.uncounted = 0
@@ -93,7 +93,7 @@ class CostTally:
         self._prices = prices
         self._judges = {judge.name: judge for judge in everyone}
         for judge in everyone:
-            price(judge.model, judge.endpoint, prices)  # a file of prices that cannot be read is refused at the start
+            price_of(judge, prices)  # a file of prices that cannot be read is refused at the start
         self._later = tuple(judge.name for judge in judges[panel.escalate :]) if panel.escalate else ()
         self._repeats = panel.replicates
         self._costs: dict[tuple[str, str], JudgeCost] = {}

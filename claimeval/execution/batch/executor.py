@@ -23,7 +23,7 @@ from claimeval.execution.batch.rounds import request_in_progress, suspend
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, Budget, Ledger
 from claimeval.providers.batches import line, supports_batches
-from claimeval.providers.prices import batch_price, cost_bound
+from claimeval.providers.prices import batch_price_of, cost_bound
 from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
@@ -83,7 +83,7 @@ class BatchExecutor:
         """Description of the pending batches if the run ends without waiting for them."""
         self._judges = judges
         self._options = options
-        self._prices = {name: batch_price(j.model, j.endpoint or "", options.prices) for name, j in judges.items()}
+        self._prices = {name: batch_price_of(j, options.prices) for name, j in judges.items()}
         self._store = store
         self._fallback = fallback
         self._budget = budget

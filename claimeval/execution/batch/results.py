@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from claimeval.execution.batch import Batch, Entry, read_line
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, cost
-from claimeval.providers.prices import batch_price
+from claimeval.providers.prices import batch_price_of
 from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
 from claimeval.types.requests import CallError, Completion
@@ -83,7 +83,7 @@ class BatchResultReader:
         self._store = store
         self._settle = settle
         self._batch = batch
-        self._price = batch_price(batch.judge.model, batch.judge.endpoint or "", prices)
+        self._price = batch_price_of(batch.judge, prices)
         self._answered: dict[str, BatchCharge] = {}
         """Answered requests that are still in the state."""
         self._failed: dict[str, CallError] = {}

@@ -1,0 +1,168 @@
+"""Functions and other packages' providers as judges: stored, paced and capped like the others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claimeval as ce
+from benchmarks.loopback import claim_judge
+from claimeval.providers.specs import parse_judge
+from claimeval.types.requests import Judge
+from tests.command_line import Done, spawn
+from tests.first_day.servers import judged, serve
+from tests.first_day.test_judge_habits import CALLS, SAMPLES, TRUE_SCORE, data
+
+ROOT = Path(__file__).parents[2]
+
+
+class House:
+    """A model in this process, which counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.at_once = self.most_at_once = 0
+
+    def plain(self, messages: list[dict[str, str]]) -> str:
+        self.calls += 1
+        return str(claim_judge.answer({"messages": messages}).content)
+
+    async def waits(self, messages: list[dict[str, str]]) -> str:
+        self.at_once += 1
+        self.most_at_once = max(self.at_once, self.most_at_once)
+        await asyncio.sleep(0)
+        self.at_once -= 1
+        return self.plain(messages)
+
+    async def __call__(self, messages: list[dict[str, str]]) -> str:
+        return await self.waits(messages)
+
+
+def judge(function: Any, **settings: Any) -> Judge:
+    return Judge.from_callable("house", function, **{"model": "llama-3-70b", **settings})
+
+
+def score(folder: Path, judges: Judge, **options: Any) -> ce.Run:
+    return ce.score(data(folder), judges=judges, metrics="faithfulness", options=ce.RunOptions(**options))
+
+
+FORMS: dict[str, Callable[[House], Any]] = {
+    "plain": lambda house: house.plain,
+    "asynchronous": lambda house: house.waits,
+    "an object": lambda house: house,
+    "a function that gives a coroutine": lambda house: lambda messages: house.waits(messages),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_function_is_a_judge_whose_replies_are_stored(tmp_path: Path, form: str) -> None:
+    house = House()
+    first = score(tmp_path, judge(FORMS[form](house)))
+    again = score(tmp_path, judge(FORMS[form](house)))
+    assert first["faithfulness"].mean == again["faithfulness"].mean == TRUE_SCORE
+    assert house.calls == CALLS
+    score(tmp_path, judge(FORMS[form](house), revision="2"))
+    assert house.calls == 2 * CALLS
+
+
+def test_a_function_is_paced_and_capped(tmp_path: Path) -> None:
+    house = House()
+    score(tmp_path, judge(house.waits), concurrency=2)
+    assert house.most_at_once == 2
+    with pytest.raises(ce.StoppedEarly, match="Budget reached"):
+        score(tmp_path, judge(house.plain, revision="b"), max_calls=5)
+    assert house.calls == CALLS + 5
+
+
+def test_a_cap_in_dollars_needs_its_price(tmp_path: Path) -> None:
+    with pytest.raises(ce.UsageError, match="price"):
+        score(tmp_path, judge(House().plain), max_cost=1.0)
+    with pytest.raises(ce.StoppedEarly, match="Budget reached"):
+        score(tmp_path, judge(House().plain, price={"input": 1e6, "output": 1e6}), max_cost=1.0)
+
+
+def test_an_error_is_a_failed_call_and_a_defect_stops_at_once(tmp_path: Path) -> None:
+    calls = 0
+
+    def fails_once(messages: list[dict[str, str]]) -> str:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise ConnectionError("gateway asleep")
+        return House().plain(messages)
+
+    assert score(tmp_path, judge(fails_once), backoff=0.0)["faithfulness"].n == SAMPLES
+    with pytest.raises(ce.StoppedEarly, match=r"the function raised KeyError: 'text'"):
+        score(tmp_path, judge(lambda messages: messages[0]["text"], revision="defect"))
+    with pytest.raises(ce.StoppedEarly, match="the function gave a dict; a text is needed"):
+        score(tmp_path, judge(lambda messages: {"text": ""}, revision="dict"))
+
+
+def test_what_is_no_function_or_no_price_is_refused() -> None:
+    with pytest.raises(ce.UsageError, match="a str cannot be called"):
+        judge("not a function")
+    with pytest.raises(ce.UsageError, match="a price is"):
+        judge(House().plain, price={"in": 1})
+
+
+def test_its_family_is_that_which_was_given(tmp_path: Path) -> None:
+    house = House()
+    rows = [{"id": "1", "question": "Q?", "answer": "A tower.", "contexts": ["A tower."], "generator": "llama-9"}]
+    given = judge(house.plain, model="secret-model", family="llama")
+    with pytest.raises(ce.UsageError, match="family"):
+        ce.score(rows, judges=given, metrics="faithfulness", panel=ce.PanelOptions(on_same_family="error"))
+    assert house.calls == 0
+
+
+def test_a_function_of_another_process_is_missed_in_words() -> None:
+    with pytest.raises(ce.UsageError, match=r"make it again with Judge\.from_callable"):
+        parse_judge(Judge(name="gone", model="callable:gone", endpoint="gone"))
+
+
+@pytest.fixture
+def acme(tmp_path: Path) -> str:
+    """The package of docs/adding-a-provider.md, installed; the path by which Python finds it."""
+    page = (ROOT / "docs" / "adding-a-provider.md").read_text(encoding="utf-8")
+    code = page.partition("## A provider")[2].partition("```python\n")[2].partition("```")[0]
+    entry = page.partition('[project.entry-points."claimeval.providers"]\n')[2].partition("```")[0]
+    package = tmp_path / "site"
+    info = package / "acme_judges-1.0.dist-info"
+    info.mkdir(parents=True)
+    (package / "acme_judges.py").write_text(code, encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-judges\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[claimeval.providers]\n{entry}".replace('"', ""), encoding="utf-8")
+    return os.pathsep.join([str(package), str(ROOT)])
+
+
+def with_acme(site: str, url: str, *arguments: object) -> Done:
+    return spawn(*arguments, PYTHONPATH=site, ACME_URL=url, ACME_KEY="key-of-acme-12345")
+
+
+def test_the_provider_of_the_page_pays_its_second_run_nothing(acme: str, tmp_path: Path) -> None:
+    with serve(judged) as server:
+        command = ("score", data(tmp_path), "-j", "acme:judge-1", "-m", "faithfulness", "-o")
+        first = with_acme(acme, server.url, *command, tmp_path / "a")
+        paid = server.paid
+        second = with_acme(acme, server.url, *command, tmp_path / "b")
+        assert (first.returncode, second.returncode) == (0, 0), first.stderr
+        assert (paid, server.paid) == (CALLS, CALLS)
+        assert server.headers[0]["authorization"] == "Bearer key-of-acme-12345"
+        assert server.asked[0]["temperature"] == 0.0
+    unknown = spawn("score", data(tmp_path), "-j", "acne:judge-1", PYTHONPATH=acme)
+    assert "Did you mean 'acme'" in unknown.stderr
+
+
+def test_a_reply_that_a_provider_does_not_keep_stops_the_run(tmp_path: Path, acme: str) -> None:
+    file = Path(acme.partition(os.pathsep)[0]) / "acme_judges.py"
+    file.write_text(file.read_text().replace("ResponseRecorder(self._key, keep)", "ResponseRecorder(self._key, print)"))
+    with serve(judged) as server:
+        options = ("-m", "faithfulness", "--concurrency", 1, "-o", tmp_path / "run")
+        done = with_acme(acme, server.url, "score", data(tmp_path), "-j", "acme:judge-1", *options)
+    assert done.returncode == 3
+    assert "gave a reply that it did not keep" in " ".join(done.stderr.split())
+    assert server.paid == 1
