@@ -98,7 +98,10 @@ def collect_stats(store: Store) -> StoreStats:
 
 
 def verify(store: Store, *, drop_damaged: bool) -> Verification:
-    """Check the checksum and the origin of every reply; with `drop_damaged`, remove the rows that are damaged."""
+    """Check the checksum and the origin of every reply; with `drop_damaged`, remove the rows that are damaged.
+
+    Raises StoreError if all rows are whole and the database is not.
+    """
     replies = unreadable = 0
     damaged = []
     for row in store.rows():
@@ -108,6 +111,8 @@ def verify(store: Store, *, drop_damaged: bool) -> Verification:
             unreadable += 1
         else:
             replies += 1
+    if not damaged:
+        store.check()
     return Verification(
         replies=replies,
         damaged=len(damaged),

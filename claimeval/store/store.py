@@ -2,8 +2,8 @@
 
 diskcache by itself unpickles its values, reads and deletes files that its rows name, evicts silently, and cannot
 tell a truncated value from a whole one. This store gives it no occasion: keys are hex digests, values are bytes inside
-the SQLite file with their SHA-256 before them, eviction is off, only the owner may read the folder (0700), and a row or
-setting that this store would not write is refused.
+the SQLite file with the SHA-256 of key and value before them, eviction is off, only the owner may read the folder
+(0700), and a row or setting that this store would not write is refused.
 
 A reply is written in the same step that received it, in WAL mode: it survives the death of the process at any
 instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk.
@@ -28,7 +28,7 @@ from claimeval.types.errors import StoreError, UsageError
 if TYPE_CHECKING:
     import diskcache
 
-FORMAT = "claimeval-replies-1"
+FORMAT = "claimeval-replies-2"
 MARKER = "claimeval-store"
 _KEY = re.compile(r"[0-9a-f]{64}")
 _DIGEST = 32
@@ -129,7 +129,7 @@ class Store:
             raise self._broken
         self._end_read()
         with _explained(self.folder):
-            self._cache.set(key, hashlib.sha256(value).digest() + value, retry=False)
+            self._cache.set(key, digest(key, value) + value, retry=False)
 
     def sync(self) -> None:
         """Flush stored replies to the disk itself, so that they survive a power cut.
@@ -159,8 +159,18 @@ class Store:
         page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
             while page := database.execute(page_after, (last,)).fetchall():
-                yield from (_row(columns) for columns in page)
-                last = page[-1][0]
+                for columns in page:
+                    if columns[0] <= last if side == ">" else columns[0] >= last:  # else it would never end
+                        raise _unsound(self.folder, "its rows are out of order")
+                    last = columns[0]
+                    yield _row(columns)
+
+    def check(self) -> None:
+        """Raise StoreError if the database is not sound, whatever its rows hold: rows can be missing from it."""
+        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
+            (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+        if problem != "ok":
+            raise _unsound(self.folder, problem)
 
     def drop(self, numbers: Iterable[int]) -> int:
         """Remove those of the rows that are still damaged and return how many. Files that they name are left alone."""
@@ -202,7 +212,7 @@ _ROW = (
 def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredRow:
     number, name, value, ours = columns
     key = (name or b"").decode("utf-8", "replace")
-    return StoredRow(number, key, _whole(value) if ours and _KEY.fullmatch(key) else None)
+    return StoredRow(number, key, _whole(key, value) if ours and _KEY.fullmatch(key) else None)
 
 
 def _plain(database: Path, mode: str) -> sqlite3.Connection:
@@ -210,9 +220,16 @@ def _plain(database: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{database.resolve().as_uri()}?mode={mode}", uri=True, timeout=60, isolation_level=None)
 
 
-def _whole(value: object) -> bytes | None:
+def digest(key: str, content: bytes) -> bytes:
+    """Return the SHA-256 that binds content to its key: under another key it is damaged."""
+    both = hashlib.sha256(key.encode("ascii", "replace"))
+    both.update(content)
+    return both.digest()
+
+
+def _whole(key: str, value: object) -> bytes | None:
     """Return the reply in a stored value; None if its checksum does not match."""
-    if isinstance(value, bytes) and hashlib.sha256(value[_DIGEST:]).digest() == value[:_DIGEST]:
+    if isinstance(value, bytes) and digest(key, value[_DIGEST:]) == value[:_DIGEST]:
         return value[_DIGEST:]
     return None
 
@@ -221,7 +238,7 @@ _BY_KEY = "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cac
 
 
 def _checked(folder: Path, key: str, value: object, mode: object, ours: int) -> bytes:
-    if mode == _RAW and ours and (whole := _whole(value)) is not None:
+    if mode == _RAW and ours and (whole := _whole(key, value)) is not None:
         return whole
     raise _damaged(folder, key)
 
@@ -230,6 +247,13 @@ def _damaged(folder: Path, key: str) -> StoreError:
     return StoreError(
         f"the reply cache {folder} holds a damaged reply under {key[:12]}; "
         "`claimeval cache verify --drop-damaged` drops it"
+    )
+
+
+def _unsound(folder: Path, problem: object) -> StoreError:
+    return StoreError(
+        f"the reply cache {folder} is damaged ({' '.join(str(problem).split())}); restore it from a copy, or move it "
+        "away to start again"
     )
 
 
@@ -246,7 +270,10 @@ def _prepare(folder: Path) -> bool:
         _mark(folder, ready=False)
     form, *state = marker.read_text(encoding="utf-8").split("\n")
     if form != FORMAT:
-        raise StoreError(f"the reply cache {folder} has the format {form[:40]!r}; this version reads {FORMAT!r}")
+        raise StoreError(
+            f"the reply cache {folder} has the format {form[:40]!r}, and this version reads {FORMAT!r}; move it "
+            "away, or give another folder with --cache"
+        )
     status = folder.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise StoreError(f"the reply cache {folder} belongs to another user; give another folder")
@@ -324,6 +351,8 @@ def _check_settings(folder: Path, database: Path) -> None:
         settings = dict(connection.execute("SELECT key, value FROM Settings"))
     counters = {"count", "size", "hits", "misses"}
     for name, value in settings.items():
+        if not isinstance(name, str):
+            raise _unsound(folder, f"a setting is named {name!r}")
         if name in counters or name.startswith(("sqlite_", "disk_pickle")):
             continue
         if name not in _SETTINGS or value != _SETTINGS[name]:
@@ -346,6 +375,8 @@ def _explained(folder: Path) -> Iterator[None]:
         locked = "is locked by another process for over a minute"
         problem = locked if "locked" in cause else f"cannot be written: {cause}"
         raise StoreError(f"the reply cache {folder} {problem}") from error
+    except UnicodeDecodeError as error:  # of what SQLite says about a damaged database
+        raise _unsound(folder, error.object[:80]) from error
     except (sqlite3.Error, OSError) as error:
         raise _cannot_be_used(folder, error) from error
 

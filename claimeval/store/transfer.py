@@ -1,13 +1,12 @@
 """Export and import of replies as JSON Lines: text that can be read, compared, split, joined and sent.
 
-A line is one reply: its key, its origin, the body as it was received, and the body's SHA-256. An imported file is
-read as text, checked line by line, and stored row by row; the database of another program is never opened.
+A line is one reply: its key, its origin, the body as it was received, and the SHA-256 of key and body. An imported
+file is read as text, checked line by line, and stored row by row; the database of another program is never opened.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from typing import BinaryIO, NamedTuple
 
@@ -15,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from claimeval.store.replies import ReplyOrigin, join, unpack
 from claimeval.store.stats import LATEST, read_origin
-from claimeval.store.store import Store
+from claimeval.store.store import Store, digest
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import DataError
 from claimeval.types.records import Record
@@ -68,7 +67,7 @@ def write(store: Store, file: BinaryIO) -> ExportCounts:
 
 
 def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
-    fields: dict[str, object] = {"key": key, "origin": origin._asdict(), "sha256": hashlib.sha256(body).hexdigest()}
+    fields: dict[str, object] = {"key": key, "origin": origin._asdict(), "sha256": digest(key, body).hex()}
     try:
         fields["body"] = body.decode()
     except UnicodeDecodeError:
@@ -129,8 +128,8 @@ def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
         body = base64.b64decode(reply.body_base64, validate=True) if reply.body_base64 else (reply.body or "").encode()
     except ValueError as error:
         raise _InvalidExport(f"not an exported reply: body_base64: {error}") from error
-    if hashlib.sha256(body).hexdigest() != reply.sha256:
-        raise _InvalidExport("the body is not the one that was exported: its SHA-256 differs")
+    if digest(reply.key, body).hex() != reply.sha256:
+        raise _InvalidExport("the body is not the one that was exported with this key: the SHA-256 differs")
     try:
         read_chat(body)
     except CallError as error:

@@ -138,7 +138,7 @@ class Record(BaseModel):
                 content = json.loads(json_data)
             except (ValueError, RecursionError):
                 content = None
-            if content is None:
+            if not isinstance(content, dict):
                 raise
             return cls.model_validate(content, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.stats import PromptUsage, Verification, collect_stats, verify
 from claimeval.store.store import Store
 from claimeval.types.chat_format import write_chat
+from claimeval.types.errors import StoreError
 
 BODY = write_chat("fine", "m")
 
@@ -103,6 +105,38 @@ def test_a_question_whose_damaged_reply_was_dropped_can_be_answered_again(store:
     value = put(store, 2, at=900.0)
 
     assert store.get(key(2)) == value
+
+
+def test_a_reply_under_the_key_of_another_is_damaged(store: Store) -> None:
+    value, _ = put(store, 1), put(store, 2)
+    sql(store, f"UPDATE Cache SET value = (SELECT value FROM Cache WHERE key = '{key(1)}')")
+
+    assert verify(store, drop_damaged=False) == Verification(replies=1, damaged=1, unreadable=0, dropped=0)
+    assert store.get(key(1)) == value
+    with pytest.raises(StoreError, match=f"holds a damaged reply under {key(2)[:12]}"):
+        store.get(key(2))
+
+
+def verify_folder(folder: Path) -> None:
+    with Store(folder) as store:
+        verify(store, drop_damaged=False)
+
+
+def test_a_database_with_pages_in_the_place_of_others_is_read_to_an_end_and_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with Store(folder) as store:
+        for number in range(30):
+            store.put(key(number), bytes([number]) * 1000)
+    database = folder / "cache.db"
+    whole = database.read_bytes()
+    pages = [whole[start : start + 4096] for start in range(0, len(whole), 4096)]
+    for number in range(1, len(pages) - 1):
+        damaged = [*pages[:number], pages[number + 1], *pages[number + 1 :]]
+        if damaged == pages:
+            continue
+        database.write_bytes(b"".join(damaged))
+        with pytest.raises(StoreError, match=f"the reply cache {re.escape(str(folder))}"):
+            verify_folder(folder)
 
 
 def test_a_row_that_was_mended_meanwhile_is_not_dropped(store: Store) -> None:

@@ -79,7 +79,7 @@ def test_a_line_holds_key_origin_checksum_and_the_body_as_text(store: Store) -> 
             "at": 1_795_000_000.25,
             "latency": 0.125,
         },
-        "sha256": "077bc1007c5b080fdb72c9453ae8b45ceefe3d3b0d26669582e1395b657fe903",  # sha256sum of the body
+        "sha256": "5e1cab9cc0ae3a68895f59a8a2626d146f1d4dfa25e7fd865b94b744d5661f77",  # sha256sum of key and body
         "body": body,
     }
 

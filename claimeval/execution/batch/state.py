@@ -199,8 +199,11 @@ class BatchState:
         while page := self._execute(
             "SELECT key FROM request WHERE batch = ? AND key > ? ORDER BY key LIMIT 1000", name, last
         ).fetchall():
-            yield from (key.hex() for (key,) in page)
-            last = page[-1][0]
+            for (key,) in page:
+                if key <= last:
+                    raise StoreError(f"The batch database {self._file} is damaged: its requests are out of order")
+                last = key
+                yield key.hex()
 
     def __getitem__(self, name: str) -> Batch:
         return _batch(self._execute(f"{_BATCH} WHERE name = ?", name).fetchone())
