@@ -23,7 +23,7 @@ from claimeval.evaluation.claims import (
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.measure import job_of as measured_again
-from claimeval.metrics.derived import select_metrics
+from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.runs.rejudge import RejudgeSource, open_source, prepare
 from claimeval.types.clusters import check_cluster
@@ -95,25 +95,24 @@ async def ascore(
         skip_malformed=skip_malformed,
         references=parse_references(references),
     )
+    wanted = ClaimsOptions(
+        judges=parse_specs(judges),
+        extractor=None if extractor is None else parse_spec(extractor),
+        extract_prompt=str(extract_prompt),
+        assess_prompt=None if assess_prompt is None else str(assess_prompt),
+        per_document=per_document,
+        shuffle_contexts=shuffle_contexts,
+        extract_per_judge=extract_per_judge,
+        panel=panel,
+        cluster=options.cluster,
+    )
     selection = select_metrics(metric_names(metrics)) if metrics is not None else None
+    make_job(wanted, selection or MetricSelection(SUPPORT, None))  # refuses judges and prompts before the data are read
     found = survey(samples, selection.rows if selection else SUPPORT)
     chosen = choose_metrics(selection, found)
     for missing, names in incomplete(found, chosen.rows).items():
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
-    job = make_job(
-        ClaimsOptions(
-            judges=parse_specs(judges),
-            extractor=None if extractor is None else parse_spec(extractor),
-            extract_prompt=str(extract_prompt),
-            assess_prompt=None if assess_prompt is None else str(assess_prompt),
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-            extract_per_judge=extract_per_judge,
-            panel=panel,
-            cluster=options.cluster,
-        ),
-        chosen,
-    )
+    job = make_job(wanted, chosen)
     check_questions(job, found)
     check_families(job, found.generators)
     check_cluster(options.cluster, samples)

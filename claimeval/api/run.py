@@ -34,7 +34,7 @@ from claimeval.runs.directory import (
 from claimeval.runs.jobs import qrels_of
 from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, interval, percent
-from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name
 from claimeval.types.estimates import Cost
 from claimeval.types.records import REASONS, Claim, Sample, SampleResult
 
@@ -366,7 +366,7 @@ def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> 
             if not 0 <= limit <= 1:
                 raise UsageError(f"gate {name}={limit:g}: give a value from 0 to 1")
             if canonical_name(name) not in metrics:
-                raise UsageError(f"gate {name}={limit:g}: this run has no metric {canonical_name(name)!r}")
+                raise unknown_name(f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics)
 
 
 class StoredResults(Sequence[SampleResult]):

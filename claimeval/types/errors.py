@@ -63,8 +63,14 @@ class Interrupted(KeyboardInterrupt):
         """The incomplete `Run`."""
 
 
+LISTED = 12
+"""Metrics that a message names one by one."""
+
+
 def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:
     """Return the error for an unknown name, with the closest match and all allowed names.
+
+    Of more than `LISTED` metrics and measures `claimeval metrics` shows all.
 
     Args:
         kind: Noun for the message, such as `metric`.
@@ -77,6 +83,8 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     names = sorted(allowed)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
+    if len(names) > LISTED and ("metric" in kind or "measure" in kind):
+        return error(f"unknown {kind} {name!r}.{hint} `claimeval metrics` lists all")
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
 
 

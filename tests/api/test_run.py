@@ -102,7 +102,7 @@ def test_gates_hold_or_say_why_not(run: Run) -> None:
         "gate failed: faithfulness is 0.750, below 0.8",
         "gate failed: coverage is 0.500, above 0.4",
     )
-    with pytest.raises(ce.UsageError, match="this run has no metric 'correctness'"):
+    with pytest.raises(ce.UsageError, match="unknown metric in the gate correctness"):
         run.gate(fail_under={"correctness": 0.5})
     with pytest.raises(ce.UsageError, match="from 0 to 1"):
         run.gate(fail_under={"faithfulness": 75})

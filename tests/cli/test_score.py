@@ -90,7 +90,7 @@ def test_worst_claims_name_question_claim_verdict_and_evidence(
         (["--fail-under", "faithfulness=0.7"], 0, ""),
         (["--fail-over", "faithfulness=0.7"], 1, "gate failed: faithfulness is 0.750, above 0.7"),
         (["--fail-over", "faithfulness=0.75"], 0, ""),
-        (["--fail-under", "coverage=0.5"], 2, "this run has no metric 'coverage'"),
+        (["--fail-under", "coverage=0.5"], 2, "unknown metric in the gate coverage=0.5: 'coverage'"),
         (["--fail-under", "faithfulness=high"], 2, "not of the form METRIC=VALUE"),
     ],
 )
