@@ -1,4 +1,4 @@
-"""How far raters agree: raw agreement, Cohen, Fleiss, Krippendorff and Gwet, with intervals over items.
+"""How far raters agree: raw agreement, Cohen, Krippendorff and Gwet, with intervals over items.
 
 Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of
 items (claims of one answer). Undefined coefficients are `None`: if all labels are equal, chance explains
@@ -10,7 +10,7 @@ raw agreement; AC1 is not, so report all three.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from claimeval.statistics.bootstrap import (
@@ -189,38 +189,6 @@ def cohen_kappa(
     return _estimate(items, kappa, reason, clusters, counts, Resampling(level, resamples, seed))
 
 
-def fleiss_kappa(
-    ratings: Sequence[Labels],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> IntervalEstimate:
-    """Return Fleiss' kappa of any number of raters.
-
-    With missing labels: agreement over items with two or more labels, shares of labels averaged over items
-    with one or more, as in Gwet's Handbook of Inter-Rater Reliability.
-
-    Args:
-        ratings: `ratings[i][j]` is rater j's label of item i, or `None`.
-        clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
-
-    Returns:
-        Kappa; undefined if only one label is used or no item has two labels.
-    """
-
-    def kappa(agreement: Floats, shares: Floats) -> Floats:
-        """Return kappa from the mean agreement and the shares of the labels."""
-        chance = (shares**2).sum(axis=1)
-        return quotient(agreement - chance, 1 - chance)
-
-    return _chance_corrected(ratings, kappa, True, None, clusters, None, Resampling(level, resamples, seed))
-
-
 def gwet_ac1(
     ratings: Sequence[Labels],
     *,
@@ -233,8 +201,8 @@ def gwet_ac1(
 ) -> IntervalEstimate:
     """Return Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
 
-    Missing labels as in `fleiss_kappa`. Source: Gwet 2008, "Computing inter-rater reliability ... in the presence of
-    high agreement".
+    With missing labels: agreement over items with two or more labels, shares of labels averaged over items with one or
+    more. Source: Gwet 2008, "Computing inter-rater reliability ... in the presence of high agreement".
 
     Args:
         ratings: `ratings[i][j]` is rater j's label of item i, or `None`.
@@ -252,13 +220,23 @@ def gwet_ac1(
         UsageError: If a label is off the scale, or `counts` does not fit.
     """
 
-    def coefficient(agreement: Floats, shares: Floats) -> Floats:
-        """Return AC1 from the mean agreement and the shares of the labels."""
-        others = (1 - shares).sum(axis=1)
-        chance = quotient((shares * (1 - shares)).sum(axis=1), others)
+    import numpy as np
+
+    table, _ = count_labels(ratings, labels)
+    raters = table.sum(axis=1)
+    pairs = raters * (raters - 1)
+    agreeing = (table * (table - 1)).sum(axis=1) / np.maximum(pairs, 1)
+    rows = np.column_stack([agreeing, pairs > 0, table / np.maximum(raters, 1)[:, None], raters > 0])
+
+    def coefficient(sums: Floats) -> Floats:
+        """Return AC1 of each row of sums."""
+        agreement, shares = quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:])
+        chance = quotient((shares * (1 - shares)).sum(axis=1), (1 - shares).sum(axis=1))
         return quotient(agreement - chance, 1 - chance)
 
-    return _chance_corrected(ratings, coefficient, False, labels, clusters, counts, Resampling(level, resamples, seed))
+    reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
+    items = _Items(rows, raters > 0, pairs > 0, None)
+    return _estimate(items, coefficient, reason, clusters, counts, Resampling(level, resamples, seed))
 
 
 def krippendorff_alpha(
@@ -331,37 +309,6 @@ def krippendorff_alpha(
     shares = table / np.maximum(raters, 1)[:, None]
     items = _Items(coincidences, rated, rated, shares)
     return _estimate(items, alpha, reason, clusters, counts, Resampling(level, resamples, seed))
-
-
-def _chance_corrected(
-    ratings: Sequence[Labels],
-    coefficient: Callable[[Floats, Floats], Floats],
-    needs_rare: bool,
-    labels: Sequence[Hashable] | None,
-    clusters: Sequence[Hashable] | None,
-    counts: Sequence[int] | None,
-    resampling: Resampling,
-) -> IntervalEstimate:
-    """Return a coefficient of the mean agreement within items and of the mean shares of the labels.
-
-    `needs_rare` if rare labels leave it without an interval.
-    """
-    import numpy as np
-
-    table, _ = count_labels(ratings, labels)
-    raters = table.sum(axis=1)
-    pairs = raters * (raters - 1)
-    agreeing = (table * (table - 1)).sum(axis=1) / np.maximum(pairs, 1)
-    shares = table / np.maximum(raters, 1)[:, None]
-    rows = np.column_stack([agreeing, pairs > 0, shares, raters > 0])
-
-    def statistic(sums: Floats) -> Floats:
-        """Return the coefficient of each row of sums."""
-        return coefficient(quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:]))
-
-    reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    items = _Items(rows, raters > 0, pairs > 0, shares if needs_rare else None)
-    return _estimate(items, statistic, reason, clusters, counts, resampling)
 
 
 class _Items(NamedTuple):

@@ -51,8 +51,7 @@ def self_preference(
         SP_f = mean(d over items that f wrote) - mean(d over items that others wrote)
 
     A strict judge and a good generator cancel out; 0 is no preference. With two families of judges and of
-    generators both get the same number: which of the two is biased takes a third family, or
-    `preference_given_human`.
+    generators both get the same number: which of the two is biased takes a third family.
 
     Args:
         scores: `scores[f][i]` is the score that the judges of family f give item i. Items without a score of f and of
@@ -72,7 +71,11 @@ def self_preference(
     """
     import numpy as np
 
-    table = _table(scores, generators)
+    lengths = {len(given) for given in scores.values()} | {len(generators)}
+    if len(lengths) > 1:
+        raise UsageError(f"scores and generators must describe the same items: lengths {sorted(lengths)}")
+    rows = [[math.nan if score is None else score for score in given] for given in scores.values()]
+    table = np.array(rows, dtype=np.float64)
     estimates = {}
     for row, family in enumerate(scores):
         others = np.delete(table, row, axis=0)
@@ -81,66 +84,6 @@ def self_preference(
         of_family = np.array([generator == family for generator in generators], dtype=bool)
         estimates[family] = _contrast(lead, of_family, clusters, Resampling(level, resamples, seed))
     return estimates
-
-
-def preference_given_human(
-    scores: Mapping[str, Sequence[float | None]],
-    generators: Sequence[str],
-    human: Sequence[Hashable | None],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> dict[str, dict[Hashable, IntervalEstimate]]:
-    """Return, per judge family and human label, the mean score of the family's items minus that of the others' items.
-
-    Answers that people label alike should be scored alike, whoever wrote them: 0 is no preference.
-
-    Args:
-        scores: `scores[f][i]` is the score that the judges of family f give item i.
-        generators: The family that wrote each item.
-        human: The human label of each item; items without one do not count.
-        clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
-
-    Returns:
-        Family to label to preference.
-
-    Raises:
-        UsageError: If the arguments differ in length.
-    """
-    import numpy as np
-
-    table = _table(scores, generators)
-    if len(human) != len(generators):
-        raise UsageError(f"human must label the same items: {len(human)} labels, {len(generators)} items")
-    labels = sorted({label for label in human if label is not None}, key=repr)
-    estimates: dict[str, dict[Hashable, IntervalEstimate]] = {}
-    for row, family in enumerate(scores):
-        of_family = np.array([generator == family for generator in generators], dtype=bool)
-        estimates[family] = {
-            label: _contrast(
-                np.where([item == label for item in human], table[row], np.nan),
-                of_family,
-                clusters,
-                Resampling(level, resamples, seed),
-            )
-            for label in labels
-        }
-    return estimates
-
-
-def _table(scores: Mapping[str, Sequence[float | None]], generators: Sequence[str]) -> Floats:
-    import numpy as np
-
-    lengths = {len(given) for given in scores.values()} | {len(generators)}
-    if len(lengths) > 1:
-        raise UsageError(f"scores and generators must describe the same items: lengths {sorted(lengths)}")
-    rows = [[math.nan if score is None else score for score in given] for given in scores.values()]
-    return np.array(rows, dtype=np.float64)
 
 
 def _contrast(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.statistics import preference_given_human, self_preference, vote_entropy
+from claimeval.statistics import self_preference, vote_entropy
 from claimeval.types.errors import UsageError
 
 
@@ -36,19 +36,6 @@ def test_items_without_another_judge_do_not_count() -> None:
     assert result["x"].n == 1
 
 
-def test_preference_given_the_human_label_worked_by_hand() -> None:
-    """Among human yes, x gives its own items 1 and 1, others 1 and 0; among human no, its own 1, the others 0."""
-    result = preference_given_human(
-        {"x": [1, 1, 1, 0, 1, 0, 1]},
-        ["x", "x", "y", "y", "x", "y", "x"],
-        ["yes", "yes", "yes", "yes", "no", "no", None],
-    )
-    assert result["x"]["yes"].value == pytest.approx(0.5)
-    assert result["x"]["no"].value == pytest.approx(1.0)
-
-
 def test_lengths_must_agree() -> None:
     with pytest.raises(UsageError, match="same items"):
         self_preference({"x": [1.0]}, ["x", "y"])
-    with pytest.raises(UsageError, match="same items"):
-        preference_given_human({"x": [1.0]}, ["x"], [])
