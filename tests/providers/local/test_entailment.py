@@ -101,7 +101,8 @@ def test_probabilities_do_not_depend_on_the_batch_or_the_order(
     name: str, make: Callable[..., EntailmentModel], request: pytest.FixtureRequest
 ) -> None:
     folder, asked = request.getfixturevalue(name), premises(12)
-    alone = [said.supported for premise in asked for said in make(folder).probabilities([premise])]
+    one = make(folder)
+    alone = [said.supported for premise in asked for said in one.probabilities([premise])]
     for batch in (1, 4096):
         model = make(folder, batch)
         assert [said.supported for said in model.probabilities(asked)] == pytest.approx(alone, abs=TOLERANCE)
