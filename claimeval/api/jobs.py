@@ -159,7 +159,7 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     record, source = prepared.manifest, prepared.source
     if source and prepared.rejudged is None and (source / MANIFEST).exists():
         return source / record.job
-    digest = hashlib.sha256(record.model_dump_json(exclude={"versions"}).encode()).hexdigest()
+    digest = hashlib.sha256(record.model_dump_json(exclude={"versions", "claimeval"}).encode()).hexdigest()
     return Path(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"
 
 

@@ -72,7 +72,7 @@ def measure(
         )
     )
     path = path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit)
+    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
     prepared = Prepared(job, record, samples, total, path)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
 

@@ -79,7 +79,7 @@ async def arate(
     )
     job = rate_job(wanted, samples)
     path = path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit)
+    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
     prepared = Prepared(job, record, samples, sum(1 for _ in samples), path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
@@ -158,7 +158,7 @@ async def agrade(
     elif not any(sample.reference_contexts for sample in samples):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     path = None if data is None else path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit)
+    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
     prepared = Prepared(job, record, samples, sum(1 for _ in samples), path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 

@@ -147,10 +147,11 @@ class Run:
         return iter(self.results)
 
     def __eq__(self, other: object) -> bool:
-        """Whether manifest, summary and results are equal; where a run is stored does not count."""
+        """Whether manifest, summary and results are equal; when and where a run was stored does not count."""
         if not isinstance(other, Run):
             return NotImplemented
-        same = (self.manifest, self.record) == (other.manifest, other.record)
+        mine, theirs = (run.manifest.model_copy(update={"created": None}) for run in (self, other))
+        same = (mine, self.record) == (theirs, other.record)
         return same and list(self.results) == list(other.results)
 
     __hash__ = None  # type: ignore[assignment]  # runs hold what cannot be hashed
@@ -335,7 +336,7 @@ class Run:
 
     def _worst(self, names: Iterator[str]) -> list[str]:
         """The claims that count against the metrics, from the samples with the lowest scores."""
-        wanted = {metric.name: metric for metric in self.manifest.metrics}
+        wanted = {metric.name: metric for metric in self.manifest.rows}
         found: list[tuple[float, str]] = []
         for name in names:
             if not (metric := wanted.get(name)):

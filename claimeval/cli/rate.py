@@ -91,7 +91,7 @@ def do(given: RateCommand) -> int:
     of_run = not finished.stopped and (claims / RESULTS).exists()
     held = compare_ratings(read_results(claims), run.results, run.manifest.cluster) if of_run else ()
     counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
-    answered = outcomes(run.results) if ANSWERED in run.manifest.units else {}
+    answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
     if not finished.stopped:
         _print_counts(given.output, counts | ({"outcomes": answered} if answered else {}))
         _print_members(given.output, judged)

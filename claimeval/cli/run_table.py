@@ -45,14 +45,14 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     _print_scores(output, summary, manifest.short_names)
     rows = [m for metric in summary.metrics.values() for m in (metric, *metric.by_judge.values())]
     if any(metric.shown == "bounds" for metric in rows):
-        output.line(f"{BOUNDED} of the {'claims' if manifest.metrics else 'samples'}", indent=1)
-    against = {row.name: row.against for row in manifest.metrics}
+        output.line(f"{BOUNDED} of the {'claims' if manifest.of_claims else 'samples'}", indent=1)
+    against = {row.name: row.against for row in manifest.rows}
     for name, metric in summary.metrics.items():
-        if name in manifest.units:
+        if name in manifest.others:
             continue
         said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
         output.line(f"{name}: {said}", style="dim", indent=1)
-    _print_missing(output, {name: summary[name].missing for name in (*manifest.derived, *manifest.units)})
+    _print_missing(output, {name: summary[name].missing for name in (*manifest.derived, *manifest.others)})
     for field, means in summary.by.items():
         print_slices(output, field, means)
     print_panel(output, manifest, summary)
@@ -60,7 +60,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         print_orders(output, summary.order_effects)
     if sides := beside(folder, summary.metrics):
         print_sides(output, sides)
-    worst = WorstClaims([metric.against for metric in manifest.metrics if not metric.prompt], WORST)
+    worst = WorstClaims([metric.against for metric in manifest.rows if not metric.prompt], WORST)
     for result in read_results(folder):
         worst.add(result)
     if troubles := worst.troubles():

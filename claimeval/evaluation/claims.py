@@ -126,13 +126,18 @@ class ClaimsJob:
         used = (self.extract_prompt, self.assess_prompt, *self.own_prompts.values())
         return Manifest(
             job=self.name,
-            metrics=self.metrics,
-            derived=self.derived,
+            metrics=(*self.metrics, *self.derived),
+            questions=tuple({one.name: one for one in map(self.record_of, self.metrics)}.values()),
             judges=self.judges,
             extractor=self.extractor,
             prompts=tuple(prompt.record for prompt in used),
             asked_with={judge.name: self.asks_with(judge) for judge in self.judges},
             panel=self.panel,
+            settings={
+                "per_document": self.panel.per_document,
+                "shuffle_contexts": self.panel.shuffle_contexts,
+                "extract_per_judge": self.panel.extract_per_judge,
+            },
             notes=notes(self),
             cluster=self.cluster,
             versions=versions(),
@@ -149,6 +154,10 @@ class ClaimsJob:
             if metric.prompt and (metric.claims_of, metric.against) == (of, against):
                 return self.own_prompts[metric.name]
         return self.assess_prompt
+
+    def record_of(self, metric: Metric) -> QuestionRecord:
+        """The question that a metric asks."""
+        return self.record(metric.claims_of, metric.against)
 
     def record(self, of: Part, against: Part) -> QuestionRecord:
         """The question about claims of a part against a text."""

@@ -106,7 +106,7 @@ class GradeJob:
         """Everything about the job that decides numbers."""
         return Manifest(
             job=self.name,
-            units=self.units,
+            metrics=tuple(self.units),
             questions=self.records,
             judges=self.judges,
             prompts=(self.prompt.record,),
@@ -258,7 +258,7 @@ def job_of(record: Manifest) -> GradeJob:
         panel=question.panel,
         against=against,
         per_call=per_call,
-        measures=retrieval.MEASURES if against == "question" else ",".join(record.units),
+        measures=retrieval.MEASURES if against == "question" else ",".join(record.names),
         cluster=record.cluster,
     )
 

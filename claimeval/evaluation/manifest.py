@@ -8,13 +8,23 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
-from claimeval.metrics.rows import Metric
+from claimeval.metrics.derived import is_derived
+from claimeval.metrics.rows import METRICS, Metric
 from claimeval.providers.specs import short_names
 from claimeval.types.records import Record
 from claimeval.types.requests import Judge, Learned
@@ -26,25 +36,61 @@ RUN_FORMAT = 2
 """Increased when files of a run change their meaning; runs of another format are refused."""
 
 
+_version = functools.cache(version)
+
+
 class DataSource(Record):
     """The samples of a run: a file, or samples that were given in Python."""
 
     path: str | None = None
     digest: str | None = None
     """SHA-256 of the file's bytes."""
+    samples: int | None = None
+    """How many samples the run has; None before its end."""
     limit: int | None = None
     """How many of its samples were read; None for all."""
+    fields: dict[str, str] = Field(default_factory=dict)
+    """The column of each field of a sample that has another name in the file."""
 
 
 class QuestionRecord(Record):
     """A question about claims, documents or a whole answer: its words, and how verdicts on it are counted."""
 
     name: str
-    prompt: str
-    """Id of the prompt."""
+    prompt: str | None
+    """Id of the prompt; None where all verdicts come from elsewhere."""
     scale: Scale
     subjects: Literal["claims", "documents", "answer"]
     panel: Panel
+
+    @model_validator(mode="before")
+    @classmethod
+    def _panel_of_the_scale(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or not isinstance(panel := fields.get("panel"), dict):
+            return fields
+        return {**fields, "panel": {"scale": fields.get("scale"), **panel}}
+
+    @field_serializer("panel")
+    def _what_is_set(self, panel: Panel) -> dict[str, Any]:
+        return panel.model_dump(mode="json", exclude={"scale"}, exclude_defaults=True)
+
+
+def _written(judge: Judge) -> dict[str, JsonValue]:
+    """A judge as manifests have it: what identifies it, then what differs from the defaults."""
+    settings = judge.model_dump(mode="json", exclude_defaults=True)
+    known = {name: settings.pop(name, None) for name in ("name", "model", "endpoint")}
+    return {"id": judge.id, **known, "learned": settings.pop("learned", {}), "settings": settings}
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, dict) or "settings" not in value:
+        return value
+    return {**{name: one for name, one in value.items() if name not in ("id", "settings")}, **value["settings"]}
+
+
+_Judge = Annotated[Judge, BeforeValidator(_read), PlainSerializer(_written)]
+_ASKED = ("per_document", "shuffle_contexts", "extract_per_judge")
+"""What a panel holds of the settings of the job."""
 
 
 class Manifest(Record):
@@ -53,16 +99,16 @@ class Manifest(Record):
     format: int = RUN_FORMAT
     job: str = "score"
     """The job's name: `score`, `rate`, `grade`, `measure`, `write_queries`."""
-    metrics: tuple[Metric, ...] = ()
-    """Metrics over claims."""
-    derived: tuple[str, ...] = ()
-    """Metrics that are read off the verdicts of these, by name."""
-    units: dict[str, str] = Field(default_factory=dict)
-    """Metrics that are not of claims, by name, with their unit."""
+    claimeval: str = Field(default_factory=lambda: _version("claimeval"))
+    """The version that made the run."""
+    created: str | None = None
+    """When the run directory was begun, in UTC; the one field in which two runs of one command differ."""
+    metrics: tuple[str | Metric, ...] = ()
+    """The metrics in the order of the scores: built-in ones by name, others as they are defined."""
     questions: tuple[QuestionRecord, ...] = ()
-    """What judges are asked about documents and whole answers."""
-    judges: tuple[Judge, ...] = ()
-    extractor: Judge | None = None
+    """What judges are asked."""
+    judges: tuple[_Judge, ...] = ()
+    extractor: _Judge | None = None
     """Who takes the claims from the texts; None for a job that takes none."""
     prompts: tuple[PromptRecord, ...] = ()
     asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -78,10 +124,51 @@ class Manifest(Record):
     """The field by which samples belong together in intervals; None for their question."""
     versions: dict[str, str] = Field(default_factory=dict)
 
+    @field_validator("metrics")
+    @classmethod
+    def _built_in_by_name(cls, given: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
+        return tuple(one.name if isinstance(one, Metric) and METRICS.get(one.name) == one else one for one in given)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_panel(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or not isinstance(panel := fields.get("panel"), dict):
+            return fields
+        settings = fields.get("settings", {}) if fields.get("job", "score") == "score" else {}
+        return {**fields, "panel": {**panel, **{name: settings[name] for name in _ASKED if name in settings}}}
+
+    @field_serializer("panel")
+    def _without_settings(self, panel: Panel) -> dict[str, Any]:
+        usual = {name for name in (*_ASKED, "scale") if getattr(panel, name) == getattr(Panel(), name)}
+        told = set(_ASKED) & self.settings.keys() if self.of_claims else set()
+        return panel.model_dump(mode="json", exclude=usual | told)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all metrics, in the order of the scores."""
-        return (*(metric.name for metric in self.metrics), *self.derived, *self.units)
+        return tuple(metric if isinstance(metric, str) else metric.name for metric in self.metrics)
+
+    @property
+    def of_claims(self) -> bool:
+        """Whether the metrics are of claims."""
+        return self.job == "score"
+
+    @property
+    def rows(self) -> tuple[Metric, ...]:
+        """The metrics over claims that are shares of supported claims."""
+        given = self.metrics if self.of_claims else ()
+        return tuple(METRICS[one] if isinstance(one, str) else one for one in given if one not in self.derived)
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The names of the metrics that are read off the verdicts of these."""
+        given = self.metrics if self.of_claims else ()
+        return tuple(one for one in given if isinstance(one, str) and is_derived(one))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of the metrics that are not of claims."""
+        return () if self.of_claims else self.names
 
     def panel_for(self, question: str) -> Panel:
         """How verdicts on a question are counted."""
@@ -102,9 +189,9 @@ class Manifest(Record):
     def identity(self) -> str:
         """A digest of what is asked of whom; two runs with the same one ask the same questions about the same items."""
         digest = hashlib.sha256(self.job.encode())
-        for part in (*self.metrics, *self.asked, *self.questions):
+        for part in (*self.asked, *self.questions):
             digest.update(part.model_dump_json(exclude=LEARNED).encode())
-        digest.update(repr((self.units, self.settings)).encode())
+        digest.update(repr((self.metrics, self.settings)).encode())
         panel = self.panel
         digest.update(
             f"{panel.per_document} {panel.shuffle_contexts} {panel.replicates} {panel.extract_per_judge}".encode()
@@ -122,18 +209,25 @@ class Manifest(Record):
         extractor = self.extractor and told(self.extractor)
         return self.model_copy(update={"judges": tuple(map(told, self.judges)), "extractor": extractor})
 
-    def of_data(self, data: str | None, *, limit: int | None = None) -> Manifest:
+    def of_data(
+        self, data: str | None, *, limit: int | None = None, fields: Mapping[str, str] = MappingProxyType({})
+    ) -> Manifest:
         """The manifest of a run over a file, or over samples that were given in Python (`data` None)."""
         digest = _digest(Path(data)) if data and Path(data).is_file() else None
-        return self.model_copy(update={"data": DataSource(path=data, digest=digest, limit=limit)})
+        source = DataSource(path=data, digest=digest, limit=limit, fields=dict(fields))
+        return self.model_copy(update={"data": source})
+
+    def finished(self, samples: int) -> Manifest:
+        """The manifest of a run that has so many samples."""
+        return self.model_copy(update={"data": self.data.model_copy(update={"samples": samples})})
 
     def differs(self, other: Manifest) -> str | None:
         """The first setting in which two runs differ, None when the same numbers must come out."""
-        asked = ("job", "metrics", "derived", "units", "questions", "judges", "extractor", "prompts", "asked_with")
-        for field in (*asked, "panel", "settings", "cluster"):
+        asked = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
+        for field in (*asked, "cluster"):
             if _without_learned(getattr(self, field)) != _without_learned(getattr(other, field)):
                 return field
-        for field in DataSource.model_fields:
+        for field in ("path", "digest", "limit", "fields"):
             if getattr(self.data, field) != getattr(other.data, field):
                 return f"data.{field}"
         return None
@@ -147,11 +241,8 @@ def _without_learned(value: object) -> object:
 
 def versions() -> dict[str, str]:
     """The versions of everything that can change a number."""
-    packages = ("claimeval", "openai", "mistralai", "pydantic", "jinja2", "diskcache")
+    packages = ("openai", "mistralai", "pydantic", "jinja2", "diskcache")
     return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
-
-
-_version = functools.cache(version)
 
 
 def _digest(file: Path) -> str:

@@ -265,7 +265,7 @@ class MeasureJob:
         """Everything about the job that decides numbers."""
         return Manifest(
             job=self.name,
-            units={name: unit for source in self.sources for name, unit in source.units.items()},
+            metrics=tuple(name for source in self.sources for name in source.units),
             settings={name: value for source in self.sources for name, value in source.settings.items()},
             cluster=self.cluster,
             versions=versions(),
@@ -351,7 +351,7 @@ def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob
     assert isinstance(normalization, str), "it is written as it was given"
     return make_job(
         Measurement(
-            metrics=list(record.units) if metrics is None else metrics,
+            metrics=list(record.names) if metrics is None else metrics,
             match="text" if match == "text" else "ids",
             collapse_ids=collapse,
             normalization=normalization,

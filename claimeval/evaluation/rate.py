@@ -140,7 +140,7 @@ class RateJob:
         """Everything about the job that decides numbers."""
         return Manifest(
             job=self.name,
-            units={name: "share" for put in self.questions for name in put.metrics},
+            metrics=tuple(name for put in self.questions for name in put.metrics),
             questions=self.records,
             judges=self.judges,
             prompts=tuple(prompt.record for prompt in self.prompts),
@@ -298,7 +298,9 @@ def job_of(record: Manifest) -> RateJob:
     texts = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
     asked = {question.metric: question for question in ANSWER_QUESTIONS.values()}
     questions = tuple(
-        PutQuestion(asked[one.name], texts[one.prompt], one.panel) for one in record.questions if one.name in asked
+        PutQuestion(asked[one.name], texts[one.prompt or ""], one.panel)
+        for one in record.questions
+        if one.name in asked
     )
     return RateJob(record.judges, questions, record.cluster)
 

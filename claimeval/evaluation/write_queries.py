@@ -94,7 +94,7 @@ class WriteQueriesJob:
         asked_with[self.checker.name] = (*asked_with.get(self.checker.name, ()), self.check_prompt.id)
         return Manifest(
             job=NAME,
-            units=UNITS,
+            metrics=tuple(UNITS),
             judges=self.judges,
             prompts=(self.write_prompt.record, self.check_prompt.record),
             asked_with=asked_with,

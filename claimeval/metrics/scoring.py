@@ -229,8 +229,8 @@ def abstentions(reasons: Mapping[Any, int]) -> int:
 class MetricTally:
     """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
 
-    def __init__(self, unit: str = "share") -> None:
-        self._unit = unit
+    def __init__(self) -> None:
+        self._unit = "share"
         self._values, self._clusters = array("d"), array("q")
         self._low = self._high = 0.0
         self._bounded = 0
@@ -259,6 +259,7 @@ class MetricTally:
             unasked: Whether its claims were assessed without evidence.
         """
         self._samples += 1
+        self._unit = score.unit
         self._unassessed.update(unassessed)
         self._counted |= score.total is not None
         self._hits += score.hits or 0

@@ -183,7 +183,7 @@ def _judges_of(overview: Overview, prompt: PromptRecord) -> str:
 
 def _footer(overview: Overview) -> str:
     def parts() -> Iterator[str]:
-        yield f"claimeval {code(overview.manifest.versions.get('claimeval', 'unknown'))}"
+        yield f"claimeval {code(overview.manifest.claimeval)}"
         for prompt in overview.manifest.prompts:
             yield f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}{_judges_of(overview, prompt)}"
 

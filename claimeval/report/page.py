@@ -17,7 +17,7 @@ from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page, visible
 from claimeval.report.packing import Details, Index, as_json, block, row
 from claimeval.report.requests import Literals, Rebuilder, RequestPieces, pack
-from claimeval.runs.compare import SamplePair, compare, shared_metrics, shared_units
+from claimeval.runs.compare import SamplePair, compare, shared_metrics, shared_others
 from claimeval.runs.directory import load_manifest, to_line
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
@@ -91,7 +91,7 @@ def _one(folder: Path, index: Index, details: Details) -> _Content:
 
     def add(result: SampleResult) -> None:
         """Add a sample to the index and its details."""
-        index.add((row(result, manifest.metrics, manifest.units),))
+        index.add((row(result, manifest.rows, manifest.others),))
         details.add([to_line(result)], [_requests(result, rebuilder, details.literals)])
 
     return _Content(gather(folder, add), None, None)
@@ -99,7 +99,7 @@ def _one(folder: Path, index: Index, details: Details) -> _Content:
 
 def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Content:
     manifests = load_manifest(folder), load_manifest(compared)
-    metrics, others = shared_metrics(*manifests), shared_units(*manifests)
+    metrics, others = shared_metrics(*manifests), shared_others(*manifests)
     rebuilders = [Rebuilder(manifest) for manifest in manifests]
 
     def add(pair: SamplePair, flipped: int) -> None:

@@ -217,7 +217,7 @@ def export(run: Path, found: ClaimDraw, path: Path) -> int:
 
 def metric_of(run: Path, name: str | None) -> Metric:
     """A metric of a run by name, the first for None; UsageError with the closest name otherwise."""
-    metrics = {metric.name: metric for metric in load_manifest(run).metrics}
+    metrics = {metric.name: metric for metric in load_manifest(run).rows}
     if name is None:
         return next(iter(metrics.values()))
     if name not in metrics:

@@ -149,7 +149,7 @@ class Comparing:
         self._clusters = array("q")
         self.metrics = shared_metrics(a, b)
         derived = (name for name in a.derived if name in b.derived)
-        names = (*(metric.name for metric in self.metrics), *derived, *shared_units(a, b))
+        names = (*(metric.name for metric in self.metrics), *derived, *shared_others(a, b))
         self._ids: list[str] = []
         self._values: dict[str, Pairs] = {name: [] for name in names}
         self._discordant: Counter[tuple[str, bool]] = Counter()
@@ -249,16 +249,16 @@ def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
 
     UsageError if they share no metric at all.
     """
-    metrics = tuple(metric for metric in a.metrics if _row(metric) in {_row(other) for other in b.metrics})
-    if not metrics and not shared_units(a, b):
+    metrics = tuple(metric for metric in a.rows if _row(metric) in {_row(other) for other in b.rows})
+    if not metrics and not shared_others(a, b):
         names = [", ".join(manifest.names) for manifest in (a, b)]
         raise UsageError(f"the runs have no metric in common: one has {names[0]}, the other {names[1]}")
     return metrics
 
 
-def shared_units(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """The metrics that are not over claims and have the same unit in both runs."""
-    return tuple(name for name, unit in a.units.items() if b.units.get(name) == unit)
+def shared_others(a: Manifest, b: Manifest) -> tuple[str, ...]:
+    """The metrics that are not over claims and that two runs of one job share."""
+    return tuple(name for name in a.others if name in b.others and a.job == b.job)
 
 
 def flip_tally(a: Manifest, b: Manifest) -> FlipTally:
@@ -332,7 +332,7 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         pairs = [(result, rows[result.sample.id]) for result in read_results(inside) if result.sample.id in rows]
         ids = [result.sample.id for result, _ in pairs]
         clusters = [cluster_of(result.sample, cluster or before.cluster) for result, _ in pairs]
-        for name in shared_units(before, after) if pairs else ():
+        for name in shared_others(before, after) if pairs else ():
             values = [(result.score(name).value, other[name].value) for result, other in pairs]
             metrics.append(pair_up(name, job, ids, values, clusters))
     return Attached(tuple(metrics), tuple(settings))
@@ -503,7 +503,7 @@ def _read(folder: Path, name: str, cluster: str | None) -> _LoadedRun:
     points: dict[_Key, Point] = {}
     values: dict[_Key, dict[str, float | None]] = {}
     clusters: dict[str, int] = {}
-    for source, inside in {CLAIMS if manifest.metrics else manifest.job: folder, **attached(folder)}.items():
+    for source, inside in {CLAIMS if manifest.of_claims else manifest.job: folder, **attached(folder)}.items():
         summaries = load_summary(inside).metrics
         points |= {_Key(source, metric): _point(name, summary) for metric, summary in summaries.items()}
         values |= {_Key(source, metric): {} for metric in summaries}
@@ -525,7 +525,7 @@ def _point(run: str, found: MetricSummary) -> Point:
 def _check_meaning(runs: Sequence[_LoadedRun], metrics: Sequence[_Key]) -> None:
     manifests = [run.manifest for run in runs]
     for metric in (key.name for key in metrics if key.source == CLAIMS):
-        meant = {(m.claims_of, m.against) for manifest in manifests for m in manifest.metrics if m.name == metric}
+        meant = {(m.claims_of, m.against) for manifest in manifests for m in manifest.rows if m.name == metric}
         if len(meant) > 1:
             ways = " and ".join(f"{of}:{against}" for of, against in sorted(meant))
             raise UsageError(f"{metric} means different things in these runs: {ways}")

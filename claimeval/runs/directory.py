@@ -14,6 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol, TypeVar
@@ -107,6 +108,7 @@ class RunInMemory:
     def finish(self, summary: Summary) -> None:
         """End the run with its summary."""
         self.results, self.summary = tuple(self._added), summary
+        self.manifest = self.manifest.finished(summary.samples)
 
 
 class RunWriter:
@@ -118,14 +120,14 @@ class RunWriter:
 
     def __init__(self, folder: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
         self.folder = folder
-        self.manifest = manifest
         self._part = folder / f"{RESULTS}.part"
         try:
-            if not overwrite:
-                _check_free(folder, manifest)
+            before = None if overwrite else _check_free(folder, manifest)
+            created = manifest.created or (before and before.created) or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
             self._file = _open_alone(self._part)
-            _write(folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
+            self.amend(self.manifest)
         except OSError as error:
             raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
@@ -165,6 +167,7 @@ class RunWriter:
             os.fsync(self._file.fileno())
             self._file.close()
             self._part.replace(self.folder / RESULTS)
+            self.amend(self.manifest.finished(summary.samples))
             write_summary(self.folder, summary)
 
     def __enter__(self) -> RunWriter:
@@ -203,25 +206,29 @@ def _open_alone(file: Path) -> BinaryIO:
     return opened
 
 
-def _check_free(folder: Path, manifest: Manifest) -> None:
+def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
+    """Return the manifest of the run in the folder, if there is one; UsageError unless it can be written again."""
     if not folder.exists():
-        return
+        return None
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out names a directory")
     if not (folder / MANIFEST).exists():
         begun = {f"{name}.part" for name in (MANIFEST, RESULTS)}  # all there is where a run was killed at its start
         if {entry.name for entry in folder.iterdir()} - begun:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
-        return
-    if field := manifest.differs(load_manifest(folder)):
+        return None
+    before = load_manifest(folder)
+    if field := manifest.differs(before):
         words = {
             "data.path": "data",
             "data.digest": "contents of its data file",
             "data.limit": "--limit",
+            "data.fields": "--field",
             "asked_with": "prompts of its judges",
         }
         what = words.get(field, field)
         raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
+    return before
 
 
 def write_summary(folder: Path, summary: Summary) -> None:
@@ -325,7 +332,9 @@ def attach(
         settings: What decided the numbers.
         cluster: The field by which samples belong together in intervals; None for their question.
     """
-    record = Manifest(job="measure", units=dict(units), settings=dict(settings), cluster=cluster, versions=versions())
+    record = Manifest(
+        job="measure", metrics=tuple(units), settings=dict(settings), cluster=cluster, versions=versions()
+    )
     tallies = Tallies(record)
     with RunWriter(folder / kind, record, overwrite=True) as writer:
         for result in results:

@@ -122,8 +122,7 @@ def import_judged(
     """
     panel = _panel(judged, options)
     record = Manifest(
-        metrics=judged.metrics,
-        derived=judged.derived,
+        metrics=(*judged.metrics, *judged.derived),
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),

@@ -323,7 +323,7 @@ class Gathering:
         self._distributions = {name: [0] * BINS for name in manifest.names}
         self._judges = {judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in manifest.asked}
         self._ranks = _RankTally()
-        self._worst = WorstClaims(tuple(metric.against for metric in manifest.metrics if not metric.prompt))
+        self._worst = WorstClaims(tuple(metric.against for metric in manifest.rows if not metric.prompt))
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
@@ -359,7 +359,7 @@ class Gathering:
                     labels=LabelCounts(**self._labels[metric.claims_of, metric.against]),
                     distribution=tuple(self._distributions[metric.name]),
                 )
-                for metric in self._manifest.metrics
+                for metric in self._manifest.rows
             ),
             derived={name: derived(name).description for name in self._manifest.derived},
             sides=directory.beside(folder, summary.metrics),

@@ -73,8 +73,7 @@ def _unjudged(sample: Sample) -> SampleResult:
 
 def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
     record = Manifest(
-        metrics=judged.metrics,
-        derived=judged.derived,
+        metrics=(*judged.metrics, *judged.derived),
         judges=judged.judges,
         extractor=EXTRACTOR,
         prompts=(),
@@ -133,7 +132,7 @@ def prepare(
     """
     if source.manifest and source.manifest.job in (rate.NAME, grade.NAME):
         return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
-    if source.manifest and not source.manifest.metrics:
+    if source.manifest and not source.manifest.of_claims:
         raise UsageError(
             f"{source.name} is a run of {source.manifest.job.replace('_', '-')}, which has no votes; make it again, "
             "and the replies in the cache are paid only once"
@@ -259,7 +258,7 @@ def _metrics(source: RejudgeSource, wanted: ClaimsOptions) -> MetricSelection | 
     if wanted.metrics:
         return select_metrics(wanted.metrics)
     before = source.manifest
-    return MetricSelection(before.metrics, before.derived or None) if before else None
+    return MetricSelection(before.rows, before.derived or None) if before else None
 
 
 def _derived(metrics: MetricSelection, wanted: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
@@ -417,6 +416,9 @@ def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> 
         update={
             "prompts": tuple(records[i] for i in used),
             "asked_with": asked_with,
+            "questions": tuple(
+                one if one.prompt in used else one.model_copy(update={"prompt": None}) for one in record.questions
+            ),
             "extractor": taker,
             "notes": (*notes, *_extractor_notes(plan, taker), *_prompt_notes(asked_with, records)),
         }

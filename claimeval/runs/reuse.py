@@ -104,7 +104,7 @@ class ReusableVerdicts:
 
     def has(self, metrics: Sequence[Metric]) -> bool:
         """Whether the run assessed all that these metrics need."""
-        before = {(m.claims_of, m.against) for m in self._record.metrics} if self._record else set()
+        before = {(m.claims_of, m.against) for m in self._record.rows} if self._record else set()
         return all((metric.claims_of, metric.against) in before for metric in metrics)
 
     def asked_as(self, settings: Mapping[str, Any]) -> bool:

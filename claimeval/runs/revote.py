@@ -53,7 +53,10 @@ def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iter
         return record
     names = [judge.name for judge in record.judges]
     learned = weights(join(results, names, panel, labels), panel)
-    return record.model_copy(update={"panel": panel.model_copy(update={"weights": learned})})
+    questions = tuple(
+        one.model_copy(update={"panel": one.panel.model_copy(update={"weights": learned})}) for one in record.questions
+    )
+    return record.model_copy(update={"panel": panel.model_copy(update={"weights": learned}), "questions": questions})
 
 
 def job_of(record: Manifest) -> RateJob | GradeJob:
@@ -72,7 +75,7 @@ class Revote:
         self._record, self._rates = record, rates
         self._judges = {judge.name for judge in record.judges}
         self._families = Families(record.panel.families)
-        self._job = None if record.metrics else job_of(record)
+        self._job = None if record.of_claims else job_of(record)
         self._panels: dict[str, Panel] = {}
 
     def __call__(self, result: SampleResult) -> SampleResult:
@@ -137,7 +140,7 @@ class Revote:
                 )
 
     def _scored_claims(self, result: SampleResult) -> SampleResult:
-        metrics, columns = self._record.metrics, result.columns()
+        metrics, columns = self._record.rows, result.columns()
         of_nothing = {pair: one for pair, one in scoring.unasked(metrics, result).items() if pair not in columns}
         assessments = tuple(chain.from_iterable((columns | of_nothing).values()))
         unscored = result.model_copy(update={"assessments": assessments})

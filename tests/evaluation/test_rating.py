@@ -168,7 +168,7 @@ def test_a_conservative_tie_is_noncommittal() -> None:
 @pytest.mark.parametrize(
     ("sample", "undefined"),
     [
-        (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).manifest.units, "missing_input")),
+        (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).manifest.names, "missing_input")),
         (SAMPLE.model_copy(update={"contexts": None, "reference_answers": ()}), None),
         (SAMPLE.model_copy(update={"answer": " "}), {"rated_faithfulness": "no_claims"}),
     ],

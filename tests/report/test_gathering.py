@@ -107,7 +107,7 @@ def test_a_judge_of_the_generators_family_is_flagged(tmp_path: Path) -> None:
 
 def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER, BRIDGE], {"strict": TOWER_SAYS, "kind": {}})
-    metrics = load_manifest(run).metrics
+    metrics = load_manifest(run).rows
     tower, bridge = (row(result, metrics) for result in read_results(run))
     # The judges agree on the first claim and are divided on the two others: no label, a capital.
     assert tower.cells[0] == (1.0, "sUU", None)
@@ -118,5 +118,5 @@ def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
 def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER.model_copy(update={"answer": "...", "contexts": ()})], failing=["taker"])
     (found,) = read_results(run)
-    cells = row(found, load_manifest(run).metrics).cells
+    cells = row(found, load_manifest(run).rows).cells
     assert cells == ((None, "", "no_claims"), (None, "", "timeout"))

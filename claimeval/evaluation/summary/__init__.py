@@ -91,27 +91,27 @@ class Tallies:
         """Begin a summary of the run; `prices` is a file of prices."""
         judges, extractor, panel = record.judges, record.extractor, record.panel
         models = {judge.name: judge.model for judge in judges}
-        several = bool(record.metrics) and (len(models) > 1 or panel.replicates > 1)
+        several = record.of_claims and (len(models) > 1 or panel.replicates > 1)
         families = Families(panel.families)
         self._notes = record.notes
         self._job = record.job
         self._cluster = record.cluster
         self._clusters = array("q")
-        self._rows = [(metric, MetricTally()) for metric in record.metrics]
+        self._rows = [(metric, MetricTally()) for metric in record.rows]
         self._derived = {name: MetricTally() for name in record.derived}
-        self._others = {name: MetricTally(unit) for name, unit in record.units.items()}
+        self._others = {name: MetricTally() for name in record.others}
         self._members = [
             MemberTally(
                 tuple(models) if several else (),
                 panel.for_question(claims_question(metric.claims_of, metric.against)),
             )
-            for metric in record.metrics
+            for metric in record.rows
         ]
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
         self._failures: dict[Reason, FailureExample] = {}
-        self._cost = CostTally(judges, extractor, panel if record.metrics else _ALONE, prices)
+        self._cost = CostTally(judges, extractor, panel if record.of_claims else _ALONE, prices)
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:

@@ -15,10 +15,10 @@ const report = {
 async function load() {
   const [overview, index] = await Promise.all([unpack("overview"), unpack("index")]);
   Object.assign(report, overview, { starts: index.starts });
-  const { metrics, manifest } = report.runs[0];
+  const { metrics } = report.runs[0];
   report.metrics = [
     ...metrics.map(({ metric }) => metric),
-    ...Object.entries(manifest.units).map(([name, unit]) => ({ name, unit })), // without claims
+    ...otherMetrics(report.runs[0]),
   ].filter(({ name }) => !report.comparison || report.comparison.metrics.some((m) => m.metric === name));
   report.rows = index.rows.map((runs, number) => ({
     number,
@@ -27,6 +27,11 @@ async function load() {
     flips: runs[2] ?? 0,
   }));
   for (const row of report.rows) report.numbers.set(row.id, row.number);
+}
+
+// The metrics of a run that are not of claims, with their unit.
+function otherMetrics({ manifest, summary }) {
+  return manifest.job === "score" ? [] : manifest.metrics.map((name) => ({ name, unit: summary.metrics[name].unit }));
 }
 
 function readRow([id, question, ungrounded, failed, cells]) {

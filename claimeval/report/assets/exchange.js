@@ -111,8 +111,9 @@ function exchange(call, packed, side, number, all) {
 }
 
 function requestText(packed, call, side, claims, judge) {
-  const { name: _, key_variable: __, structured: ___, extra, ...settings } = judge;
-  const sent = [...Object.entries(settings), ...Object.entries(extra ?? {})].filter(
+  const { key_variable: _, structured: __, extra, ...settings } = judge.settings;
+  const { model, endpoint } = judge;
+  const sent = Object.entries({ model, endpoint, ...settings, ...extra }).filter(
     ([, value]) => value !== null && value !== false,
   );
   return [
@@ -129,7 +130,7 @@ function requestText(packed, call, side, claims, judge) {
       "details",
       { class: "more" },
       el("summary", null, "Settings and reply format"),
-      definitions(sent.map(([key, value]) => [key.replaceAll("_", " "), String(value)])),
+      definitions(sent.map(([key, value]) => [key.replaceAll("_", " "), inWords(value)])),
       packed[1] !== null && el("pre", { class: "text", tabindex: "0" }, visible(indented(side.literals[packed[1]]))),
     ),
   ];

@@ -11,7 +11,7 @@ function drawOverview(main, run = 0) {
         { class: "cards" },
         facts.metrics.map((metric) => metricCard(metric, facts, run)),
       ),
-      Object.keys(facts.manifest.units).length > 0 && otherTable(facts),
+      otherMetrics(facts).length > 0 && otherTable(facts),
       Object.keys(facts.derived).length > 0 && derivedTable(facts),
       facts.summary.order_effects && orderSection(facts.summary.order_effects),
       worstClaims(facts, run),
@@ -189,8 +189,8 @@ function derivedTable({ derived, summary }) {
 }
 
 // Metrics that are not of claims: ratings, grades, and those without a judge.
-function otherTable({ manifest, summary }) {
-  const rows = Object.entries(manifest.units).map(([name, unit]) => [name, unit, summary.metrics[name]]);
+function otherTable(facts) {
+  const rows = otherMetrics(facts).map(({ name, unit }) => [name, unit, facts.summary.metrics[name]]);
   return scoreTable("scores", "Scores", "unit", rows);
 }
 

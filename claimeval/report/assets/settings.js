@@ -67,19 +67,24 @@ function judgeSettings(judge, facts, extracts) {
   );
   const { manifest } = facts;
   const judges = manifest.judges.some((other) => other.name === judge.name);
-  const { name, extra, key_variable: _, ...settings } = judge;
-  const given = [...Object.entries(settings), ...Object.entries(extra ?? {})].filter(([, value]) => value !== null);
+  const { name, model, endpoint, learned, settings } = judge;
+  const { extra, key_variable: _, ...sent } = settings;
+  const given = Object.entries({ model, endpoint, ...sent, ...extra, ...learned }).filter(([, value]) => value !== null);
   return el(
     "div",
     { class: "judge" },
     el("h3", null, data(name)),
     extracts && el("p", { class: "quiet small" }, "also takes the claims from the texts"),
     definitions([
-      ...given.map(([key, value]) => [key.replaceAll("_", " "), String(value)]),
+      ...given.map(([key, value]) => [key.replaceAll("_", " "), inWords(value)]),
       ...(judges ? [["asked with", promptsOf(name, manifest)]] : []),
       ["models as served", served.join(", ") || "not said"],
     ]),
   );
+}
+
+function inWords(value) {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 // The prompts that a judge's verdicts come from; verdicts from elsewhere have none that is known.

@@ -208,7 +208,7 @@ def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gather
     judges = {judge.name: judge for judge in manifest.asked}
     costs: dict[str, JudgeCost] = {}
     clusters = array("q")
-    judged = {metric.name for metric in manifest.metrics}
+    judged = {metric.name for metric in manifest.rows}
     with Store(cache_folder(options.cache)) as store:
         for result in read_results(run):
             clusters.append(cluster_of(result.sample, manifest.cluster))

@@ -70,7 +70,7 @@ def agreement(design: Experiment, folder: Path, arm: Arm, keep: Keep = everythin
     kept: Iterable[SampleResult] = (result for result in read_results(run) if keep(result.sample))
     ids = {result.sample.id for result in read_results(run) if keep(result.sample)}
     labels: Iterable[HumanLabel] = (label for label in read_labels(design.labels) if label.sample in ids)
-    against = manifest.metrics[0].against
+    against = manifest.rows[0].against
     joined = join(kept, [judge.name for judge in manifest.judges], manifest.panel, labels, against, manifest.cluster)
     raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
     if not raters:
