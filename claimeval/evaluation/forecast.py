@@ -16,19 +16,17 @@ from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
 from claimeval.evaluation import estimates
-from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.execution.cached import OfflineExecutor
-from claimeval.judging import assess
 from claimeval.judging.assess import CLAIMS_PER_CALL
-from claimeval.judging.panel import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import Backend, provider, reads_prompts
 from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price_of, cost_bound, price_of, prompt_bytes
 from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
-from claimeval.types.records import Call, Claim, Document, Evidence, Part, Record, Sample, SampleResult
+from claimeval.types.records import Call, Claim, Part, Record, Sample, SampleResult
 from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
 
 Step = Literal["extract", "assess"]
@@ -284,6 +282,20 @@ async def forecast(
     return walk.sum_up(count)
 
 
+class _Frames:
+    """Answers nothing, and remembers what is asked about claims."""
+
+    def __init__(self, lessons: Lessons) -> None:
+        self._lessons = lessons
+        self._nowhere = OfflineExecutor()
+        self.requests: list[Request] = []
+
+    async def ask(self, request: Request) -> Outcome:
+        """Record the request."""
+        self.requests.append(self._lessons.adapt(request))
+        return await self._nowhere.ask(request)
+
+
 class _Walk:
     """Stands in for the executor, and learns from each sample what hangs on questions that stayed open."""
 
@@ -299,6 +311,9 @@ class _Walk:
         )
         """Without what hangs on the answers: judges who are asked only where others disagree, and all documents
         together about claims that no single one supports."""
+        self._has_later_questions = bool(plan.panel.escalate or plan.panel.per_document)
+        self._certain = True
+        """Whether what is asked now is asked in any case."""
         self._store = store
 
         def rate(judge: Judge) -> Price | None:
@@ -351,7 +366,7 @@ class _Walk:
                 workload.answered(request, reply)
             return reply
         if fresh:
-            workload.ask(request)
+            workload.ask(request, certain=self._certain)
         if extracting and (engine := self._engines.get(request.judge.name)):
             return await engine.complete(request, lambda _: None)
         return await self._nowhere.ask(request)
@@ -364,8 +379,8 @@ class _Walk:
 
     async def visit(self, item: Sample | SampleResult) -> None:
         """Takes a sample, or an earlier result of one, through the pipeline and counts what it asks."""
+        self._certain = True
         result = await self._first.evaluate(item, self)
-        sample = result.sample
         taken_from: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
             if call.step == "extract" and not call.reused:
@@ -374,73 +389,30 @@ class _Walk:
             texts = [self._texts[call.key] for call in calls if not call.attempt]
             sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
             if still_open := [call for call in calls if call.failed == OPEN]:
-                self._expect(sample, still_open[0], sentences, size)
+                await self._expect(result.sample, still_open[0], sentences, size)
             elif not any(call.failed for call in calls):
                 taken = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
                 self._claims_per_sentence[taken / max(1, sentences)] += 1
-        if self._plan.panel.escalate or self._plan.panel.per_document:
-            if any(call.failed == OPEN for call in result.calls):
-                self._allow_for(sample, result)
-            else:
-                await self._plan.evaluate(result, self)
+        if self._has_later_questions:
+            self._certain = not any(call.failed == OPEN for call in result.calls)
+            await self._plan.evaluate(result, self)
         self._texts.clear()
 
-    def _expect(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
-        """Counts the assessments of a text whose claims are not known because nobody answered this call."""
+    async def _expect(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
+        """Counts the assessments of a text whose claims are not known because nobody answered this call: the run's
+        questions about one claim, for as many claims as the text may have."""
         part = extraction.part
-        claim = Claim(id="", text="", of=part)
-        for evidence, documents, in_any_case in self._evidence(sample, part):
-            prompt = self._plan.prompt(part, evidence.part)
-            shown = assess.ShownDocuments(documents, sample.alternatives(evidence.part))
-            frame = assess.ask(prompt, self._plan.judges[0], [claim], shown, sample.question)
-            texts = tuple((document.title, document.text) for document in documents)
-            for workload, certain, n in self._asked(sample, part, evidence.part):
-                if self._plan.panel.extract_per_judge and workload.judge.name != extraction.judge:
-                    continue
-                request = frame.model_copy(update={"judge": workload.judge})
-                asked = extraction.key, workload.judge.name, n, sample.question, texts, prompt.digest
-                if self._is_new(hash((self._prompts, asked))):
-                    workload.expect(request, sentences, size, certain=certain and in_any_case)
-
-    def _allow_for(self, sample: Sample, result: SampleResult) -> None:
-        """Counts what may be asked about known claims, as long as the verdicts that it hangs on are not known."""
-        for part in dict.fromkeys(claim.of for claim in result.claims):
-            for evidence, documents, in_any_case in self._evidence(sample, part):
-                prompt = self._plan.prompt(part, evidence.part)
-                shown = assess.ShownDocuments(documents, sample.alternatives(evidence.part))
-                for workload, certain, n in self._asked(sample, part, evidence.part):
-                    claims = tuple(c for c in result.claims_of(part) if c.extractor in (None, workload.judge.name))
-                    for chunk in [] if certain and in_any_case else assess.chunks(claims):
-                        request = assess.ask(prompt, workload.judge, chunk, shown, sample.question, replicate=n)
-                        workload.ask(request, certain=False)
-
-    def _evidence(self, sample: Sample, part: Part) -> Iterator[tuple[Evidence, tuple[Document, ...], bool]]:
-        """What the claims of a part are assessed against, and whether they are in any case."""
-        panel = self._plan.panel
-        fed = (m for m in self._plan.metrics if m.claims_of == part and m.missing_part(sample) is None)
-        for against in dict.fromkeys(metric.against for metric in fed):
-            documents = sample.documents(against) or ()
-            several = len(documents) > 1 and against not in ONE_TEXT
-            if documents:
-                yield Evidence(part=against), documents, not (several and panel.per_document)
-            if several and panel.per_document:
-                for rank, document in zip(sample.ranks(against), documents, strict=True):
-                    yield Evidence(part=against, document=rank), (document,), True
-            if several:
-                others = (Evidence(part=against, order=number) for number in panel.other_orders(len(documents)))
-                yield from ((evidence, sample.documents(evidence) or (), True) for evidence in others)
-
-    def _asked(self, sample: Sample, part: Part, against: Part) -> Iterator[tuple[StepWorkload, bool, int]]:
-        """The judges who assess such claims, whether they do so in any case, and the number of the replicate."""
-        excluded: frozenset[str] = frozenset()
-        if self._plan.panel.on_same_family == "skip":
-            excluded = same_family(self._plan.judges, self._plan.families, sample, part, against)
-        local = self._plan.prompt(part, against).step == "assess"
-        for place, judge in enumerate(self._plan.judges):
-            if judge.name not in excluded and (local or reads_prompts(judge)):
-                certain = place < (self._plan.panel.escalate or len(self._plan.judges))
-                for n in range(self._plan.panel.replicates):
-                    yield self._assessments[judge.name], certain, n
+        claim = Claim(
+            id="", text="", of=part, extractor=extraction.judge if self._plan.panel.extract_per_judge else None
+        )
+        metrics = tuple(metric for metric in self._plan.metrics if metric.claims_of == part)
+        item = SampleResult(sample=sample, claims=(claim,))
+        for job, certain in ((self._first, True), (self._plan, False))[: 1 + self._has_later_questions]:
+            frames = _Frames(self._lessons)
+            await replace(job, metrics=metrics, derived=()).evaluate(item, frames)
+            for request in frames.requests:
+                if self._is_new(hash((self._prompts, extraction.key, request.key))):
+                    self._assessments[request.judge.name].expect(request, sentences, size, certain=certain)
 
     def sum_up(self, samples: int) -> Forecast:
         """What was found, in tokens and money."""
