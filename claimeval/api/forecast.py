@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment
 from claimeval.api.jobs import Prepared, before_run
 from claimeval.api.twins import blocking
-from claimeval.evaluation.claims import ClaimsJob, choose_metrics
+from claimeval.evaluation.claims import choose_metrics
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
-from claimeval.evaluation.quotes import forecast_job, quote
-from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.runs.experiments import read
 from claimeval.runs.experiments.running import prepare
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
+from claimeval.types.requests import Judge
 
 P = ParamSpec("P")
 
 
-class _Planned(Exception):  # ends the door before it asks anything; no error
+class _Stopped(Exception):  # ends the door before it asks anything; no error
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
 
@@ -50,18 +49,32 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
     options = given if isinstance(given, RunOptions) else RunOptions()
     if door is experiment:
         return _forecast_arms(args[0] if args else kwargs["design"], options)
+    return planned(door, *args, **kwargs).forecast
+
+
+class Planned(NamedTuple):
+    """What a door prepared before it was stopped, and what that would ask."""
+
+    prepared: Prepared
+    forecast: Forecast
+
+
+def planned(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Planned:
+    """Return what `plan` returns, with the job that it is about."""
+    given = kwargs.get("options")
+    options = given if isinstance(given, RunOptions) else RunOptions()
     try:
         with before_run(_stop):
             result = door(*args, **kwargs)
             if inspect.iscoroutine(result):
                 blocking(result)
-    except _Planned as planned:
-        return _forecast(planned.prepared, options)
+    except _Stopped as stopped:
+        return Planned(stopped.prepared, _forecast(stopped.prepared, options))
     raise UsageError(f"{getattr(door, '__name__', 'this')} asks no judge or cannot be planned")
 
 
 def _stop(prepared: Prepared) -> None:
-    raise _Planned(prepared)
+    raise _Stopped(prepared)
 
 
 def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
@@ -69,14 +82,8 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     if isinstance(job, MeasureJob):
         return Forecast(samples=prepared.total or 0, lines=(), how=())
     with cached_replies(options) as store:
-        if isinstance(job, ClaimsJob):
-            batched = batched_judges(job, options)
-            return blocking(forecast(prepared.items, job, store, options.prices, batched=batched))
-        if isinstance(job, WriteQueriesJob):
-            steps = quote(job.prospects(prepared.items), store, options.prices)
-        else:
-            steps = blocking(forecast_job(job, prepared.items, store, options.prices))
-        return Forecast(samples=prepared.total or 0, lines=steps, how=())
+        batched = batched_judges(job.asked, options)
+        return blocking(forecast(prepared.items, job, store, options.prices, batched=batched))
 
 
 def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
@@ -86,7 +93,8 @@ def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
     forecasts: dict[str, Forecast] = {}
     with cached_replies(options) as store:
         for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
-            batched = batched_judges(job, options_for((*job.judges, job.extractor), options))
+            asked_of = (*job.judges, job.extractor)
+            batched = batched_judges(asked_of, options_for(asked_of, options))
             walked = forecast(prepared.samples(), job, store, options.prices, asked, batched)
             forecasts[arm.name] = blocking(walked)
     return forecasts
@@ -107,6 +115,6 @@ def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:
     return Store(folder) if (folder / MARKER).exists() else nullcontext()
 
 
-def batched_judges(job: ClaimsJob, options: RunOptions) -> Collection[str]:
-    """Return the judges of a job that are asked in batches."""
-    return batch_judges((*job.judges, job.extractor), options) if options.batch else ()
+def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[str]:
+    """Return the judges that are asked in batches."""
+    return batch_judges(judges, options) if options.batch else ()

@@ -98,7 +98,7 @@ def do(given: GradeOptions) -> int:
 
     people = _people(given)
     gates = Gates(max_missing=1.0)  # of pairs below; of samples a single one without a grade is lost
-    finished = watch(lambda options: _door(given, options), given.options, gates, given.output)
+    finished = watch(lambda options: door(given, options), given.options, gates, given.output)
     run, output = finished.run, given.output
     assert run.path, "the run is on disk"
     grades = summarize_grades(run.results, run.manifest)
@@ -126,15 +126,8 @@ def do(given: GradeOptions) -> int:
 grade = command("grade", GradeOptions, do)
 
 
-def forecast(given: GradeOptions) -> int:
-    """Print what `do` would ask, and return the exit code."""
-    from claimeval.api.forecast import plan
-    from claimeval.cli.plan import print_forecast
-
-    return print_forecast(plan(_door, given, options=given.options).lines, given.output)
-
-
-def _door(given: GradeOptions, options: RunOptions) -> Run:
+def door(given: GradeOptions, options: RunOptions) -> Run:
+    """Call the function of the API."""
     from claimeval.api.ratings import grade
     from claimeval.data.reading import parse_fields
 

@@ -13,6 +13,7 @@ from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOption
 from claimeval.types.options import LocalOptions, RunOptions
 
 if TYPE_CHECKING:
+    from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
 LISTED = ("Without a judge", 1, "Compute lexical, retrieval and local-model metrics.")
@@ -58,36 +59,37 @@ class MeasureOptions:
 
 def do(given: MeasureOptions, group: str = "measure") -> int:
     """Measure the data, print the run, and return the exit code."""
-    from claimeval.api.measures import measure
     from claimeval.cli.running import print_finished, watch
-    from claimeval.data.reading import parse_fields
-    from claimeval.runs.directory import RESULTS
 
-    beside = given.data / group if (given.data / RESULTS).exists() else None
-    finished = watch(
-        lambda options: measure(
-            given.data,
-            given.metrics or ("lexical" if group == "measure" else group),
-            match=given.match,
-            collapse_ids=given.collapse_ids,
-            normalization=given.normalization,
-            local=given.local,
-            fields=parse_fields(list(given.reading.fields)),
-            limit=given.reading.limit,
-            skip_malformed=given.reading.skip_malformed,
-            out=given.out or beside or "runs/",
-            overwrite=given.overwrite,
-            options=options,
-        ),
-        given.options,
-        given.gates,
-        given.output,
-    )
+    finished = watch(lambda options: door(given, options, group), given.options, given.gates, given.output)
     remarks = _remarks(finished)
     for name, value in remarks.items():
         if value:
             given.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
     return print_finished("measure", finished, given.output, remarks)
+
+
+def door(given: MeasureOptions, options: RunOptions, group: str = "measure") -> Run:
+    """Call the function of the API."""
+    from claimeval.api.measures import measure
+    from claimeval.data.reading import parse_fields
+    from claimeval.runs.directory import RESULTS
+
+    beside = given.data / group if (given.data / RESULTS).exists() else None
+    return measure(
+        given.data,
+        given.metrics or ("lexical" if group == "measure" else group),
+        match=given.match,
+        collapse_ids=given.collapse_ids,
+        normalization=given.normalization,
+        local=given.local,
+        fields=parse_fields(list(given.reading.fields)),
+        limit=given.reading.limit,
+        skip_malformed=given.reading.skip_malformed,
+        out=given.out or beside or "runs/",
+        overwrite=given.overwrite,
+        options=options,
+    )
 
 
 def _remarks(finished: Finished) -> dict[str, object]:

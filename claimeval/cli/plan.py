@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +11,16 @@ import click
 
 from claimeval.cli.command import RecordCommand, help_formatter
 from claimeval.cli.printer import Output
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
+    from claimeval.api.forecast import Planned
+    from claimeval.api.run import Run
     from claimeval.cli.experiment import ExperimentOptions
-    from claimeval.cli.score import ScoreOptions
-    from claimeval.evaluation.claims import ClaimsJob
-    from claimeval.evaluation.forecast import Forecast, StepForecast
+    from claimeval.evaluation.forecast import Forecast
+    from claimeval.evaluation.manifest import Manifest
 
 LISTED = ("Judge", 1, "Say what a run would ask and cost, without asking.")
-PLANNED = ("score", "rate", "experiment", "grade", "write-queries")
-"""The commands that can be planned; all but score and experiment have a function `forecast`."""
 NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
 HELP = """Say what a run would ask and cost, without asking.
 
@@ -43,7 +42,7 @@ class Plan(click.Command):
         formatter.write_usage(ctx.command_path, "[COMMAND] [OPTIONS] ...")
         self.format_help_text(ctx, formatter)
         with formatter.section("Commands"):
-            formatter.write_text(", ".join(PLANNED) + "; `claimeval COMMAND --help` lists the options.")
+            formatter.write_text(", ".join(planned_commands()) + "; `claimeval COMMAND --help` lists the options.")
         return formatter.getvalue().rstrip("\n")
 
 
@@ -53,12 +52,21 @@ def call(arguments: Sequence[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(context.get_help())
         context.exit(0 if arguments else 2)
-    name, rest = (arguments[0], arguments[1:]) if arguments[0] in PLANNED else (_default(arguments), arguments)
+    known = arguments[0] in planned_commands()
+    if not known and (Path(__file__).parent / f"{arguments[0].replace('-', '_')}.py").is_file():
+        raise UsageError(f"{arguments[0]} asks no judge; these can be planned: {', '.join(planned_commands())}")
+    name, rest = (arguments[0], arguments[1:]) if known else (_default(arguments), arguments)
     module: Any = importlib.import_module(f"claimeval.cli.{name.replace('-', '_')}")
     command: RecordCommand = getattr(module, name.replace("-", "_"))
     given = command.read(list(rest), parent=context)
-    own: dict[str, Callable[[Any], int]] = {"score": forecast_score, "experiment": forecast_experiment}
-    context.exit((own.get(name) or module.forecast)(given))
+    context.exit(forecast_experiment(given) if name == "experiment" else forecast_job(name, module.door, given))
+
+
+def planned_commands() -> list[str]:
+    """Return the commands that can be planned: those whose module has a function `door`, and experiment."""
+    folder = Path(__file__).parent
+    modules = (path.stem for path in sorted(folder.glob("*.py")) if b"\ndef door(" in path.read_bytes())
+    return [*(module.replace("_", "-") for module in modules), "experiment"]
 
 
 def _default(arguments: Sequence[str]) -> str:
@@ -75,71 +83,14 @@ plan = Plan(
 )
 
 
-def print_forecast(found: Sequence[StepForecast], output: Output) -> int:
-    """Print a row for each step and judge, and return the exit code."""
-    from claimeval.providers.specs import short_names
-    from claimeval.statistics.formatting import count, dollars, span
+def forecast_job(name: str, door: Callable[..., Run], given: Any) -> int:
+    """Print what a command would ask, and return the exit code."""
+    from claimeval.api.forecast import planned
 
-    names = short_names(one.judge for one in found)
-    rows = [
-        (
-            one.step,
-            names[one.judge],
-            count(one.stored),
-            span(one.calls, count),
-            span(one.prompt_tokens, count),
-            span(one.output_tokens, count),
-            span(one.cost, dollars) if one.cost else "unknown",
-            "unknown" if one.worst is None else dollars(one.worst),
-        )
-        for one in found
-    ]
-    columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD", "at most")
-    output.table(columns, rows, words=(0, 1))
-    output.line("not counted: questions put again after a useless reply, retries, discounts for batches")
-    return output.result("plan", {"steps": [one.model_dump() for one in found]})
-
-
-def forecast_score(given: ScoreOptions) -> int:
-    """Print what `score` would ask, and return the exit code."""
-    from claimeval.api.data import samples_of
-    from claimeval.api.forecast import batched_judges, cached_replies
-    from claimeval.data.reading import parse_fields, parse_references
-    from claimeval.data.survey import survey
-    from claimeval.evaluation.claims import ClaimsOptions, choose_metrics, make_job
-    from claimeval.evaluation.forecast import forecast
-    from claimeval.metrics.derived import select_metrics
-    from claimeval.metrics.rows import SUPPORT
-
-    asked, reading = given.questions, given.reading
-    samples = samples_of(
-        given.data,
-        fields=parse_fields(list(reading.fields)),
-        limit=reading.limit,
-        skip_malformed=reading.skip_malformed,
-        references=parse_references(asked.references),
-    )
-    metrics = tuple(given.metrics.split(",")) if given.metrics is not None else None
-    selection = select_metrics(metrics) if metrics else None
-    job = make_job(
-        ClaimsOptions(
-            judges=given.judges,
-            metrics=metrics,
-            extractor=asked.extractor,
-            extract_prompt=asked.extract_prompt,
-            assess_prompt=asked.assess_prompt,
-            per_document=asked.per_document or None,
-            shuffle_contexts=asked.shuffle_contexts,
-            extract_per_judge=asked.extract_per_judge or None,
-            panel=given.panel,
-        ),
-        choose_metrics(selection, survey(samples, selection.rows if selection else SUPPORT)),
-    )
-    batched = batched_judges(job, given.options)
-    with cached_replies(given.options) as store:
-        found = asyncio.run(forecast(samples, job, store, given.options.prices, batched=batched))
-    _print(given.output, given.data, job, found, batched)
-    return given.output.result("plan", _record(found))
+    found = planned(door, given, options=given.options)
+    _print(given.output, name, found)
+    code: int = given.output.result("plan", _record(found.forecast))
+    return code
 
 
 def forecast_experiment(given: ExperimentOptions) -> int:
@@ -182,15 +133,19 @@ def _record(found: Forecast) -> dict[str, object]:
     }
 
 
-def _print(output: Output, data: Path, job: ClaimsJob, found: Forecast, batched: Collection[str]) -> None:
+def _print(output: Output, command: str, planned: Planned) -> None:
     from claimeval.providers.specs import short_names
     from claimeval.statistics.formatting import count, dollars, span
 
-    names = short_names(judge.name for judge in (job.extractor, *job.judges))
+    record, found = planned.prepared.manifest, planned.forecast
+    names = short_names(judge.name for judge in record.asked)
     output.line()
-    metrics = ", ".join([*(metric.name for metric in job.metrics), *job.derived])
-    output.line(f": {found.samples:,} samples; {metrics}", bold=data.name)
+    heading = f": {found.samples:,} {planned.prepared.unit}; {', '.join(record.names)}"
+    output.line(heading, bold=Path(record.data.path).name if record.data.path else command)
     output.line()
+    if not found.lines:
+        output.line("Nobody is asked anything, so there is nothing to pay.")
+        return
     rows = [
         (
             line.step,
@@ -217,7 +172,7 @@ def _print(output: Output, data: Path, job: ClaimsJob, found: Forecast, batched:
     output.line()
     if found.calls[1]:
         output.line(_most(found), wrap=True)
-    for remark in _remarks(job, found, batched, names):
+    for remark in _remarks(record, found, names):
         output.line(f"- {remark}")
 
 
@@ -233,16 +188,15 @@ def _most(found: Forecast) -> str:
     )
 
 
-def _remarks(job: ClaimsJob, found: Forecast, batched: Collection[str], names: dict[str, str]) -> Iterator[str]:
-    from claimeval.evaluation.claims import without_partial_support
+def _remarks(record: Manifest, found: Forecast, names: dict[str, str]) -> Iterator[str]:
     from claimeval.providers import reads_prompts
 
-    yield from without_partial_support(job)
+    yield from record.notes
     yield from found.how
     for line in found.lines:
         if line.how:
             yield f"{line.step} by {names[line.judge]}: {'; '.join(line.how)}"
-    judges = {judge.name: judge for judge in (job.extractor, *job.judges)}
+    judges = {judge.name: judge for judge in record.asked}
     for line in {line.judge: line for line in found.lines if any(line.calls)}.values():
         judge = judges[line.judge]
         if line.price is None:
@@ -250,7 +204,7 @@ def _remarks(job: ClaimsJob, found: Forecast, batched: Collection[str], names: d
             yield f"price of {line.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
         elif reads_prompts(judge):
             date = f", stated on {line.price.as_of}" if line.price.as_of else ""
-            rate = " in batches" if judge.name in batched else ""
+            rate = " in batches" if line.batched else ""
             amounts = f"${line.price.input:g} in, ${line.price.output:g} out"
             yield f"price of {line.judge}{rate}: {amounts} a million tokens{date}"
     yield f"not counted: {NOT_COUNTED}"

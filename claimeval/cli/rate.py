@@ -13,6 +13,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
+    from claimeval.api.run import Run
     from claimeval.evaluation.raters import Members, RatingComparison
     from claimeval.types.estimates import Estimate
     from claimeval.types.records import Reason
@@ -60,31 +61,12 @@ class RateCommand:
 
 def do(given: RateCommand) -> int:
     """Rate the answers, print the ratings, and return the exit code."""
-    from claimeval.api.ratings import rate
     from claimeval.cli.running import print_finished, watch
-    from claimeval.data.reading import parse_fields
     from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
     from claimeval.evaluation.raters import compare_ratings, members
     from claimeval.runs.directory import RESULTS, read_results
 
-    finished = watch(
-        lambda options: rate(
-            given.data,
-            judges=given.judges,
-            ask=given.questions.ask,
-            prompts=_prompts(given.questions.prompts),
-            fields=parse_fields(list(given.reading.fields)),
-            limit=given.reading.limit,
-            skip_malformed=given.reading.skip_malformed,
-            out=given.out or "runs/",
-            overwrite=given.overwrite,
-            panel=given.panel,
-            options=options,
-        ),
-        given.options,
-        given.gates,
-        given.output,
-    )
+    finished = watch(lambda options: door(given, options), given.options, given.gates, given.output)
     run = finished.run
     assert run.path, "the run is on disk"
     claims = run.path.parent
@@ -105,33 +87,24 @@ def do(given: RateCommand) -> int:
     return print_finished("rate", finished, given.output, more)
 
 
-def forecast(given: RateCommand) -> int:
-    """Print what `do` would ask, and return the exit code."""
-    import asyncio
-
-    from claimeval.api.data import samples_of
-    from claimeval.api.forecast import cached_replies
-    from claimeval.cli.plan import print_forecast
+def door(given: RateCommand, options: RunOptions) -> Run:
+    """Call the function of the API."""
+    from claimeval.api.ratings import rate
     from claimeval.data.reading import parse_fields
-    from claimeval.evaluation.quotes import forecast_job
-    from claimeval.evaluation.rate import RateOptions, make_job
 
-    samples = samples_of(
+    return rate(
         given.data,
+        judges=given.judges,
+        ask=given.questions.ask,
+        prompts=_prompts(given.questions.prompts),
         fields=parse_fields(list(given.reading.fields)),
         limit=given.reading.limit,
         skip_malformed=given.reading.skip_malformed,
-    )
-    wanted = RateOptions(
-        judges=given.judges,
-        ask=given.questions.ask.split(",") if given.questions.ask is not None else None,
-        prompts=_prompts(given.questions.prompts),
+        out=given.out or "runs/",
+        overwrite=given.overwrite,
         panel=given.panel,
+        options=options,
     )
-    job = make_job(wanted, samples)
-    with cached_replies(given.options) as store:
-        found = asyncio.run(forecast_job(job, samples, store, given.options.prices))
-    return print_forecast(found, given.output)
 
 
 def _prompts(pairs: Sequence[str]) -> dict[str, str]:

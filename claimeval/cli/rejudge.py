@@ -12,6 +12,7 @@ from claimeval.cli.shared import Asked, AskingAndCluster, Gated, Gates, Judges, 
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
+    from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
 
@@ -73,37 +74,46 @@ def do(given: RejudgeOptions) -> int:
 rejudge = command("rejudge", RejudgeOptions, do)
 
 
-def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
+def door(given: RejudgeOptions, options: RunOptions) -> Run:
+    """Call the function of the API for the only source."""
+    from claimeval.types.errors import UsageError
+
+    if len(given.sources) > 1:
+        raise UsageError("plan the sources one by one")
+    return _rejudge(given, given.sources[0], given.out, options)
+
+
+def _rejudge(given: RejudgeOptions, source: Path, folder: Path, options: RunOptions) -> Run:
     from claimeval.api.claims import rejudge
+    from claimeval.data.reading import parse_fields
+
+    asked = given.questions
+    return rejudge(
+        source,
+        judges=given.judges or None,
+        keep_verdicts=given.keep_verdicts,
+        metrics=given.metrics,
+        extractor=asked.extractor,
+        extract_prompt=asked.extract_prompt,
+        assess_prompt=asked.assess_prompt,
+        per_document=asked.per_document,
+        shuffle_contexts=asked.shuffle_contexts,
+        extract_per_judge=asked.extract_per_judge or None,
+        fields=parse_fields(list(given.fields)),
+        out=folder,
+        overwrite=given.overwrite,
+        panel=given.panel,
+        options=options,
+    )
+
+
+def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
     from claimeval.cli.run_table import print_cost, print_run
     from claimeval.cli.running import watch
-    from claimeval.data.reading import parse_fields
     from claimeval.runs.rejudge import Results
     from claimeval.runs.reuse import ReuseCounts
 
-    asked = given.questions
-    finished = watch(
-        lambda options: rejudge(
-            source,
-            judges=given.judges or None,
-            keep_verdicts=given.keep_verdicts,
-            metrics=given.metrics,
-            extractor=asked.extractor,
-            extract_prompt=asked.extract_prompt,
-            assess_prompt=asked.assess_prompt,
-            per_document=asked.per_document,
-            shuffle_contexts=asked.shuffle_contexts,
-            extract_per_judge=asked.extract_per_judge or None,
-            fields=parse_fields(list(given.fields)),
-            out=folder,
-            overwrite=given.overwrite,
-            panel=given.panel,
-            options=options,
-        ),
-        given.options,
-        given.gates,
-        given.output,
-    )
+    finished = watch(lambda options: _rejudge(given, source, folder, options), given.options, given.gates, given.output)
     run, progress, items, output = finished.run, finished.progress, finished.prepared.items, given.output
     reused = items.saved if isinstance(items, Results) else ReuseCounts()
     print_run(output, folder, run.manifest, run.record, finished.prepared.total or run.record.samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from claimeval.cli.command import command
 from claimeval.cli.printer import Output
@@ -20,6 +21,9 @@ from claimeval.cli.shared import (
     ScoreQuestions,
 )
 from claimeval.types.options import PanelOptions, RunOptions
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
 
 LISTED = ("Judge", 2, "Judge answers claim by claim.")
 
@@ -53,36 +57,37 @@ class ScoreOptions:
 
 def do(given: ScoreOptions) -> int:
     """Score the data, print the run, and return the exit code."""
-    from claimeval.api.claims import score
     from claimeval.cli.running import print_finished, watch
+
+    finished = watch(lambda options: door(given, options), given.options, given.gates, given.output)
+    return print_finished("score", finished, given.output)
+
+
+def door(given: ScoreOptions, options: RunOptions) -> Run:
+    """Call the function of the API."""
+    from claimeval.api.claims import score
     from claimeval.data.reading import parse_fields, parse_references
 
     asked = given.questions
-    finished = watch(
-        lambda options: score(
-            given.data,
-            judges=given.judges,
-            metrics=given.metrics,
-            extractor=asked.extractor,
-            extract_prompt=asked.extract_prompt,
-            assess_prompt=asked.assess_prompt,
-            references=parse_references(asked.references),
-            per_document=asked.per_document or None,
-            shuffle_contexts=asked.shuffle_contexts,
-            extract_per_judge=asked.extract_per_judge or None,
-            fields=parse_fields(list(given.reading.fields)),
-            limit=given.reading.limit,
-            skip_malformed=given.reading.skip_malformed,
-            out=given.out or "runs/",
-            overwrite=given.overwrite,
-            panel=given.panel,
-            options=options,
-        ),
-        given.options,
-        given.gates,
-        given.output,
+    return score(
+        given.data,
+        judges=given.judges,
+        metrics=given.metrics,
+        extractor=asked.extractor,
+        extract_prompt=asked.extract_prompt,
+        assess_prompt=asked.assess_prompt,
+        references=parse_references(asked.references),
+        per_document=asked.per_document or None,
+        shuffle_contexts=asked.shuffle_contexts,
+        extract_per_judge=asked.extract_per_judge or None,
+        fields=parse_fields(list(given.reading.fields)),
+        limit=given.reading.limit,
+        skip_malformed=given.reading.skip_malformed,
+        out=given.out or "runs/",
+        overwrite=given.overwrite,
+        panel=given.panel,
+        options=options,
     )
-    return print_finished("score", finished, given.output)
 
 
 score = command("score", ScoreOptions, do)

@@ -73,7 +73,7 @@ def do(given: WriteQueriesOptions) -> int:
     from claimeval.runs.jobs import QRELS, QUERIES
 
     output = given.output
-    finished = watch(lambda options: _door(given, options), given.options, Gates(max_missing=1.0), output)
+    finished = watch(lambda options: door(given, options), given.options, Gates(max_missing=1.0), output)
     run = finished.run
     assert run.path, "the run is on disk"
     counts = count_queries(run.results)
@@ -89,15 +89,8 @@ def do(given: WriteQueriesOptions) -> int:
 write_queries = command("write-queries", WriteQueriesOptions, do)
 
 
-def forecast(given: WriteQueriesOptions) -> int:
-    """Print what `do` would ask, and return the exit code."""
-    from claimeval.api.forecast import plan
-    from claimeval.cli.plan import print_forecast
-
-    return print_forecast(plan(_door, given, options=given.options).lines, given.output)
-
-
-def _door(given: WriteQueriesOptions, options: RunOptions) -> Run:
+def door(given: WriteQueriesOptions, options: RunOptions) -> Run:
+    """Call the function of the API."""
     from claimeval.api.test_sets import write_queries
 
     asked = given.questions

@@ -7,7 +7,7 @@ once more about claims that a reply left out, vote, score. What an earlier resul
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -175,6 +175,19 @@ class ClaimsJob:
     @cached_property
     def _records(self) -> dict[tuple[Part, Part], QuestionRecord]:
         return {}
+
+    @cached_property
+    def first_stage(self) -> ClaimsJob:
+        """The job without judges who are asked only where others disagree, and without all documents together about
+        claims that no single one supports; itself if nothing hangs on verdicts."""
+        if not (self.panel.escalate or self.panel.per_document):
+            return self
+        return replace(
+            self,
+            judges=self.judges[: self.panel.escalate],
+            panel=self.panel.model_copy(update={"escalate": None}),
+            joint=not self.panel.per_document,
+        )
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge, or no extractor, is left."""

@@ -126,14 +126,26 @@ def thinking(judge: Judge) -> Range:
     return THINKING_TOKENS if judge.reasoning_effort is not None or reasons(judge) else Range(0, 0)
 
 
-def output(request: Request) -> Range:
-    """The output assumed for one request, never over its limit."""
+TOKENS: dict[str, Range] = {
+    "rate": Range(40, 120),
+    "answers": Range(30, 120),
+    "answering": Range(30, 120),
+    "queries": Range(10, 250),
+    "screen": Range(40, 120),
+}
+"""Tokens assumed of a reply about one document or answer, by step."""
+
+
+def output(request: Request, step: str, subjects: int) -> Range:
+    """The output assumed for one request of a step about so many subjects, never over its limit."""
     task = request.task
     if isinstance(task, AssessTask):
         tokens = verdicts(request.judge, 1, len(task.claims))
-    else:
-        assert isinstance(task, ExtractTask), "every step gives its request a task"
+    elif isinstance(task, ExtractTask):
         tokens = _claims(request.judge, len(task.sentences), size(task.text))
+    else:
+        of_one, extra = TOKENS[step], thinking(request.judge)
+        tokens = Range(subjects * of_one.low + extra.low, subjects * of_one.high + extra.high)
     return Range(min(tokens.low, request.max_tokens), min(tokens.high, request.max_tokens))
 
 

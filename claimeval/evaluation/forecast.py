@@ -13,23 +13,24 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, cast
 
 from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.estimates import Range, TokenCounts
+from claimeval.evaluation.job import Job
+from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging.assess import CLAIMS_PER_CALL
-from claimeval.judging.prompts import Prompt
+from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import Backend, provider, reads_prompts
 from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price_of, cost_bound, price_of, prompt_bytes
 from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
-from claimeval.types.records import Call, Claim, Part, Record, Sample, SampleResult
+from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
 from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
 
-Step = Literal["extract", "assess"]
 OVERHEAD = 3 * MESSAGE_TOKENS
 """Tokens around a system message, a user message, and the whole, in the worst case."""
 NOTHING = Range(0, 0)
@@ -50,6 +51,8 @@ class StepForecast(Record):
     output_tokens: tuple[int, int]
     price: Price | None
     """None where it is unknown."""
+    batched: bool = False
+    """Whether the price is that of batches."""
     cost: tuple[float, float] | None
     """US dollars."""
     worst: float | None
@@ -99,10 +102,11 @@ class _Found:
 class StepWorkload:
     """What is found of one judge's questions in one step."""
 
-    step: Step
+    step: str
     judge: Judge
-    prompt: Prompt
+    prompt: PromptRecord
     price: Price | None
+    batched: bool = False
     stored: int = 0
     counted: TokenCounts = field(default_factory=TokenCounts)
     certain: _Found = field(default_factory=_Found)
@@ -130,10 +134,10 @@ class StepWorkload:
         if tokens := reply.usage.prompt_tokens:
             self.counted = self.counted.plus(TokenCounts(1, prompt_bytes(request), tokens))
 
-    def ask(self, request: Request, *, certain: bool = True) -> None:
-        """Counts a question that will, or may, be asked."""
+    def ask(self, request: Request, tokens: Range, *, certain: bool = True) -> None:
+        """Counts a question that will, or may, be asked, with the tokens assumed of its reply."""
         found = self.certain if certain else self.possible
-        had, tokens = found.asked, estimates.output(request)
+        had = found.asked
         found.asked = _KnownRequests(
             had.calls + 1,
             had.bytes + prompt_bytes(request),
@@ -174,6 +178,7 @@ class StepWorkload:
             prompt_tokens=prompt,
             output_tokens=output,
             price=self.price,
+            batched=self.batched,
             cost=(known.dollars(prompt[0], output[0]), known.dollars(prompt[1], output[1])) if known else None,
             worst=high.worst if known else None,
             how=self._how(counted, seen) if any(prompt) else (),
@@ -247,24 +252,38 @@ class Forecast(Record):
         return sum(line.worst or 0.0 for line in self.lines)
 
 
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class PlannedJob(Job[T_contra], Protocol[T_contra]):
+    """A job that can be forecast."""
+
+    @property
+    def first_stage(self) -> Job[T_contra]:
+        """The job without what hangs on verdicts: judges who are asked only where others disagree, and all documents
+        together about claims that no single one supports. Itself if nothing does."""
+        ...
+
+
 async def forecast(
-    samples: Iterable[Sample | SampleResult],
-    plan: ClaimsJob,
+    items: Iterable[Any],
+    job: PlannedJob[Any],
     store: Store | None,
     prices: str | Path | None = None,
     asked: set[int] | None = None,
     batched: Collection[str] = (),
 ) -> Forecast:
-    """Forecast a run over the samples without sending anything.
+    """Forecast a run over the items without sending anything.
 
     Memory grows with the number of different requests alone, about 80 bytes each.
 
     Args:
-        samples: The samples, or the results of an earlier run, which keep their verdicts.
-        plan: The job.
+        items: What the job is about: samples, the results of an earlier run, which keep their verdicts, or documents.
+        job: The job.
         store: Stored replies, which cost nothing. None: nothing is stored.
         prices: File of prices.
-        asked: Requests of earlier plans over the same store, which are not counted again; those of this plan are added.
+        asked: Requests of earlier jobs over the same store, which are not counted again; those of this job are added.
         batched: Names of judges whose requests are sent in batches, at batch prices.
 
     Returns:
@@ -273,11 +292,18 @@ async def forecast(
     Raises:
         UsageError: If the file of prices cannot be read.
     """
-    walk = _Walk(plan, store, prices, set() if asked is None else asked, batched)
+    seen = set() if asked is None else asked
+    walk: _Walk[Any]
+    if isinstance(job, ClaimsJob):
+        walk = _ClaimsWalk(job, store, prices, seen, batched)
+    elif isinstance(job, WriteQueriesJob):
+        walk = _QueriesWalk(job, store, prices, seen, batched)
+    else:
+        walk = _Walk(job, store, prices, seen, batched)
     count = 0
     async with walk:
-        for sample in samples:
-            await walk.visit(sample)
+        for item in items:
+            await walk.visit(item)
             count += 1
     return walk.sum_up(count)
 
@@ -296,53 +322,34 @@ class _Frames:
         return await self._nowhere.ask(request)
 
 
-class _Walk:
-    """Stands in for the executor, and learns from each sample what hangs on questions that stayed open."""
+class _Walk(Generic[T]):
+    """Stands in for the executor while the job runs, and counts what it cannot answer."""
 
     def __init__(
-        self, plan: ClaimsJob, store: Store | None, prices: str | Path | None, seen: set[int], batched: Collection[str]
+        self,
+        job: PlannedJob[T],
+        store: Store | None,
+        prices: str | Path | None,
+        seen: set[int],
+        batched: Collection[str],
     ) -> None:
-        self._plan = plan
-        self._first = replace(
-            plan,
-            judges=plan.judges[: plan.panel.escalate],
-            panel=plan.panel.model_copy(update={"escalate": None}),
-            joint=not plan.panel.per_document,
-        )
-        """Without what hangs on the answers: judges who are asked only where others disagree, and all documents
-        together about claims that no single one supports."""
-        self._has_later_questions = bool(plan.panel.escalate or plan.panel.per_document)
-        self._certain = True
-        """Whether what is asked now is asked in any case."""
-        self._store = store
-
-        def rate(judge: Judge) -> Price | None:
-            if judge.name in batched:
-                return batch_price_of(judge, prices)
-            return price_of(judge, prices)
-
-        self._takers = plan.judges if plan.panel.extract_per_judge else (plan.extractor,)
-        self._extractions = {
-            taker.name: StepWorkload("extract", taker, plan.extract_prompt, rate(taker)) for taker in self._takers
-        }
-        self._assessments = {
-            judge.name: StepWorkload("assess", judge, plan.assess_prompt, rate(judge)) for judge in plan.judges
-        }
-        self._prompts = tuple((p.name, p.digest) for p in (plan.extract_prompt, plan.assess_prompt))
+        self._job, self._first = job, job.first_stage
+        self._store, self._prices, self._batched = store, prices, batched
+        self._prompts = {prompt.digest: prompt for prompt in job.manifest.prompts}
+        self._workloads: dict[tuple[str, str], StepWorkload] = {}
         self._nowhere = OfflineExecutor()
         self._lessons = Lessons(store.folder if store else None)
         self._seen = seen
+        self._fresh: dict[str, tuple[Request, Completion | None]] = {}
+        """Questions that were not counted yet, by key, with the stored reply."""
         self._texts: dict[str, tuple[int, int]] = {}
-        """Sentences and bytes of the texts that the current sample's extractions are of, by key."""
+        """Sentences and bytes of the texts that the current sample's claims are taken from, by key."""
         self._claims_per_sentence: Counter[float] = Counter()
         self._stack = AsyncExitStack()
         self._engines: dict[str, Backend] = {}
-        """By name the takers of claims that cost nothing."""
+        """By name the extractors that cost nothing."""
 
     async def __aenter__(self) -> Self:
-        for taker in self._takers:
-            if not provider(taker.model).costs:
-                self._engines[taker.name] = await self._stack.enter_async_context(provider(taker.model).open(taker))
         return self
 
     async def __aexit__(
@@ -350,24 +357,26 @@ class _Walk:
     ) -> None:
         await self._stack.aclose()
 
+    def _workload(self, step: str, judge: Judge, digest: str) -> StepWorkload:
+        key = step, judge.name
+        if key not in self._workloads:
+            batched = judge.name in self._batched
+            rate = (batch_price_of if batched else price_of)(judge, self._prices)
+            self._workloads[key] = StepWorkload(step, judge, self._prompts[digest], rate, batched)
+        return self._workloads[key]
+
     async def ask(self, request: Request) -> Outcome:
         """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
         put, request = request, self._lessons.adapt(request)
         if request.again is not None and not (self._store and self._store.get(request.key)):
             return await self._nowhere.ask(request)
-        extracting = isinstance(request.task, ExtractTask)
-        workload = (self._extractions if extracting else self._assessments)[request.judge.name]
-        fresh = self._is_new(int(request.key[:16], 16))
-        if isinstance(request.task, ExtractTask):
-            self._texts[put.key] = len(request.task.sentences), estimates.size(request.task.text)
-        if self._store and (value := self._store.get(request.key)) is not None:
-            reply = completion(value)
-            if fresh:
-                workload.answered(request, reply)
+        value = self._store.get(request.key) if self._store else None
+        reply = None if value is None else completion(value)
+        if self._is_new(int(request.key[:16], 16)):
+            self._fresh[put.key] = request, reply
+        if reply:
             return reply
-        if fresh:
-            workload.ask(request, certain=self._certain)
-        if extracting and (engine := self._engines.get(request.judge.name)):
+        if isinstance(request.task, ExtractTask) and (engine := self._engines.get(request.judge.name)):
             return await engine.complete(request, lambda _: None)
         return await self._nowhere.ask(request)
 
@@ -377,46 +386,36 @@ class _Walk:
         self._seen.add(question)
         return len(self._seen) > before
 
-    async def visit(self, item: Sample | SampleResult) -> None:
-        """Takes a sample, or an earlier result of one, through the pipeline and counts what it asks."""
-        self._certain = True
+    async def visit(self, item: T) -> None:
+        """Takes an item, or an earlier result of one, through the job and counts what it asks."""
         result = await self._first.evaluate(item, self)
-        taken_from: dict[tuple[Part, str], list[Call]] = {}
-        for call in result.calls:
-            if call.step == "extract" and not call.reused:
-                taken_from.setdefault((call.part, call.judge), []).append(call)
-        for (part, judge), calls in taken_from.items():
-            texts = [self._texts[call.key] for call in calls if not call.attempt]
-            sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
-            if still_open := [call for call in calls if call.failed == OPEN]:
-                await self._expect(result.sample, still_open[0], sentences, size)
-            elif not any(call.failed for call in calls):
-                taken = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
-                self._claims_per_sentence[taken / max(1, sentences)] += 1
-        if self._has_later_questions:
-            self._certain = not any(call.failed == OPEN for call in result.calls)
-            await self._plan.evaluate(result, self)
-        self._texts.clear()
+        self._count(result, certain=True)
+        await self._expect(item, result)
+        if self._first is not self._job:
+            certain = not any(call.failed == OPEN for call in result.calls)
+            self._count(await self._job.evaluate(cast(T, result), self), certain=certain)
 
-    async def _expect(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
-        """Counts the assessments of a text whose claims are not known because nobody answered this call: the run's
-        questions about one claim, for as many claims as the text may have."""
-        part = extraction.part
-        claim = Claim(
-            id="", text="", of=part, extractor=extraction.judge if self._plan.panel.extract_per_judge else None
-        )
-        metrics = tuple(metric for metric in self._plan.metrics if metric.claims_of == part)
-        item = SampleResult(sample=sample, claims=(claim,))
-        for job, certain in ((self._first, True), (self._plan, False))[: 1 + self._has_later_questions]:
-            frames = _Frames(self._lessons)
-            await replace(job, metrics=metrics, derived=()).evaluate(item, frames)
-            for request in frames.requests:
-                if self._is_new(hash((self._prompts, extraction.key, request.key))):
-                    self._assessments[request.judge.name].expect(request, sentences, size, certain=certain)
+    def _count(self, result: SampleResult, *, certain: bool) -> None:
+        for call in result.calls:
+            if call.key not in self._fresh:
+                continue
+            request, reply = self._fresh.pop(call.key)
+            workload = self._workload(call.step, request.judge, request.prompt)
+            if reply:
+                workload.answered(request, reply)
+            else:
+                workload.ask(request, self._output(request, call), certain=certain)
+
+    def _output(self, request: Request, call: Call) -> Range:
+        """The tokens assumed of a reply."""
+        return estimates.output(request, call.step, max(1, len(call.subjects)))
+
+    async def _expect(self, item: T, result: SampleResult) -> None:
+        """Count the questions that hang on replies that are not known."""
 
     def sum_up(self, samples: int) -> Forecast:
         """What was found, in tokens and money."""
-        workloads = [*self._extractions.values(), *self._assessments.values()]
+        workloads = list(self._workloads.values())
         counted: dict[str, TokenCounts] = {}
         for workload in workloads:
             model = workload.judge.model
@@ -438,13 +437,96 @@ class _Walk:
         )
 
     def _how(self, ratio: Range | None) -> Iterator[str]:
-        workloads = self._assessments.values()
-        if any(workload.certain.unknown for workload in workloads):
+        if any(one.possible.asked.calls or one.possible.unknown for one in self._workloads.values()):
+            if self._job.manifest.panel.escalate:
+                yield "judges who are asked only where the first ones disagree: from never to always"
+            if self._job.manifest.panel.per_document:
+                yield "all documents together, asked only about claims that none supports alone: from never to always"
+
+
+class _ClaimsWalk(_Walk[Sample | SampleResult]):
+    def __init__(
+        self, job: ClaimsJob, store: Store | None, prices: str | Path | None, seen: set[int], batched: Collection[str]
+    ) -> None:
+        super().__init__(job, store, prices, seen, batched)
+        self._claims_job = job
+        self._takers = job.judges if job.panel.extract_per_judge else (job.extractor,)
+        for taker in self._takers:
+            self._workload("extract", taker, job.extract_prompt.digest)
+        for judge in job.judges:
+            self._workload("assess", judge, job.assess_prompt.digest)
+        self._asked_with = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
+
+    async def __aenter__(self) -> Self:
+        for taker in self._takers:
+            if not provider(taker.model).costs:
+                self._engines[taker.name] = await self._stack.enter_async_context(provider(taker.model).open(taker))
+        return self
+
+    async def _expect(self, item: Sample | SampleResult, result: SampleResult) -> None:
+        taken_from: dict[tuple[Part, str], list[Call]] = {}
+        for call in result.calls:
+            if call.step == "extract" and not call.reused:
+                taken_from.setdefault((call.part, call.judge), []).append(call)
+        for (part, judge), calls in taken_from.items():
+            texts = [self._texts[call.key] for call in calls if not call.attempt]
+            sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
+            if still_open := [call for call in calls if call.failed == OPEN]:
+                await self._expect_claims(result.sample, still_open[0], sentences, size)
+            elif not any(call.failed for call in calls):
+                taken = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
+                self._claims_per_sentence[taken / max(1, sentences)] += 1
+        self._texts.clear()
+
+    async def ask(self, request: Request) -> Outcome:
+        """The same; the size of texts that claims are taken from is remembered."""
+        if isinstance(request.task, ExtractTask):
+            self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
+        return await super().ask(request)
+
+    async def _expect_claims(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
+        """Counts the assessments of a text whose claims are not known because nobody answered this call: the run's
+        questions about one claim, for as many claims as the text may have."""
+        job, part = self._claims_job, extraction.part
+        claim = Claim(id="", text="", of=part, extractor=extraction.judge if job.panel.extract_per_judge else None)
+        metrics = tuple(metric for metric in job.metrics if metric.claims_of == part)
+        item = SampleResult(sample=sample, claims=(claim,))
+        first = job.first_stage
+        for stage in [first] if first is job else [first, job]:
+            frames = _Frames(self._lessons)
+            await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)
+            for request in frames.requests:
+                if self._is_new(hash((self._asked_with, extraction.key, request.key))):
+                    workload = self._workload("assess", request.judge, job.assess_prompt.digest)
+                    workload.expect(request, sentences, size, certain=stage is first)
+
+    def _how(self, ratio: Range | None) -> Iterator[str]:
+        if any(workload.certain.unknown for workload in self._workloads.values()):
             low, high = ratio or estimates.CLAIMS_PER_SENTENCE
             source = f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
             yield f"claims: {low:.1f} to {high:.1f} a sentence where they are not stored, {source}"
-        if any(workload.possible.asked.calls or workload.possible.unknown for workload in workloads):
-            if self._plan.panel.escalate:
-                yield "judges who are asked only where the first ones disagree: from never to always"
-            if self._plan.panel.per_document:
-                yield "all documents together, asked only about claims that none supports alone: from never to always"
+        yield from super()._how(ratio)
+
+
+class _QueriesWalk(_Walk[Document]):
+    def __init__(
+        self,
+        job: WriteQueriesJob,
+        store: Store | None,
+        prices: str | Path | None,
+        seen: set[int],
+        batched: Collection[str],
+    ) -> None:
+        super().__init__(job, store, prices, seen, batched)
+        self._queries_job = job
+
+    def _output(self, request: Request, call: Call) -> Range:
+        written = self._queries_job.per_document if call.step == "queries" else 1
+        tokens = estimates.output(request, call.step, written)
+        return tokens._replace(low=min(tokens.low, estimates.TOKENS[call.step].low)) if written > 1 else tokens
+
+    async def _expect(self, item: Document, result: SampleResult) -> None:
+        if any(call.step == "queries" and call.failed == OPEN for call in result.calls):
+            for request in self._queries_job.usual_checks(item):
+                workload = self._workload("screen", request.judge, request.prompt)
+                workload.ask(request, estimates.output(request, "screen", 1), certain=False)

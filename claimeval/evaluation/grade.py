@@ -167,9 +167,13 @@ class GradeJob:
     def check_families(self, generators: Iterable[str | None]) -> None:
         """Do nothing; documents are not by the model that wrote the answer."""
 
-    def asking(self, judges: tuple[Judge, ...]) -> GradeJob:
-        """Return the job with these judges alone, each asked about everything."""
-        return replace(self, judges=judges, panel=self.panel.model_copy(update={"escalate": None}))
+    @cached_property
+    def first_stage(self) -> GradeJob:
+        """The job without judges who are asked only where others disagree; itself if all are asked about everything."""
+        if not self.panel.escalate:
+            return self
+        panel = self.panel.model_copy(update={"escalate": None})
+        return replace(self, judges=self.judges[: self.panel.escalate], panel=panel)
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge is left."""

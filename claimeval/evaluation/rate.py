@@ -205,11 +205,13 @@ class RateJob:
                         "judge, or say what to do with --on-same-family warn or skip"
                     )
 
-    def asking(self, judges: tuple[Judge, ...]) -> RateJob:
-        """Return the job with these judges alone, each asked about everything."""
-        alone = {"escalate": None}
-        questions = tuple(replace(put, panel=put.panel.model_copy(update=alone)) for put in self.questions)
-        return replace(self, judges=judges, questions=questions)
+    @cached_property
+    def first_stage(self) -> RateJob:
+        """The job without judges who are asked only where others disagree; itself if all are asked about everything."""
+        if not self.panel.escalate:
+            return self
+        questions = tuple(replace(put, panel=put.panel.model_copy(update={"escalate": None})) for put in self.questions)
+        return replace(self, judges=self.judges[: self.panel.escalate], questions=questions)
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge is left."""

@@ -19,9 +19,7 @@ from rapidfuzz import fuzz
 
 from claimeval.data.sampling import DistinctQuestions
 from claimeval.evaluation.ask import CallAddress, ask_until_read
-from claimeval.evaluation.estimates import Range
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.quotes import Prospect
 from claimeval.evaluation.relevance import check_name
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
@@ -32,13 +30,11 @@ from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Call, Document, Reason, Record, Sample, SampleResult
-from claimeval.types.requests import Failure, Judge
+from claimeval.types.requests import Failure, Judge, Request
 
 NAME = "write_queries"
 UNITS = {"written_queries": "queries", "kept_queries": "queries"}
 """The metrics with their unit: how many questions were written about a document, and how many of them were kept."""
-WRITTEN_TOKENS, SCREEN_TOKENS = Range(60, 250), Range(40, 120)
-"""Tokens assumed of a question with its answer and passage, and of an opinion on one."""
 
 
 class Query(Record):
@@ -147,14 +143,15 @@ class WriteQueriesJob:
         }
         return _Checked(query.model_copy(update=found), reply.calls)
 
-    def prospects(self, documents: Iterable[Document]) -> Iterator[Prospect]:
-        """Give what will be asked, for a forecast; a question that is not written yet has a usual length."""
-        for document in documents:
-            request = write_query.ask(self.write_prompt, self.writer, document, self.per_document)
-            yield Prospect("queries", request, Range(10, self.per_document * WRITTEN_TOKENS.high))
-            for n in range(self.per_document):
-                request = check_query.ask(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
-                yield Prospect("screen", request, SCREEN_TOKENS, certain=False)
+    @property
+    def first_stage(self) -> WriteQueriesJob:
+        """The job; what is checked hangs on what is written."""
+        return self
+
+    def usual_checks(self, document: Document) -> Iterator[Request]:
+        """Give the checks of questions of usual length, for a forecast where they are not written yet."""
+        for n in range(self.per_document):
+            yield check_query.ask(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
 
 
 def make_job(

@@ -121,6 +121,22 @@ def test_nothing_is_made_where_there_is_no_store(claimeval: Run, data: Path, tmp
     assert not folder.exists()
 
 
+def test_every_job_can_be_planned_and_other_commands_say_that_they_cannot(
+    claimeval: Run, data: Path, server: ThreadHandle
+) -> None:
+    judge = ("-j", f"openai:m@{server.url}")
+    assert claimeval("rate", data, *judge, "--ask", "relevance", "-o", "r").returncode == 0
+    asked = len(server.exchanges())
+    again = json.loads(claimeval("plan", "rejudge", "r", "-j", f"openai:n@{server.url}", "-o", "n", "--json").stdout)
+    assert [(line["step"], line["judge"], line["calls"]) for line in again["lines"]] == [
+        ("answers", f"openai:n@{server.url}", [asked, asked])
+    ]
+    assert "Nobody is asked anything" in claimeval("plan", "rejudge", "r", "--vote", "any", "-o", "n").stdout
+    assert "Nobody is asked anything" in claimeval("plan", "measure", data, "-m", "answer_length").stdout
+    assert len(server.exchanges()) == asked
+    assert "compare asks no judge" in claimeval("plan", "compare", "r", "r").stderr
+
+
 def test_a_mistake_is_said_as_score_says_it(claimeval: Run, data: Path) -> None:
     done = claimeval("plan", data, "--judge", "nobody:x")
 

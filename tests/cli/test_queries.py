@@ -49,7 +49,7 @@ def test_a_test_set_is_made_planned_and_made_again_without_a_call(
     corpus.write_text("".join(json.dumps(row) + "\n" for row in CORPUS))
     command = ("write-queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
     planned = claimeval("plan", *command, "--json", OPENAI_API_KEY="k")
-    assert [(row["step"], row["calls"]) for row in json.loads(planned.stdout)["steps"]] == [
+    assert [(row["step"], row["calls"]) for row in json.loads(planned.stdout)["lines"]] == [
         ("queries", [3, 3]),
         ("screen", [0, 3]),
     ]
@@ -88,7 +88,7 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     options = ["-j", f"openai:m@{server.url}", "-n", "60", "--concurrency", str(concurrency)]
     command = ["write-queries", str(pages), *options, "-o", "killed"]
     planned = claimeval("plan", *command, "--json", OPENAI_API_KEY="k")
-    steps = {row["step"]: row["calls"] for row in json.loads(planned.stdout)["steps"]}
+    steps = {row["step"]: row["calls"] for row in json.loads(planned.stdout)["lines"]}
     assert steps == {"queries": [60, 60], "screen": [0, 60]}
     assert not server.exchanges()
 

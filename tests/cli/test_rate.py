@@ -85,7 +85,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
 def test_a_plan_asks_nothing(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=answer)
     done = claimeval("plan", "rate", data, "-j", f"openai:m@{server.url}", "--ask", "correctness", "--json")
-    (row,) = json.loads(done.stdout)["steps"]
+    (row,) = json.loads(done.stdout)["lines"]
     assert (row["step"], row["calls"]) == ("answers", [3, 3])
     assert not server.exchanges()
 
@@ -187,7 +187,7 @@ def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Pat
     assert json.loads(claimeval(*command).stdout)["metrics"]["answered"]["missing"] == {"tie": 1}
     done = claimeval(*command, "--tie", "conservative", "--overwrite")
     assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
-    (planned, *_) = json.loads(claimeval("plan", *command).stdout)["steps"]
+    (planned, *_) = json.loads(claimeval("plan", *command).stdout)["lines"]
     assert (planned["step"], planned["stored"]) == ("answering", 1)
 
 

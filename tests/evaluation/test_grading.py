@@ -12,8 +12,8 @@ import pytest
 
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import relevance
+from claimeval.evaluation.forecast import forecast
 from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job
-from claimeval.evaluation.quotes import foresee
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -175,11 +175,7 @@ def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> N
     first, second = asyncio.run(grade(CANDIDATES, made, executor))
     assert (first.grade, [verdict.judge for verdict in first.verdicts]) == (1, ["one", "two"])
     assert (second.grade, [verdict.judge for verdict in second.verdicts]) == (2, ["one", "two", "three"])
-
-    async def certain() -> list[bool]:
-        return [one.certain async for one in foresee(made, [CANDIDATES], None)]
-
-    assert asyncio.run(certain()) == [True, True, False]
+    assert asyncio.run(forecast([CANDIDATES], made, None)).calls == (2, 3)
 
 
 def test_grades_are_voted_on_with_weights() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.evaluation.quotes import Prospect, foresee
+from claimeval.evaluation.forecast import forecast
 from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, count_words, make_job
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -65,11 +65,8 @@ def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> Ra
     return RateJob(found, tuple(asked))
 
 
-def prospects(made: RateJob) -> list[Prospect]:
-    async def found() -> list[Prospect]:
-        return [prospect async for prospect in foresee(made, [SAMPLE], None)]
-
-    return asyncio.run(found())
+def calls(made: RateJob) -> tuple[int, int]:
+    return asyncio.run(forecast([SAMPLE], made, None)).calls
 
 
 def rated(
@@ -202,7 +199,7 @@ def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> Non
     row, requests = rated(made, (), (says("no"),))
     assert values(row) == {"rated_faithfulness": 0.0}
     assert [request.judge.name for request in requests] == ["other"]
-    assert len(prospects(made)) == 1
+    assert calls(made) == (1, 1)
     made = plan("faithfulness", judges=("own", "other"), on_same_family="no-vote")
     row, requests = rated(made, (says("yes"),), (says("no"),))
     assert (values(row), len(requests)) == ({"rated_faithfulness": 0.0}, 2)
@@ -223,7 +220,7 @@ def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where
     assert (values(row), len(requests)) == ({"rated_faithfulness": 1.0}, 2)
     row, requests = rated(made, (says("yes"),), (says("no"),), (says("no"),))
     assert (values(row), len(requests)) == ({"rated_faithfulness": 0.0}, 3)
-    assert [one.certain for one in prospects(made)] == [True, True, False]
+    assert calls(made) == (2, 3)
 
 
 def asked(samples: Sequence[Sample], *ask: str) -> list[str]:
