@@ -81,7 +81,8 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     from difflib import get_close_matches
 
     names = sorted(allowed)
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    containing = sorted((known for known in names if len(name) > 3 and name in known), key=len)
+    close = containing or get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     if len(names) > LISTED and ("metric" in kind or "measure" in kind):
         return error(f"unknown {kind} {name!r}.{hint} `claimeval metrics` lists all")
