@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-from claimeval.api.data import Data, Metrics, path_of, samples_of
+from claimeval.api.data import Data, Examination, Metrics, path_of, samples_of
 from claimeval.api.jobs import Judges, JudgeSpec, Prepared, logger, metric_names, parse_spec, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
@@ -108,7 +108,8 @@ async def ascore(
     )
     selection = select_metrics(metric_names(metrics)) if metrics is not None else None
     make_job(wanted, selection or MetricSelection(SUPPORT, None))  # refuses judges and prompts before the data are read
-    found = survey(samples, selection.rows if selection else SUPPORT)
+    examination = Examination(samples, options.progress)
+    found = survey(examination, selection.rows if selection else SUPPORT)
     chosen = choose_metrics(selection, found)
     for missing, names in incomplete(found, chosen.rows).items():
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
@@ -118,7 +119,7 @@ async def ascore(
     check_cluster(options.cluster, samples)
     path = path_of(data)
     record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
-    prepared = Prepared(job, record, samples, found.samples, path)
+    prepared = Prepared(job, record, examination.items, examination.total, path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 

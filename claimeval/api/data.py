@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from claimeval.runs.directory import RESULTS, read_results
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.options import PanelOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 
 Data = str | Path | Run | Sample | Mapping[str, Any] | Iterable[Any]
@@ -36,6 +38,10 @@ or Hugging Face Dataset (recognized by shape, never imported); a dict of columns
 Metrics = str | Sequence[str | Metric]
 """Names and `NAME=CLAIMS_OF:AGAINST`, as a list or one text with commas; or `Metric` records."""
 
+EXAMINED = 20_000
+"""Samples of a large file that are examined before the first call."""
+AHEAD = 20
+"""Rows of a large file that are read ahead for every sample that is judged."""
 HELD = 4 * 2**20
 """Bytes of a file up to which its samples are kept in memory, so that it is read once."""
 
@@ -253,12 +259,82 @@ def samples_of(
         return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
     if isinstance(data, (str, Path)):
         path = Path(data)
-        return Reiterable(
-            lambda: reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems),
-            hold=path.is_file() and path.stat().st_size <= HELD,
-        )
+
+        def read(problems: reading.Problems) -> Iterator[Sample]:
+            """Read the file."""
+            return reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems)
+
+        if path.is_file() and path.stat().st_size > HELD:
+            strict = reading.Problems(unique_ids=True)
+            return LargeFile(path, lambda: read(problems), lambda: iter(()) if problems.skip else read(strict))
+        return Reiterable(lambda: read(problems), hold=True)
     rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
     return list(reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit))
+
+
+class LargeFile(Reiterable[Sample]):
+    """The samples of a file that is not held in memory.
+
+    Its beginning is examined before the first call, and the rest while samples are judged, some rows ahead.
+    """
+
+    def __init__(
+        self, path: Path, begin: Callable[[], Iterator[Sample]], strict: Callable[[], Iterator[Sample]]
+    ) -> None:
+        super().__init__(begin)
+        self._path = path
+        self._strict = strict
+        self.identity = self._digest
+
+    def _digest(self) -> str:
+        """Return the sum of the digests of all lines."""
+        total = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                total += int.from_bytes(hashlib.blake2b(line.rstrip(), digest_size=16).digest())
+        return f"{total:x}"
+
+    def examined(self) -> Iterator[Sample]:
+        """Yield the samples, after rows further on are read too. DataError for one that cannot be read."""
+        ahead = self._strict()
+        for sample in self:
+            try:
+                for _ in itertools.islice(ahead, AHEAD):
+                    pass
+            except DataError as error:
+                stored = "The replies so far are stored: correct the row, and the same command pays for the rest alone"
+                raise DataError(f"{error}. {stored}") from error
+            yield sample
+
+
+class Examination:
+    """A pass over samples before the first call: over all, or over the first ones of a large file."""
+
+    def __init__(self, samples: Iterable[Sample], progress: Callable[[Progress], None] | None) -> None:
+        self._samples = samples
+        self._progress = Progress(None, progress, unit="samples read")
+
+    def __iter__(self) -> Iterator[Sample]:
+        first = itertools.islice(self._samples, EXAMINED if isinstance(self._samples, LargeFile) else None)
+        for self._progress.done, sample in enumerate(first, 1):
+            if self._progress.done % 1000 == 0:
+                self._progress.notify()
+            yield sample
+
+    @property
+    def total(self) -> int | None:
+        """The number of samples, after the pass; None if it did not reach the end."""
+        count = self._progress.done
+        return None if isinstance(self._samples, LargeFile) and count == EXAMINED else count
+
+    @property
+    def items(self) -> Iterable[Sample]:
+        """The samples that are judged."""
+        if self.total is not None or not isinstance(self._samples, LargeFile):
+            return self._samples
+        items = Reiterable(self._samples.examined)
+        items.identity = self._samples.identity
+        return items
 
 
 def is_run(data: Data) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from claimeval import ir
-from claimeval.api.data import Data, Read, path_of, samples_of
+from claimeval.api.data import Data, Examination, Read, path_of, samples_of
 from claimeval.api.jobs import Judges, Prepared, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
@@ -77,10 +77,11 @@ async def arate(
         panel=panel,
         cluster=options.cluster,
     )
-    job = rate_job(wanted, samples)
+    examination = Examination(samples, options.progress)
+    job = rate_job(wanted, examination)
     path = path_of(data)
     record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
-    prepared = Prepared(job, record, samples, sum(1 for _ in samples), path)
+    prepared = Prepared(job, record, examination.items, examination.total, path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -153,13 +154,14 @@ async def agrade(
     read = Read(fields, limit, skip_malformed)
     samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
     check_cluster(options.cluster, samples)
+    examination = Examination(samples, options.progress)
     if against == "question":
-        survey(of_samples(samples, 1))
-    elif not any(sample.reference_contexts for sample in samples):
+        survey(of_samples(examination, 1))
+    elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     path = None if data is None else path_of(data)
     record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
-    prepared = Prepared(job, record, samples, sum(1 for _ in samples), path)
+    prepared = Prepared(job, record, examination.items, examination.total, path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
