@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from claimeval.execution import Executor, Reviewer
+from claimeval.execution import Executor, Review
 from claimeval.judging.replies import Reading
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -73,6 +73,7 @@ async def ask_about(
         executor: Answers the request.
         address: What the records of the calls say of the question.
     """
+    review: Review | None = getattr(executor, "review", None)
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
     batches: list[tuple[tuple[S, ...], Reason | None]] = [(tuple(subjects), None)]
@@ -87,9 +88,8 @@ async def ask_about(
             if again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
                 continue
             reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
-            if isinstance(outcome, Completion) and isinstance(executor, Reviewer):
-                lost = reading.failure or Failure(reason="incomplete", message=reading.message or "")
-                executor.review(request, outcome, None if reading.values else lost)
+            if review and isinstance(outcome, Completion):
+                review(request, outcome, None if reading.values else _useless(reading))
             values |= reading.values
             missing = [one for one in batch if one.id not in reading.values]
             values |= {one.id: reading.lack(one.id) for one in missing}
@@ -106,6 +106,10 @@ async def ask_about(
             return Replies(values, tuple(calls))
         batches = following
     raise AssertionError("attempts are counted without end")
+
+
+def _useless(reading: Reading[T]) -> Failure:
+    return reading.failure or Failure(reason="incomplete", message=reading.message or "")
 
 
 def _call(

@@ -179,14 +179,15 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
         rows, name = found.by_subject(), question.records[0].name
         divided = [one for one in subjects if panel.disputed(rows.get((name, whole, one.id), ()), settings)]
         found = _joined([found, await _ask_judges(question, divided, judges[settings.escalate :], context)])
-    rows, records = found.by_subject(), {record.name: record for record in question.records}
-    keys = dict.fromkeys([*((name, whole, subject.id) for subject in subjects for name in records), *rows])
+    rows = found.by_subject()
+    panels = {record.name: record.panel.while_running for record in question.records}
+    keys = dict.fromkeys([*((name, whole, subject.id) for subject in subjects for name in panels), *rows])
     voted = [
         panel.vote(
             subject,
             evidence,
             rows.get((name, evidence, subject), ()),
-            records[name].panel.while_running,
+            panels[name],
             same_family=context.same_family,
             question=name,
         )

@@ -5,22 +5,17 @@ The reply cache, retries, rate limits, the budget and batches are handled here. 
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol
 
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 
-
-@runtime_checkable
-class Reviewer(Protocol):
-    """Executor that wants to know what became of its replies."""
-
-    def review(self, request: Request, reply: Completion, useless: Failure | None) -> None:
-        """Take in that a reply was read, or why it was of no use."""
-        ...
+Review = Callable[[Request, Completion, Failure | None], None]
+"""Takes in that a reply was read, or why it was of no use."""
 
 
 class Executor(Protocol):
-    """Object that answers requests."""
+    """Object that answers requests. One with a method `review`, a `Review`, is told what became of its replies."""
 
     async def ask(self, request: Request) -> Outcome:
         """Return the completion, or a failure with its reason. Errors of the provider are never raised."""

@@ -203,16 +203,18 @@ async def run_items(
 
         workers = workers_for(options)
 
-        def go_over(first: int, way: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
-            return map_in_order(islice(items, first, None), way, workers, WINDOW * workers)
+        def map_from(first: int, function: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
+            return map_in_order(islice(items, first, None), function, workers, WINDOW * workers)
 
-        async def one(item: T) -> R:
+        async def evaluate(item: T) -> R:
             return await job.evaluate(item, executor)
 
         if batched:
-            every = run_in_rounds(lambda first: go_over(first, lambda i: run_until_blocked(one(i))), batched.next_round)
+            every = run_in_rounds(
+                lambda first: map_from(first, lambda item: run_until_blocked(evaluate(item))), batched.next_round
+            )
         else:
-            every = go_over(0, one)
+            every = map_from(0, evaluate)
         interrupt = Interrupt(online)
         complete = True
         with interrupt.listening():

@@ -289,12 +289,13 @@ class Sample(Record):
 
     def alternatives(self, part: Part) -> bool:
         """Whether a part is several texts each of which is enough: gold answers, unless they are so only together."""
-        return part == "reference" and self.references != "together" and len(self.documents(part) or ()) > 1
+        several = part == "reference" and self.references != "together" and len(self.reference_answers) > 1
+        return several and sum(map(says_something, self.reference_answers)) > 1
 
     def texts(self, part: Part) -> tuple[str, ...] | None:
         """The texts to take claims from, one after the other: alternatives each by itself, any other part as one."""
         if self.alternatives(part):
-            return tuple(document.text for document in self.documents(part) or ())
+            return tuple(filter(says_something, self.reference_answers))
         text = self.text(part)
         return None if text is None else (text,)
 
