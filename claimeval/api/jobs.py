@@ -142,13 +142,6 @@ def _announce(job: Job[Any], options: RunOptions) -> None:
         )
 
 
-def without_labels(panel: PanelOptions) -> dict[str, Any]:
-    """Return the settings of a panel that were given; UsageError for labels, which only votes on claims learn from."""
-    if panel.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
-    return panel.given
-
-
 def folder_for(out: str | Path, prepared: Prepared) -> Path:
     """Return the run directory: `out`, or with a final slash a folder in it, the same for the same call.
 

@@ -15,12 +15,21 @@ from typing import Any, NamedTuple
 from claimeval.data.reading import no_question
 from claimeval.data.survey import Survey
 from claimeval.evaluation.ask import CallAddress, ask_until_read
-from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, Question, judge, one_each
+from claimeval.evaluation.judgment import (
+    AskedJudge,
+    EarlierVerdicts,
+    JudgedSubjects,
+    JudgingContext,
+    Question,
+    judge,
+    one_each,
+)
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.panel import Panel, same_family
+from claimeval.judging.panel.voting import refuse_same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
@@ -189,6 +198,36 @@ class ClaimsJob:
             joint=not self.panel.per_document,
         )
 
+    def question(self, sample: Sample, of: Part, against: Part) -> Question[Claim]:
+        """Ask whether a part of a sample supports the claims of another, or what they have to do with its question."""
+        prompt, alternatives = self.prompt(of, against), sample.alternatives(against)
+        record, of_extractor = self.record(of, against), self.panel.extract_per_judge
+        whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffle_contexts)
+
+        def concerns(judge: Judge, claim: Claim) -> bool:
+            """Whether the judge reads such a prompt and, where each takes its own claims, took this one."""
+            reads = prompt.step == "assess" or reads_prompts(judge)
+            return reads and (not of_extractor or claim.extractor == judge.name)
+
+        def ask(asked: AskedJudge, claims: Sequence[Claim], evidence: Evidence) -> Request:
+            """Return the request for verdicts on the claims, shown as c1, c2, ..."""
+            shown = assess.ShownDocuments(sample.documents(evidence) or (), alternatives)
+            judge, attempt, replicate = asked
+            return assess.ask(prompt, judge, claims, shown, sample.question, attempt=attempt, replicate=replicate)
+
+        return Question(
+            records=(record,),
+            address=CallAddress("assess", of),
+            evidence=Evidence(part=against),
+            ask=ask,
+            read=lambda completion, request, _: one_each(
+                assess.read(completion, request, computed=not reads_prompts(request.judge))
+            ),
+            singles=() if whole else tuple(_singles(sample, against)),
+            per_call=assess.CLAIMS_PER_CALL,
+            concerns=concerns,
+        )
+
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge, or no extractor, is left."""
         asked = [judge.name for judge in self.judges if judge.name not in self.on_record]
@@ -204,36 +243,6 @@ class ClaimsJob:
         """
         sample, known = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         return await _evaluate(sample, self, executor, EarlierVerdicts(known))
-
-
-def claims_question_about(sample: Sample, of: Part, against: Part, job: ClaimsJob) -> Question[Claim]:
-    """Ask whether a part of a sample supports the claims of another, or what they have to do with its question."""
-    prompt, alternatives = job.prompt(of, against), sample.alternatives(against)
-    record, extract_per_judge = job.record(of, against), job.panel.extract_per_judge
-    whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffle_contexts)
-
-    def concerns(judge: Judge, claim: Claim) -> bool:
-        """Whether the judge reads such a prompt and, where each takes its own claims, took this one."""
-        reads = prompt.step == "assess" or reads_prompts(judge)
-        return reads and (not extract_per_judge or claim.extractor == judge.name)
-
-    def ask(judge: Judge, claims: Sequence[Claim], evidence: Evidence, attempt: int, replicate: int) -> Request:
-        """Return the request for verdicts on the claims, shown as c1, c2, ..."""
-        shown = assess.ShownDocuments(sample.documents(evidence) or (), alternatives)
-        return assess.ask(prompt, judge, claims, shown, sample.question, attempt=attempt, replicate=replicate)
-
-    return Question(
-        records=(record,),
-        address=CallAddress("assess", of),
-        evidence=Evidence(part=against),
-        ask=ask,
-        read=lambda completion, request, _: one_each(
-            assess.read(completion, request, computed=not reads_prompts(request.judge))
-        ),
-        singles=() if whole else tuple(_singles(sample, against)),
-        per_call=assess.CLAIMS_PER_CALL,
-        concerns=concerns,
-    )
 
 
 def _singles(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
@@ -271,7 +280,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
             joint=job.joint,
             earlier=known,
         )
-        return judge(claims_question_about(sample, of, against, job), result.claims_of(of), context)
+        return judge(job.question(sample, of, against), result.claims_of(of), context)
 
     pairs = [
         (of, against)
@@ -452,12 +461,5 @@ def check_questions(job: ClaimsJob, found: Survey) -> None:
 
 def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:
     """UsageError where judge or extractor are of a generator's family and that was declared an error."""
-    if job.panel.on_same_family != "error":
-        return
-    for generator in generators:
-        for role, one in [("judge", one) for one in job.judges] + [("extractor", job.extractor)]:
-            if job.families.are_same_family(one.model, generator):
-                raise UsageError(
-                    f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
-                    f"{role}, or say what to do with --on-same-family warn or skip"
-                )
+    people = [*(("judge", one) for one in job.judges), ("extractor", job.extractor)]
+    refuse_same_family(people, job.panel, generators)

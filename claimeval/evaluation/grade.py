@@ -14,7 +14,15 @@ from typing import Literal, NamedTuple
 from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import EarlierVerdicts, JudgingContext, Question, judge, one_each
+from claimeval.evaluation.judgment import (
+    AskedJudge,
+    EarlierVerdicts,
+    JudgingContext,
+    OtherJudging,
+    Question,
+    judge,
+    one_each,
+)
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.relevance import gradable
 from claimeval.execution import Executor
@@ -26,7 +34,7 @@ from claimeval.judging.prompts import Prompt
 from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
@@ -145,23 +153,15 @@ class GradeJob:
                 raise unknown_name("score of the run", name, self.units)
         return self
 
-    def again(
-        self,
-        *,
-        judges: tuple[Judge, ...],
-        on_record: frozenset[str],
-        prompt: Prompt | None,
-        counted: Callable[[Panel, str], Panel],
-        cluster: str | None,
-    ) -> GradeJob:
-        """Return the job for other judges, another prompt or other votes; arguments as for ratings."""
+    def again(self, other: OtherJudging) -> GradeJob:
+        """Return the job for other judges, another prompt or other votes."""
         return replace(
             self,
-            judges=judges,
-            on_record=on_record,
-            prompt=prompt or self.prompt,
-            panel=counted(self.panel, USUAL_VOTES[self.against]),
-            cluster=cluster,
+            judges=other.judges,
+            on_record=other.on_record,
+            prompt=other.prompt or self.prompt,
+            panel=other.counted(self.panel, USUAL_VOTES[self.against]),
+            cluster=other.cluster,
         )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
@@ -206,8 +206,9 @@ class GradeJob:
         return self.scored(SampleResult(sample=sample, assessments=tuple(assessments), calls=calls))
 
     def _question(self, question: str, evidence: Evidence) -> Question[Document]:
-        def ask(judge: Judge, documents: Sequence[Document], _: Evidence, attempt: int, replicate: int) -> Request:
+        def ask(asked: AskedJudge, documents: Sequence[Document], _: Evidence) -> Request:
             """Return the request for verdicts on the documents, shown as d1, d2, ..."""
+            judge, attempt, replicate = asked
             return grade.ask(self.prompt, judge, question, documents, self.scale, attempt=attempt, replicate=replicate)
 
         return Question(
@@ -269,8 +270,7 @@ def job_of(record: Manifest) -> GradeJob:
 
 def make_job(wanted: GradingOptions) -> GradeJob:
     """Return the job with everything checked; UsageError before any call can be made."""
-    if wanted.panel.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
+    given = specs.without_labels(wanted.panel)
     line_up = specs.parse_panel(wanted.judges)
     judges = specs.require_prompt_readers(line_up.judges, "documents are graded")
     scale = MATCH
@@ -279,7 +279,7 @@ def make_job(wanted: GradingOptions) -> GradeJob:
     else:
         retrieval.asked(wanted.measures)
     usual = USUAL_VOTES[wanted.against]
-    settings = specs.panel_settings(line_up, wanted.panel.given, scale, usual=usual, about_claims=False)
+    settings = specs.panel_settings(line_up, given, scale, usual=usual, about_claims=False)
     return GradeJob(
         judges=judges,
         prompt=prompts.load("rate", wanted.prompt or PROMPTS[wanted.against]),

@@ -17,6 +17,7 @@ from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
+from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
 from claimeval.types.records import (
     Assessment,
@@ -34,6 +35,16 @@ from claimeval.types.requests import Completion, Failure, Judge, Request
 S = TypeVar("S", bound=Subject)
 
 
+class AskedJudge(NamedTuple):
+    """A judge who is asked."""
+
+    judge: Judge
+    attempt: int
+    """Number of earlier attempts."""
+    replicate: int
+    """Number of the replicate, from 0."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[S]):
     """What every judge is asked about subjects of one kind, held against one body of evidence."""
@@ -44,9 +55,8 @@ class Question(Generic[S]):
     """Step and part that calls are recorded under."""
     evidence: Evidence
     """What the subjects are held against as a whole."""
-    ask: Callable[[Judge, Sequence[S], Evidence, int, int], Request]
-    """Build the request for verdicts of a judge on subjects, from the evidence, the number of earlier attempts, and the
-    number of the replicate."""
+    ask: Callable[[AskedJudge, Sequence[S], Evidence], Request]
+    """Build the request for verdicts of a judge on subjects, held against the evidence."""
     read: Callable[[Completion, Request, Sequence[S]], Reading[tuple[Verdict, ...]]]
     """Read the verdicts of a reply: of each subject one a record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
@@ -102,7 +112,7 @@ class EarlierVerdicts:
 
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
-    ) -> Iterator[_Verdict]:
+    ) -> Iterator[_OneVerdict]:
         """Yield a judge's verdicts against single documents of a set, or against other orders of it.
 
         Args:
@@ -117,7 +127,9 @@ class EarlierVerdicts:
         ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
             if a.subject in ids and a.evidence.part == evidence.part:
-                yield from (_Verdict(a.question, a.evidence, v) for v in a.verdicts if (v.judge, v.replicate) == asked)
+                yield from (
+                    _OneVerdict(a.question, a.evidence, v) for v in a.verdicts if (v.judge, v.replicate) == asked
+                )
 
 
 class JudgingContext(NamedTuple):
@@ -134,6 +146,20 @@ class JudgingContext(NamedTuple):
     earlier: EarlierVerdicts = EarlierVerdicts()
 
 
+class OtherJudging(NamedTuple):
+    """What is other when the answers or documents of a run are judged again."""
+
+    judges: tuple[Judge, ...]
+    on_record: frozenset[str]
+    """Judges that are not asked."""
+    prompt: Prompt | None
+    """Another prompt for the only question; None for the same."""
+    counted: Callable[[Panel, str], Panel]
+    """Returns the panel for a panel of the run and the usual vote of its question."""
+    cluster: str | None
+    """The field by which samples belong together in intervals."""
+
+
 class JudgedSubjects(NamedTuple):
     """What all judges replied about the subjects of one question, and what the panel makes of it."""
 
@@ -146,7 +172,7 @@ class JudgedSubjects(NamedTuple):
     calls: tuple[Call, ...]
 
 
-class _Verdict(NamedTuple):
+class _OneVerdict(NamedTuple):
     question: str
     evidence: Evidence
     verdict: Verdict
@@ -155,7 +181,7 @@ class _Verdict(NamedTuple):
 class _Verdicts(NamedTuple):
     """The verdicts of judges with the question and the evidence of each, and the calls that brought them."""
 
-    verdicts: tuple[_Verdict, ...] = ()
+    verdicts: tuple[_OneVerdict, ...] = ()
     calls: tuple[Call, ...] = ()
 
     def by_subject(self) -> dict[tuple[str, Evidence, str], list[Verdict]]:
@@ -248,7 +274,7 @@ async def _ask_judge(
     else:
         joint = _unassessed(question, whole, rest, judge, "not_in_cache", replicate)
     verdicts |= {one.verdict.subject: one.verdict for one in joint.verdicts}
-    together = tuple(_Verdict(question.records[0].name, whole, verdicts[subject.id]) for subject in subjects)
+    together = tuple(_OneVerdict(question.records[0].name, whole, verdicts[subject.id]) for subject in subjects)
     return _Verdicts((*alone.verdicts, *together), (*alone.calls, *joint.calls))
 
 
@@ -282,11 +308,11 @@ async def _ask_at(
     unknown = [subject for subject in subjects if not earlier[subject.id]]
     names = [record.name for record in question.records]
 
-    def given(verdicts: Mapping[str, Sequence[Verdict]]) -> tuple[_Verdict, ...]:
+    def given(verdicts: Mapping[str, Sequence[Verdict]]) -> tuple[_OneVerdict, ...]:
         """Return the verdicts in the order of the subjects."""
         return tuple(
             [
-                _Verdict(name, evidence, verdict)
+                _OneVerdict(name, evidence, verdict)
                 for subject in subjects
                 for name, verdict in zip(names, verdicts[subject.id], strict=True)
             ]
@@ -300,7 +326,7 @@ async def _ask_at(
         [
             ask_about(
                 chunk,
-                lambda batch, attempt: question.ask(judge, batch, evidence, attempt, replicate),
+                lambda batch, attempt: question.ask(AskedJudge(judge, attempt, replicate), batch, evidence),
                 question.read,
                 context.executor,
                 question.address._replace(evidence=evidence),
@@ -329,7 +355,7 @@ def _unassessed(
 ) -> _Verdicts:
     return _Verdicts(
         tuple(
-            _Verdict(record.name, evidence, unassessed(subject, judge, reason, replicate))
+            _OneVerdict(record.name, evidence, unassessed(subject, judge, reason, replicate))
             for subject in subjects
             for record in question.records
         )

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from claimeval.data.reading import no_question
 from claimeval.evaluation.ask import CallAddress
-from claimeval.evaluation.judgment import EarlierVerdicts, JudgedSubjects, JudgingContext, Question, judge
+from claimeval.evaluation.judgment import (
+    AskedJudge,
+    EarlierVerdicts,
+    JudgedSubjects,
+    JudgingContext,
+    OtherJudging,
+    Question,
+    judge,
+)
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, rate
 from claimeval.judging.panel import Panel, same_family
+from claimeval.judging.panel.voting import refuse_same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -96,8 +105,9 @@ class _WholeAnswer(NamedTuple):
 def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
     """Ask for a word about the whole answer of a sample; the question names the parts that it shows."""
 
-    def ask(judge: Judge, subjects: Sequence[_WholeAnswer], _: Evidence, attempt: int, replicate: int) -> Request:
+    def ask(asked: AskedJudge, subjects: Sequence[_WholeAnswer], _: Evidence) -> Request:
         """Return the request for verdicts on the answer."""
+        judge, attempt, replicate = asked
         return rate.ask(put.prompt, judge, put.question, sample, attempt=attempt, replicate=replicate)
 
     return Question(
@@ -169,41 +179,17 @@ class RateJob:
         wanted = set(metrics)
         return replace(self, questions=tuple(put for put in self.questions if wanted & set(put.metrics)))
 
-    def again(
-        self,
-        *,
-        judges: tuple[Judge, ...],
-        on_record: frozenset[str],
-        prompt: Prompt | None,
-        counted: Callable[[Panel, str], Panel],
-        cluster: str | None,
-    ) -> RateJob:
-        """Return the job for other judges, another prompt or other votes.
-
-        Args:
-            judges: The judges.
-            on_record: Those of them that are not asked.
-            prompt: Another prompt for the only question; None for the same.
-            counted: Returns the panel for a panel of the run and the usual vote of its question.
-            cluster: The field by which samples belong together in intervals.
-        """
+    def again(self, other: OtherJudging) -> RateJob:
+        """Return the job for other judges, another prompt or other votes."""
         questions = tuple(
-            PutQuestion(put.question, prompt or put.prompt, counted(put.panel, put.question.vote))
+            PutQuestion(put.question, other.prompt or put.prompt, other.counted(put.panel, put.question.vote))
             for put in self.questions
         )
-        return RateJob(judges, questions, cluster, on_record)
+        return RateJob(other.judges, questions, other.cluster, other.on_record)
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """UsageError for a judge of a generator's family, if that was declared an error."""
-        if self.panel.on_same_family != "error":
-            return
-        for generator in filter(None, generators):
-            for one in self.judges:
-                if self.families.are_same_family(one.model, generator):
-                    raise UsageError(
-                        f"judge {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
-                        "judge, or say what to do with --on-same-family warn or skip"
-                    )
+        refuse_same_family([("judge", one) for one in self.judges], self.panel, generators)
 
     @cached_property
     def first_stage(self) -> RateJob:
@@ -319,9 +305,7 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
     for name in wanted.prompts:
         if name not in {question.name for question in questions}:
             raise unknown_name("question with a prompt", name, [question.name for question in questions])
-    if wanted.panel.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only, as in score and rejudge")
-    settings = wanted.panel.given
+    settings = specs.without_labels(wanted.panel)
 
     def put(question: AnswerQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""

@@ -25,6 +25,7 @@ from claimeval.evaluation.claims import (
 )
 from claimeval.evaluation.claims import notes as notes_of
 from claimeval.evaluation.grade import GradeJob
+from claimeval.evaluation.judgment import OtherJudging
 from claimeval.evaluation.manifest import DataSource, Manifest, versions
 from claimeval.evaluation.rate import RateJob
 from claimeval.judging import panel as panels
@@ -191,8 +192,7 @@ def _prepare_ratings(
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "extract_per_judge"):
         if getattr(wanted, name) is not None:
             raise UsageError(f"{name}: a run of {before.job} has no claims; leave it out")
-    if wanted.panel.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only; give `weights` in a panel file")
+    specs.without_labels(wanted.panel)
     job = job_of(before)
     if wanted.metrics is not None:
         job = job.only([metric if isinstance(metric, str) else metric.name for metric in wanted.metrics])
@@ -222,13 +222,8 @@ def _prepare_ratings(
         panels.check(settings, [judge.name for judge in line_up.judges])
         return settings
 
-    job = job.again(
-        judges=line_up.judges,
-        on_record=on_record,
-        prompt=known.assess_prompt if wanted.assess_prompt else None,
-        counted=counted,
-        cluster=wanted.cluster or before.cluster,
-    )
+    prompt = known.assess_prompt if wanted.assess_prompt else None
+    job = job.again(OtherJudging(line_up.judges, on_record, prompt, counted, wanted.cluster or before.cluster))
     check_cluster(wanted.cluster, (result.sample for result in source.results()))
     job.check_families(result.sample.generator for result in source.results())
     record = job.manifest.of_data(source.name)

@@ -6,7 +6,7 @@ What all judges count the same the panel counts so too, under every rule.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from claimeval.judging.panel.ballots import Ballot, Winners, cast_ballots, choice, representative
@@ -14,6 +14,7 @@ from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VoteContext
 from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.statistics import vote_entropy
+from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import (
     ABSTAINED,
@@ -183,3 +184,17 @@ def same_family(judges: Sequence[Judge], families: Families, sample: Sample, *pa
     if not sample.generator or "answer" not in parts:
         return frozenset()
     return families.same_family_judges(((judge.name, judge.model) for judge in judges), sample.generator)
+
+
+def refuse_same_family(people: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]) -> None:
+    """UsageError where someone, with the role, is of a generator's family and the panel declares that an error."""
+    if panel.on_same_family != "error":
+        return
+    families, people = Families(panel.families), list(people)
+    for generator in dict.fromkeys(filter(None, generators)):
+        for role, one in people:
+            if families.are_same_family(one.model, generator):
+                raise UsageError(
+                    f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                    f"{role}, or say what to do with --on-same-family warn or skip"
+                )
