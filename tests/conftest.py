@@ -101,6 +101,16 @@ def _no_file_holds_a_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     assert files_with_a_key(tmp_path_factory.getbasetemp()) == []
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_store_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A claimeval home and cache for what fixtures of many tests do; each test has its own (`_sealed`)."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAIMEVAL_HOME", str(home))
+        patch.setenv("CLAIMEVAL_CACHE", str(home / "cache"))
+        yield
+
+
 homes = itertools.count()
 
 

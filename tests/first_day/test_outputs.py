@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
         ("score", "data.jsonl", "-j", "local:lexical", "-o", "b"),
         ("rate", "data.jsonl", "-j", judge, "-o", "rated", "--cache", "replies", "--max-missing", "1"),
     ):
-        done = call(*command, folder=here, OPENAI_API_KEY="k")
+        done = call(*command, folder=here, OPENAI_API_KEY="k", CLAIMEVAL_CACHE=str(here / "replies"))
         assert done.returncode == 0, done.stderr
     return here
 
