@@ -11,6 +11,7 @@ from claimeval.api.jobs import Prepared, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking
 from claimeval.data.reading import NO_FIELDS
+from claimeval.data.survey import repeated_id
 from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError
@@ -82,7 +83,7 @@ def _check_ids(samples: Iterable[Sample]) -> int:
     seen: dict[str, int] = {}
     for number, sample in enumerate(samples, 1):
         if (first := seen.setdefault(sample.id, number)) != number:
-            raise DataError(f"Duplicate sample id {sample.id!r} (samples {first} and {number}); ids must be unique")
+            raise repeated_id(sample.id, first, number)
     if not seen:
         raise DataError("there are no samples")
     return len(seen)

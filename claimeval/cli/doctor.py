@@ -136,7 +136,7 @@ def _fed(metric: Metric, found: Survey) -> str:
 def _without(found: Survey) -> list[str]:
     """Return the fields of a sample that no sample has."""
     counts = {lack.field: lack.count for lacks in found.missing_fields.values() for lack in lacks}
-    counts |= {"question": len(found.no_question), "answer": found.no_answer}
+    counts |= {"question": found.no_question.count if found.no_question else 0, "answer": found.no_answer}
     return [field for field, count in counts.items() if count == found.samples]
 
 
@@ -145,9 +145,13 @@ def _remarks(found: Survey) -> list[str]:
 
     remarks = []
     if found.no_question:
-        remarks.append(f"{len(found.no_question)} samples have no question (first: {found.no_question[0]!r})")
-    if found.duplicate_ids:
-        remarks.append(f"{len(found.duplicate_ids)} ids stand more than once, first {found.first_duplicate}")
+        remarks.append(f"{found.no_question.count} samples have no question (first: {found.no_question.first!r})")
+    if found.duplicate_numbers:
+        first, second = found.duplicate_numbers
+        remarks.append(
+            f"{len(found.duplicate_ids)} ids stand more than once, first {found.duplicate_ids[0]!r} "
+            f"(samples {first} and {second})"
+        )
     if found.no_answer or found.empty_answers:
         remarks.append(f"{found.no_answer} samples have no answer, {found.empty_answers} an empty one")
     if found.invalid_text:

@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -54,6 +54,8 @@ _UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """Fields of which a sample has at least one."""
 _NO_COLUMN = "no column is known"
+MAX_FURTHER = 20_000
+"""Rows that are read after the first error, to count those that share it."""
 _SHOWN = 20
 """Rows left out that are listed."""
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
@@ -68,6 +70,8 @@ class Problems:
         self.unique_ids = unique_ids
         """Whether rows with the id of an earlier row are problems too. With `quiet` nothing is listed."""
         self.errors: list[DataError] = []
+        self.last: int | None = None
+        """The number of the row at which reading ended, if it was not the end of the data."""
         self._told = quiet
 
     def add(self, error: DataError) -> None:
@@ -92,8 +96,9 @@ class Problems:
             return
         alike = sum(error.kind == first.kind for error in self.errors) - 1
         others = count - 1 - alike
-        parts = [f"{alike} more {_rows(alike)} like it"] if alike else []
-        parts += [f"{others} {_rows(others)} with other problems"] if others else []
+        up_to = f" up to row {self.last:,}" if self.last else ""
+        parts = [f"{alike} more {_rows(alike)} like it{up_to}"] if alike else []
+        parts += [f"{others} {_rows(others)} with other problems{up_to}"] if others else []
         raise DataError(". ".join([str(first), *parts, "--skip-malformed leaves them out"])) from first
 
 
@@ -117,8 +122,8 @@ def read_samples(
             recognized by default.
         references: How several reference answers count, for all samples: whether one of them is enough.
         limit: The number of samples, from the first. None: all.
-        problems: What becomes of rows that cannot be read. Default: the first error is raised after the rest of the
-            file is read, with the number of rows that share it.
+        problems: What becomes of rows that cannot be read. Default: the first error is raised after further rows
+            are read, with the number of rows that share it.
 
     Returns:
         An iterator over the samples.
@@ -147,8 +152,12 @@ def samples_of_rows(
     """The errors of the first rows, which have no known column."""
     columns: dict[str, None] = {}
     seen: set[str] = set()
-    number = count = 0
+    number = count = further = 0
     for number, row in enumerate(rows, 1):
+        further += problems.stopped
+        if further > MAX_FURTHER:
+            problems.last = number - 1
+            break
         try:
             record = row if isinstance(row, Sample) else sample(row, fields)
             if problems.unique_ids and record.id in seen:
@@ -197,22 +206,6 @@ def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict
         if field in wanted:
             found.setdefault(field, column)
     return found
-
-
-def no_question(ids: Sequence[str], samples: int, prompt: str, columns: Iterable[str]) -> DataError:
-    """Return the error of samples without a question that a prompt reads.
-
-    Args:
-        ids: Ids of the samples without a question.
-        samples: Number of samples.
-        prompt: Name of the prompt.
-        columns: Other columns of the data, of which one could hold the question.
-    """
-    likely = suggestions(columns, ["question"]) or {"question": "COLUMN"}
-    return DataError(
-        f"{len(ids)} of {samples} samples have no question (first: {ids[0]!r}), which prompt {prompt} reads. "
-        f"Try {field_options(likely)}, or a prompt that does not read it"
-    )
 
 
 def field_options(columns: Mapping[str, str]) -> str:

@@ -70,7 +70,8 @@ def read_rows(
         elif suffix in readers:
             yield from readers[suffix](path, on_error)
         else:
-            raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {', '.join(FORMATS)}")
+            known = ", ".join((*FORMATS, ".tsv"))
+            raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {known}")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 

@@ -245,6 +245,8 @@ def _number(key: str, seed: int) -> float:
 def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
     value = row.first(names)
+    if value is None and not row.fields.keys().isdisjoint(names):
+        return ""
     if not isinstance(value, str):
         raise DataError(
             f"{row.location}: no question (one of {', '.join(names)}); name its field: --field question=NAME"

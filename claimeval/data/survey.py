@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from claimeval.data.reading import field_options, suggestions
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types.errors import DataError
 from claimeval.types.records import Part, Record, Sample
@@ -41,8 +42,8 @@ class Survey(Record):
     empty_answers: int
     no_answer: int
     """Samples without the field `answer`."""
-    no_question: tuple[str, ...] = ()
-    """Ids of samples without a question."""
+    no_question: MissingField | None = None
+    """Samples without a question, if there are any."""
     duplicate_ids: tuple[str, ...]
     duplicate_numbers: tuple[int, int] | None = None
     """Numbers, from 1, of the first two samples with the same id."""
@@ -57,12 +58,6 @@ class Survey(Record):
     """Rows that cannot be read: file, line, field and problem."""
     metadata: dict[str, int]
     """Names in the metadata of samples, which include unknown fields of the file."""
-
-    @property
-    def first_duplicate(self) -> str:
-        """Return the first duplicate id and its samples. There must be one."""
-        assert self.duplicate_numbers, "there is a duplicate id"
-        return "{!r} (samples {} and {})".format(self.duplicate_ids[0], *self.duplicate_numbers)
 
     @classmethod
     def empty(cls, metrics: Iterable[str]) -> Survey:
@@ -89,13 +84,44 @@ class Survey(Record):
         return sum(missing.count for missing in self.missing_fields[metric]) < self.samples
 
 
+def counted(missing: MissingField | None, part: Part, sample: Sample) -> MissingField:
+    """Return the count of samples without a part, with one more."""
+    if missing is None:
+        return MissingField(part=part, count=1, first=sample.id)
+    return missing.model_copy(update={"count": missing.count + 1})
+
+
+def no_question(missing: MissingField, samples: int, prompt: str, columns: Iterable[str]) -> DataError:
+    """Return the error of samples without a question that a prompt reads.
+
+    Args:
+        missing: The samples without a question.
+        samples: Number of samples.
+        prompt: Name of the prompt.
+        columns: Other columns of the data, of which one could hold the question.
+    """
+    likely = suggestions(columns, ["question"]) or {"question": "COLUMN"}
+    return DataError(
+        f"{missing.count} of {samples} samples have no question (first: {missing.first!r}), which prompt {prompt} "
+        f"reads. Try {field_options(likely)}, or a prompt that does not read it"
+    )
+
+
+def repeated_id(name: str, first: int, second: int) -> DataError:
+    """Return the error of two samples, by their numbers, with the same id."""
+    return DataError(
+        f"Duplicate sample id {name!r} (samples {first} and {second}); ids must be unique. --skip-malformed keeps the "
+        "first sample of each id"
+    )
+
+
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no samples."""
     count = empty_contexts = empty_answers = no_answer = 0
     missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
     seen: dict[str, int] = {}
     duplicates: list[str] = []
-    no_question: list[str] = []
+    no_question: MissingField | None = None
     duplicate_numbers: tuple[int, int] | None = None
     invalid_text: dict[str, str] = {}
     generators: Counter[str] = Counter()
@@ -117,7 +143,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         empty_contexts += sample.contexts is not None and not any(one.says_something for one in sample.contexts)
         no_answer += sample.answer is None
         if not sample.question.strip():
-            no_question.append(sample.id)
+            no_question = counted(no_question, "question", sample)
         empty_answers += sample.answer is not None and not sample.answer.strip()
         if len(invalid_text) < 100 and (excerpt := _invalid_text(sample)):
             invalid_text[sample.id] = excerpt
@@ -140,7 +166,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         empty_contexts=empty_contexts,
         empty_answers=empty_answers,
         no_answer=no_answer,
-        no_question=tuple(no_question),
+        no_question=no_question,
         duplicate_ids=tuple(dict.fromkeys(duplicates)),
         duplicate_numbers=duplicate_numbers,
         invalid_text=invalid_text,

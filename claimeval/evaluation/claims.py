@@ -12,8 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from claimeval.data.reading import no_question
-from claimeval.data.survey import Survey
+from claimeval.data.survey import Survey, no_question, repeated_id
 from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.judgment import (
     AskedJudge,
@@ -35,7 +34,7 @@ from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import reads_prompts, specs
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
@@ -349,8 +348,8 @@ def choose_metrics(asked: MetricSelection | None, found: Survey) -> MetricSelect
     Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
     that was asked for, or none at all; DataError where two samples have one id.
     """
-    if found.duplicate_ids:
-        raise DataError(f"Duplicate sample id {found.first_duplicate}; ids must be unique")
+    if found.duplicate_numbers:
+        raise repeated_id(found.duplicate_ids[0], *found.duplicate_numbers)
     fed = tuple(metric for metric in SUPPORT if not asked and found.has_inputs_for(metric.name))
     chosen = asked.rows if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
     if not chosen:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from claimeval.data.reading import no_question
+from claimeval.data.survey import MissingField, counted, no_question, repeated_id
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
     AskedJudge,
@@ -329,8 +329,8 @@ class _AnswerCounts(NamedTuple):
     """Questions that some sample can feed, by name."""
     generators: tuple[str, ...]
     samples: int
-    no_question: tuple[str, ...]
-    """Ids of samples without a question."""
+    no_question: MissingField | None
+    """Samples without a question, if there are any."""
     columns: tuple[str, ...]
     """Names in the metadata."""
 
@@ -340,11 +340,11 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
     fed: set[str] = set()
     ids: dict[str, int] = {}
     generators: dict[str, None] = {}
-    without: list[str] = []
+    without: MissingField | None = None
     columns: dict[str, None] = {}
     for number, sample in enumerate(samples, 1):
         if (first := ids.setdefault(sample.id, number)) != number:
-            raise DataError(f"Duplicate sample id {sample.id!r} (samples {first} and {number}); ids must be unique")
+            raise repeated_id(sample.id, first, number)
         for question in named or ANSWER_QUESTIONS.values():
             known = bool(named) or question != ABSTENTION or sample.is_answerable is not None
             if known and missing(question, sample) is None:
@@ -352,7 +352,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
         if sample.generator:
             generators[sample.generator] = None
         if not sample.question.strip():
-            without.append(sample.id)
+            without = counted(without, "question", sample)
             columns.update(dict.fromkeys(sample.metadata))
     if not ids:
         raise DataError("there are no samples")
@@ -364,7 +364,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
         if question.name not in fed:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
-    return _AnswerCounts(frozenset(fed), tuple(generators), len(ids), tuple(without), tuple(columns))
+    return _AnswerCounts(frozenset(fed), tuple(generators), len(ids), without, tuple(columns))
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:

@@ -30,7 +30,9 @@ def test_doctor_counts_what_is_missing_and_malformed(tmp_path: Path) -> None:
     rows = doctor([SAMPLES[0], {"answer": ["no text"]}], metrics="faithfulness")
     assert (rows.samples, len(rows.malformed)) == (1, 1)
     assert doctor([{"answer": ["x"]}]).samples == 0
-    assert doctor([{"answer": "x"}]).no_question == ("1",)
+    lack = doctor([{"answer": "x"}, {"answer": "y"}]).no_question
+    assert lack is not None
+    assert (lack.count, lack.first) == (2, "1")
     with pytest.raises(ce.DataError):
         doctor(tmp_path / "none.jsonl")
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pytest
 
+from claimeval.data import reading
 from claimeval.data.reading import Problems, read_samples, sample, suggestions
 from claimeval.data.rows import SourceRow, read_cell
 from claimeval.types.errors import DataError, UsageError
@@ -219,6 +220,13 @@ def test_the_first_error_counts_the_rows_that_share_it(tmp_path: Path) -> None:
         f"{path}, line 2, answer: a list; give one text. 2 more rows like it. 1 row with other problems. "
         "--skip-malformed leaves them out"
     )
+
+
+def test_after_an_error_a_large_file_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_FURTHER", 3)
+    path = write(tmp_path, "data.jsonl", [{"answer": ["A"]}] * 9)
+    with pytest.raises(DataError, match=r"line 1, answer: a list; give one text\. 3 more rows like it up to row 4"):
+        list(read_samples(path))
 
 
 def test_a_file_without_a_known_column_is_one_line_with_options_that_fit(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_named_evidence_set_is_a_field() -> None:
 
 def test_doubled_ids_empty_and_missing_answers_are_counted() -> None:
     found = survey([FULL, FULL, FULL.model_copy(update={"id": "b", "answer": " "})], ROWS)
-    assert (found.duplicate_ids, found.first_duplicate) == (("a",), "'a' (samples 1 and 2)")
+    assert (found.duplicate_ids, found.duplicate_numbers) == (("a",), (1, 2))
     assert (found.no_answer, found.empty_answers) == (0, 1)
     assert survey([FULL.model_copy(update={"answer": None})], ROWS).no_answer == 1
 
