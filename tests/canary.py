@@ -16,9 +16,11 @@ CANARY = f"sk-CANARY/{uuid.uuid4()}+=&%"
 
 
 def _forms() -> Iterator[bytes]:
-    """The key as it is, a part of it, URL-encoded, escaped for JSON, and in base64 at every offset."""
+    """The key as it is, a part of it, URL-encoded, escaped for JSON once and twice, and in base64 at every offset."""
     for text in (CANARY, CANARY[10:30], quote(CANARY), quote(CANARY, safe=""), CANARY.replace("/", "\\/")):
         yield text.encode()
+    for backslash in ("\\", "\\\\"):
+        yield "".join(f"{backslash}u{ord(one):04x}" for one in CANARY).encode()
     for offset in range(3):
         yield base64.b64encode(b"x" * offset + CANARY.encode())[4:-4]
 

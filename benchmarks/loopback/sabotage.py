@@ -196,7 +196,9 @@ def _parts(scene: Scene) -> Answer:
 
 
 def _key_in_reply(scene: Scene) -> Answer:
-    return Answer(200, encode({**scene.generate(), "debug": {"authorization": f"Bearer {scene.key}"}}))
+    escaped = "".join(f"\\u{ord(one):04x}" for one in scene.key)
+    debug = {"authorization": f"Bearer {scene.key}", "escaped": "HERE", "escaped_twice": escaped}
+    return Answer(200, encode({**scene.generate(), "debug": debug}).replace(b"HERE", escaped.encode()))
 
 
 SERVER_ERROR: Words = ("The server had an error while processing your request.", "server_error", None)

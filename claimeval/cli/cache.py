@@ -146,7 +146,7 @@ def _export(store: Store, file: Path) -> transfer.ExportCounts:
         raise UsageError(f"{file} exists already; give the name of a new file")
     part = file.with_name(file.name + ".part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as out:
             done = transfer.write(store, out)
             out.flush()
             os.fsync(out.fileno())

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claimeval.data.rows import SourceRow, read_rows
+from claimeval.data.rows import SourceRow, read_rows, unguarded
 from claimeval.judging.recorded import Vocabulary
 from claimeval.types.errors import DataError
 from claimeval.types.records import Evidence, Label, Record
@@ -25,6 +25,7 @@ NAMES = {
     "annotator": ("annotator", "annotator_id"),
 }
 """Field names in a row."""
+_TEXTS = frozenset(name for field in ("sample", "claim_id", "text") for name in NAMES[field])
 
 _EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
@@ -66,7 +67,9 @@ class LabelFile:
 
     def __iter__(self) -> Iterator[HumanLabel]:
         self.blank = self.undecided = labeled = 0
-        for row in read_rows(self._path):
+        for row in read_rows(self._path, texts=_TEXTS):
+            if self._path.suffix.lower() in (".csv", ".tsv"):
+                row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
             if human_label := label(row):
                 labeled += 1
                 yield human_label

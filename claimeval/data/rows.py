@@ -23,6 +23,8 @@ from claimeval.types.errors import DataError, UsageError
 if TYPE_CHECKING:
     import pandas
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What a spreadsheet takes for the beginning of a formula."""
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
@@ -233,6 +235,16 @@ def _cell(cell: str, *, keep: bool) -> object:
     if cell == "":
         return None
     return cell if keep else read_cell(cell)
+
+
+def guarded(cell: Any) -> Any:
+    """Return a cell for a spreadsheet: text that it would take for a formula is prefixed with an apostrophe."""
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'")[:1] in FORMULAS else cell
+
+
+def unguarded(cell: Any) -> Any:
+    """Return the cell that `guarded` was given."""
+    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and cell.lstrip("'")[:1] in FORMULAS else cell
 
 
 def _find_undecodable(path: Path) -> None:

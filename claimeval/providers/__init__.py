@@ -83,18 +83,22 @@ class Provider:
         """Return the server of calls that name none: from the environment, else the provider's."""
         return (self.endpoint_variable and os.environ.get(self.endpoint_variable)) or self.endpoint
 
+    def owns(self, endpoint: str) -> bool:
+        """Return whether an address is the provider's, or the one in its environment variable."""
+        parts = urlsplit(endpoint)
+        regional = self.own_host is not None and self.own_host.fullmatch(parts.hostname or "") is not None
+        named = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
+        return endpoint in named or (regional and parts.scheme == "https")
+
     def api_key(self, judge: Judge) -> SecretStr:
         """Return the key for a resolved judge; UsageError if it is absent, empty or malformed."""
         from claimeval.providers.keys import key_for
 
         assert judge.endpoint, "the judge is resolved"
         assert self.key_variable, "the provider has keys"
-        endpoints = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
-        parts = urlsplit(judge.endpoint)
-        regional = self.own_host is not None and self.own_host.fullmatch(parts.hostname or "") is not None
         return key_for(
             judge.endpoint,
-            is_provider_endpoint=judge.endpoint in endpoints or (regional and parts.scheme == "https"),
+            is_provider_endpoint=self.owns(judge.endpoint),
             default_env=self.key_variable,
             judge_env=judge.key_variable,
         )

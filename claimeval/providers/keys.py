@@ -28,6 +28,8 @@ _WIRE_LOGS = (
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@")
+_ESCAPED = re.compile(r"\\u00[2-7]|\\/")
+"""A character of a key as a JSON escape, which few replies have."""
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password|credential", re.IGNORECASE)
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
@@ -112,14 +114,32 @@ def scrub(text: str, key: SecretStr) -> str:
     """Remove the key, in every form in which servers echo it, and everything that looks like one."""
     for form in _forms(key):
         text = text.replace(form, "[key]")
+        if _ESCAPED.search(text):
+            text = _unescaping(form).sub("[key]", text)
     return masked(_LOOKS_SECRET.sub("[key]", text))
 
 
 def scrub_body(body: bytes, key: SecretStr) -> bytes:
-    """Remove the key from a reply's body; returns the same object if it is not in it."""
+    """Remove the key from a reply's body, escaped or not; returns the same object if it is not in it."""
     for form in _forms(key):
         body = body.replace(form.encode(), b"[key]")
-    return body
+    text = body.decode("utf-8", "surrogateescape")
+    if not _ESCAPED.search(text):
+        return body
+    for form in _forms(key):
+        text = _unescaping(form).sub("[key]", text)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _unescaping(form: str) -> re.Pattern[str]:
+    """Return the pattern of a text whose characters may be JSON escapes, in JSON or in JSON within it."""
+    backslash = r"(?:\\(?:u005[cC])?)+"
+
+    def either(one: str) -> str:
+        written = [re.escape(one), rf"{backslash}u(?i:{ord(one):04x})"]
+        return "|".join(written if one.isalnum() else [*written, backslash + re.escape(one)])
+
+    return re.compile("".join(f"(?:{either(one)})" for one in form))
 
 
 class _Scrubbing(logging.Filter):

@@ -75,12 +75,17 @@ def resolve(judge: Judge) -> Judge:
 
 @asynccontextmanager
 async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]]:
-    """Open the SDK over connections that live as long as the block."""
-    from openai import AsyncOpenAI
+    """Open the SDK over connections that live as long as the block.
+
+    What it puts into headers from the environment is left out for servers that are not the provider's, as the key is.
+    """
+    from openai import AsyncOpenAI, Omit
 
     assert judge.endpoint, "the judge is resolved"
     key = Headers(PROVIDER.api_key(judge), judge.headers)
-    headers = dict(key.values)
+    headers: dict[str, Any] = {} if PROVIDER.owns(judge.endpoint) else dict.fromkeys(_environment_headers(), Omit())
+    headers |= {name: f"Bearer {key.get_secret_value()}" for name in headers if name.lower() == "authorization"}
+    headers |= key.values
     if _AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
     async with client(judge.endpoint, key) as http:
@@ -96,6 +101,12 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
             ),
             key,
         )
+
+
+def _environment_headers() -> list[str]:
+    """Return the names of the headers that the SDK takes from the environment."""
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    return ["OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines if ":" in line)]
 
 
 @asynccontextmanager

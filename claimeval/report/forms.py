@@ -9,6 +9,7 @@ from typing import Literal
 
 from claimeval.report import markdown, page, tables
 from claimeval.runs.compare import compare
+from claimeval.runs.directory import no_follow
 from claimeval.runs.overview import Overview, gather
 from claimeval.types.errors import UsageError
 
@@ -41,7 +42,7 @@ def write(
     content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=no_follow) as file:
             if form != "html":
                 file.write(content)
             elif page.is_experiment(run):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Literal, get_args
 
+from claimeval.data.rows import guarded
 from claimeval.evaluation.manifest import Manifest
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.errors import unknown_name
@@ -29,7 +30,7 @@ def write(file: IO[str], folder: Path, table: Rows) -> None:
     """Write the results of a run as CSV with a header line. Undefined values are empty cells."""
     writer = csv.writer(file, lineterminator="\n")
     for row in rows(load_manifest(folder), read_results(folder), table):
-        writer.writerow([plain(cell) for cell in row])
+        writer.writerow([guarded(cell) for cell in row])
 
 
 def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> Iterator[list[Cell]]:
@@ -38,11 +39,6 @@ def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> I
         raise unknown_name("table", table, get_args(Table))
     makers = {"samples": _samples, "claims": _claims, "verdicts": _verdicts, "calls": _calls}
     return makers[table](manifest, results)
-
-
-def plain(cell: Cell) -> Cell:
-    """Return a cell for a spreadsheet. Text that begins like a formula is prefixed with an apostrophe."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else cell
 
 
 def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:

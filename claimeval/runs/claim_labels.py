@@ -16,9 +16,9 @@ from typing import Literal
 from pydantic import ValidationError
 
 from claimeval.data.labels import HumanLabel, label
-from claimeval.data.rows import SourceRow, read_rows
+from claimeval.data.rows import SourceRow, guarded, read_rows
 from claimeval.metrics.rows import Metric
-from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.directory import load_manifest, no_follow, read_results, write_text
 from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.records import Assessment, Claim, Label, Record, SampleResult
@@ -92,7 +92,7 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
     )
     path = _path(run, row.name)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    write_text(path, found.model_dump_json(indent=1) + "\n")
     return found
 
 
@@ -183,7 +183,7 @@ class ClaimLabels:
             "label": said,
             **({"annotator": annotator} if annotator else {}),
         }
-        with self.path.open("a", encoding="utf-8") as file:
+        with open(self.path, "a", encoding="utf-8", opener=no_follow) as file:
             file.write(json.dumps(fields, ensure_ascii=True) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -196,22 +196,13 @@ COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
 def export(run: Path, found: ClaimDraw, path: Path) -> int:
     """Writes the drawn claims as CSV for people who label elsewhere; the column `label` is theirs to fill."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
         for question in questions(run, found, set()):
-            writer.writerow(
-                {
-                    "id": question.item.sample,
-                    "claim_id": question.claim.id,
-                    "text": question.claim.text,
-                    "against": found.metric.against,
-                    "question": question.result.sample.question,
-                    "evidence": "\n\n".join(
-                        d.text for d in question.result.sample.documents(found.metric.against) or ()
-                    ),
-                    "label": "",
-                }
-            )
+            sample, against = question.result.sample, found.metric.against
+            evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
+            row = (sample.id, question.claim.id, question.claim.text, against, sample.question, evidence, "")
+            writer.writerow(map(guarded, row))
     return len(found.items)
 
 

@@ -9,6 +9,7 @@ Runs of other jobs over the same samples (measured, rated, graded) are directori
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -127,7 +128,11 @@ class RunWriter:
             self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
             self._file = _open_alone(self._part)
-            self.amend(self.manifest)
+            try:
+                self.amend(self.manifest)
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as error:
             raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
@@ -151,7 +156,7 @@ class RunWriter:
         """Puts a manifest that says more in the place of the one the run began with."""
         self.manifest = manifest
         with _explained(self.folder):
-            _write(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False))
+            write_text(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n")
 
     def added(self) -> Iterator[SampleResult]:
         """What was added so far, read back."""
@@ -194,7 +199,7 @@ def _explained(folder: Path) -> Iterator[None]:
 
 def _open_alone(file: Path) -> BinaryIO:
     """The file, empty and open for this process alone; UsageError while another one writes it."""
-    opened = file.open("ab", buffering=1 << 20)
+    opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115  # the writer closes it
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -233,13 +238,27 @@ def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
 
 def write_summary(folder: Path, summary: Summary) -> None:
     """Write the summary into the run directory."""
-    _write(folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False))
+    write_text(folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False) + "\n")
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Put a file of a run in its place at once."""
     part = path.with_name(path.name + ".part")
-    part.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
+        file.write(text)
     part.replace(path)
+
+
+def no_follow(path: str, flags: int) -> int:
+    """Open a file of a run to write it; UsageError for a link, which can lead to any other file."""
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UsageError(
+                f"{path} is a link, and files of a run are not written through links; remove it"
+            ) from error
+        raise
 
 
 def load_manifest(folder: Path) -> Manifest:

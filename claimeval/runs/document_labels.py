@@ -21,7 +21,7 @@ from claimeval import ir
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, gradable
 from claimeval.runs.claim_labels import FOLDER
-from claimeval.runs.directory import RESULTS
+from claimeval.runs.directory import RESULTS, no_follow
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.estimates import Estimate
@@ -216,14 +216,14 @@ class DocumentLabels:
         return found
 
     def _append(self, fields: dict[str, object]) -> None:
-        with self._log.open("a", encoding="utf-8") as file:
+        with open(self._log, "a", encoding="utf-8", opener=no_follow) as file:
             file.write(json.dumps(fields, ensure_ascii=True) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def _write_qrels(self) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
             ir.write_qrels(self.qrels(), file)
         part.replace(self.path)
 

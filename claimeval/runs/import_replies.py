@@ -155,7 +155,7 @@ def import_judged(
         labels=labels,
         repeated=judged.repeated,
     )
-    (folder / COUNTS).write_text(counts.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    directory.write_text(folder / COUNTS, counts.model_dump_json(indent=1) + "\n")
     return ImportedRun(summary, record, counts)
 
 

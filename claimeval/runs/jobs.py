@@ -14,7 +14,7 @@ from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.execution.runner import RunStatus
-from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results
+from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
 from claimeval.runs.rejudge import PreparedRejudge
 from claimeval.runs.revote import settle
 from claimeval.types.options import PanelOptions, RunOptions
@@ -133,9 +133,7 @@ def _replace(path: Path, text: str) -> None:
     if not text:
         path.unlink(missing_ok=True)
         return
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")
-    part.replace(path)
+    write_text(path, text)
 
 
 def relevant_from(qrels: Path) -> int | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.data.labels import read_labels
 from claimeval.runs.claim_labels import ClaimLabels, drawn
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
@@ -92,6 +93,29 @@ def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
     assert len(rows) == 6
     assert {row["against"] for row in rows} == {"contexts"}
     assert all(row["text"] and row["evidence"] and not row["label"] for row in rows)
+
+
+def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claimeval: Run, tmp_path: Path) -> None:
+    texts = {"=1+1": "=The tower is 63 metres high.", "'@a": "@The tower is high.", "plain": "It is 63 metres high."}
+    data = tmp_path / "samples.jsonl"
+    rows = [{**SAMPLES[0], "id": id, "question": f"-{id}?", "answer": text} for id, text in texts.items()]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run").returncode == 0
+    exported = claimeval("annotate", "run", "-n", "3", "--export", "todo.csv")
+    assert exported.returncode == 0, exported.stderr
+    todo = tmp_path / "here" / "todo.csv"
+    cells = list(csv.reader(todo.read_text().splitlines()))
+    assert not [cell for row in cells for cell in row if cell[:1] in ("=", "+", "-", "@")]
+    assert {row[0] for row in cells[1:]} == {"'=1+1", "''@a", "plain"}
+    with todo.open("w", newline="") as file:
+        csv.writer(file).writerows([cells[0], *([*row[:-1], "supported"] for row in cells[1:])])
+    done = claimeval("agreement", "run", "--labels", "todo.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "fit no claim" not in done.stderr
+    assert [(label.sample, label.text) for label in read_labels(todo)] == [
+        (row[0].replace("'", "", 1), row[2].replace("'", "", 1) if row[2].startswith("'") else row[2])
+        for row in cells[1:]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,8 @@ def test_openai_returns_whatever_came(seen: Seen) -> None:
     assert came["usage_words"].usage.prompt_tokens == "ten"
     assert came["usage_negative"].usage.prompt_tokens == -5
     assert came["lone_surrogate"].choices[0].message.content == "\ud800"
-    assert came["key_in_reply"].debug == {"authorization": f"Bearer {KEY}"}
+    assert came["key_in_reply"].debug["authorization"] == f"Bearer {KEY}"
+    assert came["key_in_reply"].debug["escaped"] == KEY
 
 
 def test_both_return_an_empty_list_of_choices(seen: Seen) -> None:

@@ -11,6 +11,9 @@ from pydantic import SecretStr
 from claimeval.providers import check_key, specs
 from claimeval.providers.keys import ENDPOINT_KEY, is_this_machine, key_for, read_key, scrub, scrub_body
 from claimeval.types.errors import UsageError
+from claimeval.types.requests import Judge
+from tests.first_day.servers import judged, serve
+from tests.providers.asking import ask
 
 KEY = "sk-CANARY/1+2=3&4"
 pytestmark = pytest.mark.usefixtures("without_keys")
@@ -119,3 +122,42 @@ def test_a_body_without_the_key_is_untouched_and_the_placeholder_is_no_key() -> 
     assert scrub_body(body, SecretStr(KEY)) is body
     assert scrub_body(body, SecretStr("none")) is body
     assert scrub("none", SecretStr("none")) == "none"
+
+
+@pytest.mark.parametrize(
+    "escaped",
+    [
+        "".join(f"\\u{ord(one):04x}" for one in KEY),
+        "".join(f"\\\\u{ord(one):04X}" for one in KEY),
+        "".join(f"\\u005cu{ord(one):04x}" for one in KEY),
+        KEY.replace("/", "\\/"),
+        KEY.replace("s", "\\u0073").replace("=", "\\u003D"),
+    ],
+)
+def test_a_key_in_escapes_of_json_is_taken_out_and_the_rest_is_left(escaped: str) -> None:
+    body = f'{{"echo": "{escaped}", "kept": "\\u003c\\n\\u00e9 \xe9"}}'
+    without = '{"echo": "[key]", "kept": "\\u003c\\n\\u00e9 \xe9"}'
+    assert scrub_body(body.encode(), SecretStr(KEY)).decode() == without
+    assert scrub(body, SecretStr(KEY)) == without
+    assert scrub_body(body.encode("latin-1"), SecretStr(KEY)) == without.encode("latin-1")
+
+
+def test_headers_of_the_environment_go_to_the_provider_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: CUSTOM\nauthorization: Bearer CUSTOM")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    with serve(judged) as server:
+        asked = judge_of(server.url, headers={"x-team": "search"})
+        ask(asked)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ask(asked)
+    foreign, own = server.headers
+    assert "CUSTOM" not in str(foreign)
+    assert {"openai-organization", "openai-project"}.isdisjoint(foreign)
+    assert (foreign["authorization"], foreign["x-team"]) == (f"Bearer {KEY}", "search")
+    assert (own["x-secret"], own["openai-organization"], own["openai-project"]) == ("CUSTOM", "org-1", "proj-1")
+
+
+def judge_of(url: str, **settings: object) -> Judge:
+    return specs.parse_judge(Judge.model_validate({"name": "j", "model": "openai:m", "endpoint": url} | settings))

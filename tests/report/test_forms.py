@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.data.rows import guarded, unguarded
 from claimeval.judging.panel import Panel
 from claimeval.report import forms, markdown, tables
 from claimeval.report.assets import visible
@@ -109,14 +110,17 @@ def test_a_row_a_claim_and_evidence(run: Path) -> None:
         ("-a", "'-a"),
         ("@a", "'@a"),
         ("\tx", "'\tx"),
+        ("'=1", "''=1"),
         ("a=b", "a=b"),
+        ("'a", "'a"),
         (-1.5, -1.5),
         ("", ""),
         (None, None),
     ],
 )
 def test_no_cell_is_a_formula(cell: tables.Cell, written: tables.Cell) -> None:
-    assert tables.plain(cell) == written
+    assert guarded(cell) == written
+    assert unguarded(written) == cell
 
 
 def test_json_has_the_numbers_of_the_overview_and_digests_for_prompts(run: Path) -> None:

@@ -10,13 +10,24 @@ import claimeval as ce
 from claimeval.runs.compare import compare, track
 from claimeval.runs.directory import beside, load_manifest
 from claimeval.testing import samples
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, UsageError
 
 
 def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 1}')
     with pytest.raises(DataError, match="is a run of format 1, and this version reads format 2"):
         load_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["results.jsonl.part", "manifest.json.part", "summary.json.part", "report.html.part"])
+def test_nothing_is_written_through_a_link_in_the_run_directory(tmp_path: Path, name: str) -> None:
+    (tmp_path / "victim").write_text("precious")
+    run = tmp_path / "run"
+    ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
+    (run / name).symlink_to(tmp_path / "victim")
+    with pytest.raises(UsageError, match=f"{name} is a link"):
+        ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
+    assert (tmp_path / "victim").read_text() == "precious"
 
 
 def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:

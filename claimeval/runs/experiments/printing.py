@@ -8,8 +8,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from claimeval.data.rows import guarded
 from claimeval.metrics.flips import FlipCounts
 from claimeval.metrics.scoring import ends_in_words
+from claimeval.runs.directory import no_follow, write_text
 from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, percent, signed, signed_interval
@@ -22,10 +24,10 @@ CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adju
 
 def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:
     """Writes `experiment.json`, `experiment.csv`, `experiment.md` and `flips.jsonl` into the experiment's folder."""
-    (folder / "experiment.json").write_text(json.dumps(table.model_dump(), indent=1) + "\n", encoding="utf-8")
-    (folder / "experiment.csv").write_text(to_csv(table), encoding="utf-8", errors="backslashreplace")
-    (folder / "experiment.md").write_text(to_markdown(table), encoding="utf-8", errors="backslashreplace")
-    with (folder / "flips.jsonl").open("w", encoding="utf-8") as file:
+    write_text(folder / "experiment.json", json.dumps(table.model_dump(), indent=1) + "\n")
+    write_text(folder / "experiment.csv", to_csv(table))
+    write_text(folder / "experiment.md", to_markdown(table))
+    with open(folder / "flips.jsonl", "w", encoding="utf-8", opener=no_follow) as file:
         file.writelines(flip.model_dump_json() + "\n" for flip in flips)
 
 
@@ -47,7 +49,7 @@ def to_csv(table: ExperimentResult) -> str:
             of_arm = [*(getattr(arm, name) for name in ordered), *dict(arm.cost).values()]
             labelled = [getattr(arm.with_people, name, None) for name in people]
             labelled = [value.value if isinstance(value, Estimate) else value for value in labelled]
-            writer.writerow([arm.name, metric, *values, *difference, *of_arm, *labelled])
+            writer.writerow(map(guarded, [arm.name, metric, *values, *difference, *of_arm, *labelled]))
     return out.getvalue()
 
 
