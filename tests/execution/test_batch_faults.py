@@ -4,6 +4,7 @@ their place; what was answered is not asked again.
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Name, Options, claim_judge
 from benchmarks.loopback.batch.plan import CREATES, LINES, ONLY_LINES, OUTCOMES
+from benchmarks.loopback.dialects import DIALECTS
 from benchmarks.loopback.sabotage import KINDS
 from claimeval.execution.batch import polling
 from claimeval.store.store import Store
@@ -139,3 +141,18 @@ def test_a_mix_of_faults_leaves_no_trace_in_the_numbers(
     assert came.run.values == online.run.values == [RIGHT] * 20
     assert came.batches > 3
     assert min(came.paid.values()) == 1
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_parameter_that_batches_refuse_is_left_out_of_the_next_one(
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: Name
+) -> None:
+    without = dataclasses.replace(DIALECTS[provider], fields=DIALECTS[provider].fields - {"temperature"})
+    monkeypatch.setitem(DIALECTS, provider, without)  # type: ignore[arg-type]  # a dict at run time
+    server = start_server(Options(batching=Plan()), judge=claim_judge.answer)
+    judge = spec(server, provider)
+    came = go(server, [judge], tmp_path / "store", SAMPLES)
+    assert is_right(came)
+    assert came.run.outcome.status.learned[judge].refused == ("temperature",)
+    assert came.paid.total() == CALLS
+    assert came.batches == 3
