@@ -148,7 +148,7 @@ def test_a_parameter_that_batches_refuse_is_left_out_of_the_next_one(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: Name
 ) -> None:
     without = dataclasses.replace(DIALECTS[provider], fields=DIALECTS[provider].fields - {"temperature"})
-    monkeypatch.setitem(DIALECTS, provider, without)  # type: ignore[arg-type]  # a dict at run time
+    monkeypatch.setitem(DIALECTS, provider, without)
     server = start_server(Options(batching=Plan()), judge=claim_judge.answer)
     judge = spec(server, provider)
     came = go(server, [judge], tmp_path / "store", SAMPLES)
