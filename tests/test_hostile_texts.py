@@ -347,7 +347,7 @@ def read(text: str, document: str) -> dict[str, str | None]:
     )
     reading = assess.read(scripted.completion(text), request)
     texts = {claim.id: claim.text for claim in claims}
-    return {texts[verdict.subject]: verdict.label for verdict in reading.values.values()}
+    return {texts[subject]: verdict.label for subject, verdict in reading.values.items()}
 
 
 def right(labels: dict[str, str | None]) -> bool:

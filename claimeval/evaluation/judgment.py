@@ -122,14 +122,13 @@ class EarlierVerdicts:
             replicate: Number of the replicate, from 0.
 
         Yields:
-            The verdicts with the question and the evidence of each.
+            The verdicts with question, evidence and subject of each.
         """
         ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
             if a.subject in ids and a.evidence.part == evidence.part:
-                yield from (
-                    _OneVerdict(a.question, a.evidence, v) for v in a.verdicts if (v.judge, v.replicate) == asked
-                )
+                said = (v for v in a.verdicts if (v.judge, v.replicate) == asked)
+                yield from (_OneVerdict(a.question, a.evidence, a.subject, v) for v in said)
 
 
 class JudgingContext(NamedTuple):
@@ -175,11 +174,12 @@ class JudgedSubjects(NamedTuple):
 class _OneVerdict(NamedTuple):
     question: str
     evidence: Evidence
+    subject: str
     verdict: Verdict
 
 
 class _Verdicts(NamedTuple):
-    """The verdicts of judges with the question and the evidence of each, and the calls that brought them."""
+    """The verdicts of judges with question, evidence and subject of each, and the calls that brought them."""
 
     verdicts: tuple[_OneVerdict, ...] = ()
     calls: tuple[Call, ...] = ()
@@ -187,8 +187,8 @@ class _Verdicts(NamedTuple):
     def by_subject(self) -> dict[tuple[str, Evidence, str], list[Verdict]]:
         """The verdicts on each subject by question and evidence."""
         rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
-        for question, evidence, verdict in self.verdicts:
-            rows.setdefault((question, evidence, verdict.subject), []).append(verdict)
+        for question, evidence, subject, verdict in self.verdicts:
+            rows.setdefault((question, evidence, subject), []).append(verdict)
         return rows
 
 
@@ -273,17 +273,18 @@ async def _ask_judge(
         joint = await ask(whole, rest)
     else:
         joint = _unassessed(question, whole, rest, judge, "not_in_cache", replicate)
-    verdicts |= {one.verdict.subject: one.verdict for one in joint.verdicts}
-    together = tuple(_OneVerdict(question.records[0].name, whole, verdicts[subject.id]) for subject in subjects)
+    verdicts |= {one.subject: one.verdict for one in joint.verdicts}
+    name = question.records[0].name
+    together = tuple(_OneVerdict(name, whole, subject.id, verdicts[subject.id]) for subject in subjects)
     return _Verdicts((*alone.verdicts, *together), (*alone.calls, *joint.calls))
 
 
 def _supported(alone: _Verdicts, documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
     """What verdicts on single documents, one of which at least supports the claim, come to for all of them."""
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
-    for _, evidence, verdict in alone.verdicts:
+    for _, evidence, subject, verdict in alone.verdicts:
         if verdict.support == "supported":
-            by_subject.setdefault(verdict.subject, []).append((evidence, verdict))
+            by_subject.setdefault(subject, []).append((evidence, verdict))
     return {
         subject: yes[0][1].model_copy(
             update={
@@ -312,14 +313,14 @@ async def _ask_at(
         """Return the verdicts in the order of the subjects."""
         return tuple(
             [
-                _OneVerdict(name, evidence, verdict)
+                _OneVerdict(name, evidence, subject.id, verdict)
                 for subject in subjects
                 for name, verdict in zip(names, verdicts[subject.id], strict=True)
             ]
         )
 
     if judge.name in context.on_record:
-        lacking = {one.id: [unassessed(one, judge, "not_in_cache", replicate)] * len(names) for one in unknown}
+        lacking = {one.id: [unassessed(judge, "not_in_cache", replicate)] * len(names) for one in unknown}
         return _Verdicts(given({**earlier, **lacking}))
     chunks = [unknown[start : start + question.per_call] for start in range(0, len(unknown), question.per_call)]
     replies: list[Replies[tuple[Verdict, ...]]] = await gather_all(
@@ -334,14 +335,14 @@ async def _ask_at(
             for chunk in chunks
         ]
     )
-    asked = {"prompt": question.records[0].prompt, "settings": judge.id}
+    prompt = question.records[0].prompt
     values = {name: value for reply in replies for name, value in reply.values.items()}
 
     def verdicts(subject: S) -> Sequence[Verdict]:
         """Return what the judge replied about the subject, or why there is nothing."""
         value = values[subject.id]
         if isinstance(value, Failure):
-            return [unassessed(subject, judge, value.reason, replicate).model_copy(update=asked)] * len(names)
+            return [unassessed(judge, value.reason, replicate, prompt)] * len(names)
         return value
 
     return _Verdicts(
@@ -355,7 +356,7 @@ def _unassessed(
 ) -> _Verdicts:
     return _Verdicts(
         tuple(
-            _OneVerdict(record.name, evidence, unassessed(subject, judge, reason, replicate))
+            _OneVerdict(record.name, evidence, subject.id, unassessed(judge, reason, replicate))
             for subject in subjects
             for record in question.records
         )
@@ -368,16 +369,16 @@ def one_each(reading: Reading[Verdict]) -> Reading[tuple[Verdict, ...]]:
     return Reading(values, reading.failure, reading.unread)
 
 
-def unassessed(subject: Subject, judge: Judge, reason: Reason, replicate: int = 0) -> Verdict:
+def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> Verdict:
     """Return the verdict of a judge that has none.
 
     Args:
-        subject: The subject without a label.
         judge: The judge.
         reason: Why there is no label.
         replicate: Number of the replicate, from 0.
+        prompt: Id of the prompt, if the judge was asked.
 
     Returns:
         A verdict without a label.
     """
-    return Verdict(subject=subject.id, judge=judge.name, unassessed=reason, replicate=replicate)
+    return Verdict(judge=judge.name, unassessed=reason, replicate=replicate, prompt=prompt)

@@ -126,7 +126,6 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     lines = {f"c{i}": claim_line(claim) for i, claim in enumerate(task.claims, 1)}
     claims = {f"c{i}": claim.id for i, claim in enumerate(task.claims, 1)}
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
-    settings = request.judge.id
     likely = {} if computed else probabilities.supported(completion, request, lines)
 
     def parse(text: str) -> Readings[ParsedVerdict]:
@@ -138,7 +137,6 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     def verdict(name: str, said: ParsedVerdict) -> Verdict:
         """Return the verdict on the claim with this name."""
         return Verdict(
-            subject=claims[name],
             judge=request.judge.name,
             **task.scale.labeled(said.label),
             unassessed=None if said.label else "unsure",
@@ -147,7 +145,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
             explanation=said.explanation,
             cites=tuple([names[d] for d in dict.fromkeys(map(str.casefold, said.evidence)) if d in names]),
             prompt=request.prompt_id,
-            settings=settings,
+            call=request.key,
         )
 
     return read_entries(completion, request, claims, parse, verdict)

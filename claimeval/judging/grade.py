@@ -72,18 +72,16 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
         A verdict for each document, or the reason why there is none.
     """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
-    settings = request.judge.id
 
     def verdict(name: str, said: ParsedGrade) -> Verdict:
         """Return the verdict on the document with this name."""
         return Verdict(
-            subject=ids[name],
             judge=request.judge.name,
             **scale.labeled(scale.of_step(said.grade)),
             replicate=request.replicate,
             explanation=said.explanation,
             prompt=request.prompt_id,
-            settings=settings,
+            call=request.key,
         )
 
     return read_entries(

@@ -83,13 +83,12 @@ def read(
     flags = [FLAG.labeled("yes" if flag in said.flags else "no") for flag in question.flags]
     verdicts = [
         Verdict(
-            subject=subject,
             judge=request.judge.name,
             **labeled,
             replicate=request.replicate,
             explanation=said.explanation,
             prompt=request.prompt_id,
-            settings=request.judge.id,
+            call=request.key,
         )
         for labeled in (question.scale.labeled(said.word), *flags)
     ]

@@ -233,13 +233,14 @@ def _prepare_ratings(
     records = {prompt.id: prompt for prompt in (*record.prompts, *before.prompts)}
     used = dict.fromkeys((*(prompt.id for prompt in job.prompts), *chain.from_iterable(asked_with.values())))
     prompts = tuple(records[i] for i in used if i in records)
+    before_ids = {judge.name: judge.id for judge in before.judges}
     return PreparedRejudge(
         plan=job,
         manifest=record.model_copy(
             update={"prompts": prompts, "asked_with": asked_with, "notes": _prompt_notes(asked_with, records)}
         ),
         samples=sum(1 for _ in source.results()) if asks else None,
-        results=Results(source, lambda result, saved: reused(result, job, saved)),
+        results=Results(source, lambda result, saved: reused(result, job, before_ids, saved)),
     )
 
 

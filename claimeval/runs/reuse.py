@@ -149,7 +149,7 @@ class ReusableVerdicts:
             pair = of, evidence.part
             if verdict.judge in plan.on_record:
                 return pair in pairs
-            asked = verdict.settings, verdict.prompt
+            asked = self._ids.get(verdict.judge), verdict.prompt
             return pair in prompts and asked == (judges.get(verdict.judge), prompts[pair])
 
         def called(call: Call) -> bool:
@@ -192,13 +192,22 @@ class ReusableVerdicts:
         return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
 
 
-def reused(result: SampleResult, job: RateJob | GradeJob, saved: ReuseCounts) -> SampleResult:
-    """Return the sample with the verdicts on its answer or documents that hold, and the calls that they came from."""
+def reused(
+    result: SampleResult, job: RateJob | GradeJob, before: Mapping[str, str], saved: ReuseCounts
+) -> SampleResult:
+    """Return the sample with the verdicts on its answer or documents that hold, and the calls that they came from.
+
+    Args:
+        result: The sample.
+        job: What is asked of it now.
+        before: The ids of the judges that gave the verdicts, by name.
+        saved: Counts what is taken over.
+    """
     prompts = {record.name: record.prompt for record in job.records}
     judges = {judge.name: judge.id for judge in job.judges}
 
     def holds(verdict: Verdict, question: str) -> bool:
-        asked = verdict.settings, verdict.prompt
+        asked = before.get(verdict.judge), verdict.prompt
         same = verdict.judge in job.on_record or asked == (judges.get(verdict.judge), prompts[question])
         return same and _stands(verdict, job)
 

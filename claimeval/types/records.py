@@ -350,8 +350,6 @@ class Claim(Record):
 class _Labeled(Record):
     """A label, or the reason why there is none."""
 
-    subject: str
-    """Id of the claim or document; `answer` for a whole answer."""
     label: str | None = None
     """A word of the question's scale."""
     positive: bool | None = None
@@ -376,7 +374,7 @@ class _Labeled(Record):
 
 
 class Verdict(_Labeled):
-    """What one judge says about one subject, held against some evidence."""
+    """What one judge says about the subject of an assessment."""
 
     judge: str
     replicate: int = 0
@@ -389,8 +387,8 @@ class Verdict(_Labeled):
     """Ids of the documents the judge relied on."""
     prompt: str | None = None
     """Id of the prompt that the judge was asked with; None if nobody was asked, or elsewhere (an imported verdict)."""
-    settings: str | None = None
-    """Id of the judge's settings when it was asked; None as for the prompt."""
+    call: str | None = None
+    """Key of the call that brought it; None as for the prompt, and where the call brought no verdict."""
 
 
 class Assessment(_Labeled):
@@ -400,6 +398,8 @@ class Assessment(_Labeled):
     there are no verdicts, and the label is `not_found`.
     """
 
+    subject: str
+    """Id of the claim or document; `answer` for a whole answer."""
     question: str
     """What the judges were asked about the subject."""
     evidence: Evidence

@@ -40,7 +40,7 @@ def read(text: str) -> Reading[Verdict]:
 
 def test_grades_are_read_by_id_with_their_reasons() -> None:
     reading = read(grades(("d2", 0), ("d1", 3)))
-    found = {v.subject: (v.label, v.support, v.explanation) for v in reading.values.values()}
+    found = {name: (v.label, v.support, v.explanation) for name, v in reading.values.items()}
     assert found == {"b": ("0", "not_found", "why"), "a": ("3", "supported", "why")}
     assert reading.values.keys() == {"a", "b"}
     assert reading.failure is None
@@ -49,13 +49,13 @@ def test_grades_are_read_by_id_with_their_reasons() -> None:
 @pytest.mark.parametrize("said", [4, -1, 2.5, "2.5", "4", True, None, "relevant"])
 def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
     reading = read(grades(("d1", said), ("d2", 1)))
-    assert [v.subject for v in reading.values.values()] == ["b"]
+    assert list(reading.values) == ["b"]
     assert reading.lack("a").reason == "unparsable"
 
 
 @pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
 def test_a_grade_is_read_from_its_spellings(said: object) -> None:
-    assert {v.subject: v.label for v in read(grades(("D1", said), ("2", 1))).values.values()} == {"a": "2", "b": "1"}
+    assert {name: v.label for name, v in read(grades(("D1", said), ("2", 1))).values.items()} == {"a": "2", "b": "1"}
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:
@@ -160,11 +160,11 @@ def test_documents_of_a_truncated_reply_are_asked_about_in_halves() -> None:
     assert [request.attempt for request in executor.requests] == [0, 1, 1]
 
 
-def test_verdicts_on_documents_name_prompt_and_settings_of_the_judge_whether_they_have_a_grade_or_not() -> None:
+def test_verdicts_on_documents_name_the_prompt_whether_they_have_a_grade_or_not() -> None:
     executor = Replies(one=[grades(("d2", 2)), grades()])
     found = asyncio.run(grade(CANDIDATES, plan("one"), executor))
-    asked = [(verdict.prompt, verdict.settings) for row in found for verdict in row.verdicts]
-    assert asked == [(PROMPT.id, judge("one").id)] * 2
+    asked = [(verdict.prompt, verdict.judge) for row in found for verdict in row.verdicts]
+    assert asked == [(PROMPT.id, "one")] * 2
 
 
 def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> None:

@@ -13,7 +13,7 @@ METRIC = metric("faithfulness")
 
 
 def verdict(label: str | None, judge: str = "one", reason: Reason | None = None) -> Verdict:
-    return Verdict.model_validate({"subject": "answer-1", "judge": judge, "label": label, "unassessed": reason})
+    return Verdict.model_validate({"judge": judge, "label": label, "unassessed": reason})
 
 
 def claims(n: int) -> list[Claim]:

@@ -106,11 +106,12 @@ def _verdicts(log: str, judge: str, sample: Sample) -> tuple[tuple[Claim, ...], 
     claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, text in enumerate(texts, 1))
     entries = _entries(log)
     verdicts = (
-        [_verdict(one, judge, entry) for one, entry in zip(claims, entries, strict=True)]
+        [_verdict(judge, entry) for entry in entries]
         if len(entries) == len(claims)
-        else [Verdict(subject=one.id, judge=judge, unassessed="incomplete") for one in claims]
+        else [Verdict(judge=judge, unassessed="incomplete") for _ in claims]
     )
-    return claims, tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts)
+    pairs = zip(claims, verdicts, strict=True)
+    return claims, tuple(assessment(one.id, Evidence(part="contexts"), (verdict,)) for one, verdict in pairs)
 
 
 def _entries(log: str) -> list[Any]:
@@ -124,11 +125,9 @@ def _entries(log: str) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def _verdict(one: Claim, judge: str, entry: Any) -> Verdict:
+def _verdict(judge: str, entry: Any) -> Verdict:
     word = str(entry.get("verdict", "")).strip().lower() if isinstance(entry, dict) else ""
     reason = entry.get("reason") if isinstance(entry, dict) else None
     if word not in LABELS:
-        return Verdict(subject=one.id, judge=judge, unassessed="unparsable")
-    return Verdict(
-        subject=one.id, judge=judge, label=LABELS[word], explanation=reason if isinstance(reason, str) else None
-    )
+        return Verdict(judge=judge, unassessed="unparsable")
+    return Verdict(judge=judge, label=LABELS[word], explanation=reason if isinstance(reason, str) else None)

@@ -16,7 +16,7 @@ from claimeval.data.reading import ALIASES
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.metrics.rows import METRICS
-from claimeval.types.records import Claim, Evidence, Label, SampleResult, Verdict
+from claimeval.types.records import Evidence, Label, SampleResult, Verdict
 from claimeval.types.scales import BINARY
 
 JUDGE = "ragas"
@@ -59,22 +59,22 @@ def _sample(row: SourceRow) -> JudgedSample:
     sample = read_sample(row._replace(fields=fields), {})
     statements = _statements(row.fields)
     claims = tuple(claim(f"answer-{i}", text, "answer", sample) for i, (text, _, _) in enumerate(statements, 1))
-    verdicts = [_verdict(one, word, reason) for one, (_, word, reason) in zip(claims, statements, strict=True)]
+    verdicts = [(one.id, _verdict(word, reason)) for one, (_, word, reason) in zip(claims, statements, strict=True)]
     return JudgedSample(
         SampleResult(
             sample=sample,
             claims=claims,
-            assessments=tuple(assessment(v.subject, Evidence(part="contexts"), (v,)) for v in verdicts),
+            assessments=tuple(assessment(claim_id, Evidence(part="contexts"), (v,)) for claim_id, v in verdicts),
         ),
         scores=scores,
     )
 
 
-def _verdict(one: Claim, word: Any, reason: Any) -> Verdict:
+def _verdict(word: Any, reason: Any) -> Verdict:
     label = LABELS.get(str(word).strip().lower())
     if label is None:
-        return Verdict(subject=one.id, judge=JUDGE, unassessed="unparsable")
-    return Verdict(subject=one.id, judge=JUDGE, label=label, explanation=reason if isinstance(reason, str) else None)
+        return Verdict(judge=JUDGE, unassessed="unparsable")
+    return Verdict(judge=JUDGE, label=label, explanation=reason if isinstance(reason, str) else None)
 
 
 def _statements(value: object) -> list[tuple[str, Any, Any]]:

@@ -126,7 +126,6 @@ def _assessments(
         labels = [_label(row, names[0], word) for word in (entry if isinstance(entry, list) else [entry])]
         cites = zip(documents, labels, strict=True) if isinstance(entry, list) else ()
         verdict = Verdict(
-            subject=one.id,
             judge=JUDGE,
             label=merged(labels),
             cites=tuple(document for document, label in cites if label == "supported"),
@@ -140,7 +139,7 @@ def _cells(row: SourceRow, claims: Sequence[Claim], of: Part) -> Iterator[Assess
     entries: Any = row.first(names) or ()
     for one, words in zip(claims, entries, strict=False):
         for rank, word in enumerate(words if isinstance(words, list) else (), 1):
-            verdict = Verdict(subject=one.id, judge=JUDGE, label=_label(row, names[0], word))
+            verdict = Verdict(judge=JUDGE, label=_label(row, names[0], word))
             yield assessment(one.id, Evidence(part="contexts", document=rank), (verdict,))
 
 

@@ -172,7 +172,7 @@ class RecordedReplies:
         return JudgedSample(result, tuple(labels), {}, tuple(forms))
 
     def _verdict(self, claim_id: str, reply: _Reply, replicate: int) -> tuple[Verdict, Call, str]:
-        fields: dict[str, Any] = {"subject": claim_id, "judge": reply.judge, "replicate": replicate}
+        fields: dict[str, Any] = {"judge": reply.judge, "replicate": replicate}
         message, form = None, ""
         if reply.text is None:
             fields |= {"unassessed": "incomplete"}

@@ -54,7 +54,7 @@ CONTEXTS = Evidence(part="contexts")
 
 @cache
 def verdict(judge: str, label: str, scale: Scale) -> Verdict:
-    return Verdict(subject="c", judge=judge, **scale.labeled(label))
+    return Verdict(judge=judge, **scale.labeled(label))
 
 
 @cache

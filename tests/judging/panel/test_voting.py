@@ -27,7 +27,6 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
     """A verdict per character: judges a, b, c, ... say + supported, - contradicted, 0 not found, x nothing."""
     return [
         Verdict(
-            subject="answer-1",
             judge=chr(ord("a") + i),
             label=SHORT.get(mark),
             unassessed=FAILURES.get(mark),  # type: ignore[arg-type]
@@ -384,7 +383,6 @@ def test_a_rule_is_a_row_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_verdict_stands_as_it_is_under_every_rule(rule: str, label: str, probability: float | None) -> None:
     said = Verdict.model_validate(
         {
-            "subject": "c",
             "judge": "a",
             "label": label,
             "probability": probability,

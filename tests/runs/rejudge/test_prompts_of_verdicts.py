@@ -75,10 +75,11 @@ def labels(report: Run) -> dict[str, str | None]:
     return {v.judge: v.label for a in report.results[0].assessments for v in a.verdicts}
 
 
-def test_a_verdict_says_prompt_and_settings_that_it_was_asked_with(run: Run, one: ThreadHandle) -> None:
+def test_a_verdict_says_prompt_and_call_that_it_was_asked_with(run: Run, one: ThreadHandle) -> None:
     (judge,) = run.manifest.judges
     (verdict,) = run.results[0].assessments[0].verdicts
-    assert (verdict.prompt, verdict.settings) == (THREE_WAY, judge.id)
+    assert (verdict.prompt, verdict.judge) == (THREE_WAY, judge.name)
+    assert verdict.call == run.results[0].calls[-1].key
     assert [call.prompt for call in run.results[0].calls] == [prompting.load("extract", "atomic").id, THREE_WAY]
 
 
@@ -140,8 +141,7 @@ def test_a_judge_of_the_same_name_with_other_settings_is_asked(run: Run, one: Th
     warm = Judge(name=judge.name, model="openai:judge", endpoint=judge.endpoint, temperature=0.7)
     again = rejudge(run, judges=[warm])
     assert sent(one) == before + 1
-    (verdict,) = again.results[0].assessments[0].verdicts
-    assert verdict.settings == again.manifest.judges[0].id != judge.id
+    assert again.manifest.judges[0].id != judge.id
 
 
 def test_the_id_of_settings_leaves_out_the_name_and_where_the_key_is() -> None:
