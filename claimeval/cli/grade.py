@@ -25,7 +25,7 @@ LISTED = ("Retrieval", 1, "Grade how relevant documents are; write qrels.")
 MEASURES = "ndcg@10,P@10"
 """By which systems are put in order, by the judges' grades and by those of people."""
 
-GradingPanel = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates")]
+GradingPanel = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "escalate")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from claimeval.data.foreign import recognize
 from claimeval.data.foreign.records import RECORDED, RecordedResults
 from claimeval.data.reading import NO_FIELDS, Problems, read_samples
 from claimeval.data.survey import Survey, survey
-from claimeval.evaluation import grade, rate
 from claimeval.evaluation.claims import (
     ASSESS_PROMPT,
     EXTRACT_PROMPT,
@@ -131,13 +130,8 @@ def prepare(
         options: With `offline` the judges of the run are not asked, and their verdicts are all there is; with
             `ask_again` they are asked, even if nothing else has changed.
     """
-    if source.manifest and source.manifest.job in (rate.NAME, grade.NAME):
-        return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
     if source.manifest and not source.manifest.of_claims:
-        raise UsageError(
-            f"{source.name} is a run of {source.manifest.job.replace('_', '-')}, which has no votes; make it again, "
-            "and the replies in the cache are paid only once"
-        )
+        return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
     metrics = _metrics(source, wanted)
     known = ReusableVerdicts(
         source.manifest,
@@ -189,11 +183,11 @@ def _prepare_ratings(
     source: RejudgeSource, before: Manifest, wanted: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
     """The same for a run of ratings or grades, which has no claims."""
+    job = job_of(before)
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "extract_per_judge"):
         if getattr(wanted, name) is not None:
             raise UsageError(f"{name}: a run of {before.job} has no claims; leave it out")
     specs.without_labels(wanted.panel)
-    job = job_of(before)
     if wanted.metrics is not None:
         job = job.only([metric if isinstance(metric, str) else metric.name for metric in wanted.metrics])
     steps = {prompt.id: prompt.step for prompt in job.prompts}

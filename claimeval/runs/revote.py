@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import chain
 from types import MappingProxyType
 
 from claimeval.data.labels import HumanLabel
-from claimeval.evaluation import grade, rate
 from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.rate import RateJob
@@ -20,6 +21,7 @@ from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_er
 from claimeval.metrics import scoring
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, weights
+from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import Assessment, SampleResult
 
@@ -60,8 +62,20 @@ def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iter
 
 
 def job_of(record: Manifest) -> RateJob | GradeJob:
-    """Return the job of a run of ratings or grades, as it was asked."""
-    return rate.job_of(record) if record.job == rate.NAME else grade.job_of(record)
+    """Return the job that a run of ratings or grades is of, as it was asked; UsageError for a run without votes.
+
+    A job is named as its module, which makes it of a manifest with `job_of`.
+    """
+    module = f"claimeval.evaluation.{record.job}"
+    known = bool(record.questions) and record.job.isidentifier() and find_spec(module) is not None
+    make = getattr(import_module(module), "job_of", None) if known else None
+    if make is None:
+        raise UsageError(
+            f"a run of {record.job.replace('_', '-')} has no votes; make it again, and the replies in the cache cost "
+            "nothing"
+        )
+    job: RateJob | GradeJob = make(record)
+    return job
 
 
 class Revote:
@@ -108,7 +122,7 @@ class Revote:
         return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
-        if self._record.job == grade.NAME:
+        if isinstance(self._job, GradeJob):
             return frozenset()
         of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
         return panels.same_family(self._record.judges, self._families, result.sample, of, a.evidence.part)

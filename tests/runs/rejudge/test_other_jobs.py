@@ -128,6 +128,14 @@ def test_measures_are_computed_again(tmp_path: Path) -> None:
         ce.rejudge(run, judges="local:lexical")
 
 
+def test_a_run_without_votes_says_so(asked: Counter[str], tmp_path: Path) -> None:
+    writer = ScriptedJudge(reply=lambda text: json.dumps({"questions": []}))
+    options = RunOptions(cache=tmp_path / "cache")
+    made = ce.write_queries([ce.Document(id="d", text="A text about rabbits.")], judge=writer, options=options)
+    with pytest.raises(UsageError, match="a run of write-queries has no votes"):
+        ce.rejudge(made, options=options)
+
+
 @pytest.mark.parametrize("setting", [{"extractor": "local:lexical"}, {"per_document": True}, {"extract_prompt": "x"}])
 def test_what_only_claims_have_is_refused(setting: dict[str, Any], asked: Counter[str], tmp_path: Path) -> None:
     run = ce.rate(SAMPLES, judges=judges(asked), ask="relevance", options=RunOptions(cache=tmp_path / "cache"))
