@@ -118,7 +118,7 @@ async def ascore(
     check_families(job, found.generators)
     check_cluster(options.cluster, samples)
     path = path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
+    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
     prepared = Prepared(job, record, examination.items, examination.total, path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 

@@ -17,11 +17,12 @@ from pydantic import BaseModel
 from claimeval.api.run import Run
 from claimeval.data import reading, sampling
 from claimeval.data.foreign.field_maps import field_map, read_mapping
-from claimeval.data.reading import NO_FIELDS
+from claimeval.data.reading import NO_FIELDS, Problems
 from claimeval.data.rows import SourceRow, plain, read_json_lines, read_rows, table_rows
 from claimeval.data.sampling import LogStratum
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.job import Reiterable
+from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
 from claimeval.runs.directory import RESULTS, read_results
@@ -96,7 +97,7 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
     reading.check_fields(fields)
-    problems = reading.Problems(skip=True, quiet=True)
+    problems = Problems(skip=True, quiet=True)
     try:
         found = survey(samples_of(data, fields=fields, problems=problems), chosen)
     except DataError:
@@ -232,7 +233,7 @@ def samples_of(
     limit: int | None = None,
     skip_malformed: bool = False,
     references: References | None = None,
-    problems: reading.Problems | None = None,
+    problems: Problems | None = None,
 ) -> Iterable[Sample]:
     """Return the samples as an iterable that can be iterated more than once; each pass reads a large file anew.
 
@@ -253,37 +254,52 @@ def samples_of(
     reading.check_fields(fields)
     if limit is not None and limit < 1:
         raise UsageError(f"limit: {limit!r}; it needs 1 or more")
-    problems = problems or reading.Problems(skip=skip_malformed, unique_ids=skip_malformed)
+    problems = problems or Problems(skip=skip_malformed, unique_ids=skip_malformed)
     if isinstance(data, Run) or is_run(data):
         run = data if isinstance(data, Run) else Run.load(str(data))
         return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
     if isinstance(data, (str, Path)):
         path = Path(data)
 
-        def read(problems: reading.Problems) -> Iterator[Sample]:
+        def read(problems: Problems) -> Iterator[Sample]:
             """Read the file."""
             return reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems)
 
         if path.is_file() and path.stat().st_size > HELD:
-            strict = reading.Problems(unique_ids=True)
-            return LargeFile(path, lambda: read(problems), lambda: iter(()) if problems.skip else read(strict))
-        return Reiterable(lambda: read(problems), hold=True)
+            strict = Problems(unique_ids=True)
+            ahead = (lambda: iter(())) if problems.skip else (lambda: read(strict))
+            return LargeFile(path, lambda: read(problems), problems, ahead)
+        return ReadSamples(lambda: read(problems), problems, hold=True)
     rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
-    return list(reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit))
+    read_rows = reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit)
+    samples = list(read_rows)
+    return ReadSamples(lambda: iter(samples), problems)
 
 
-class LargeFile(Reiterable[Sample]):
+class ReadSamples(Reiterable[Sample]):
+    """Samples that were read from rows, and the rows that could not be read."""
+
+    def __init__(self, begin: Callable[[], Iterator[Sample]], problems: Problems, *, hold: bool = False) -> None:
+        super().__init__(begin, hold=hold)
+        self.problems = problems
+
+
+class LargeFile(ReadSamples):
     """The samples of a file that is not held in memory.
 
     Its beginning is examined before the first call, and the rest while samples are judged, some rows ahead.
     """
 
     def __init__(
-        self, path: Path, begin: Callable[[], Iterator[Sample]], strict: Callable[[], Iterator[Sample]]
+        self,
+        path: Path,
+        begin: Callable[[], Iterator[Sample]],
+        problems: Problems,
+        ahead: Callable[[], Iterator[Sample]],
     ) -> None:
-        super().__init__(begin)
+        super().__init__(begin, problems)
         self._path = path
-        self._strict = strict
+        self._ahead = ahead
         self.identity = self._digest
 
     def _digest(self) -> str:
@@ -296,7 +312,7 @@ class LargeFile(Reiterable[Sample]):
 
     def examined(self) -> Iterator[Sample]:
         """Yield the samples, after rows further on are read too. DataError for one that cannot be read."""
-        ahead = self._strict()
+        ahead = self._ahead()
         for sample in self:
             try:
                 for _ in itertools.islice(ahead, AHEAD):
@@ -326,6 +342,14 @@ class Examination:
         """The number of samples, after the pass; None if it did not reach the end."""
         count = self._progress.done
         return None if isinstance(self._samples, LargeFile) and count == EXAMINED else count
+
+    def noted(self, record: Manifest) -> Manifest:
+        """The manifest of a run over these samples, with a note of the rows that were left out."""
+        problems = self._samples.problems if isinstance(self._samples, ReadSamples) else None
+        if not problems or not problems.errors:
+            return record
+        count = f"{len(problems.errors)}" if self.total is not None else f"{len(problems.errors)} or more"
+        return record.model_copy(update={"notes": (*record.notes, f"{count} malformed rows were left out")})
 
     @property
     def items(self) -> Iterable[Sample]:

@@ -80,7 +80,7 @@ async def arate(
     examination = Examination(samples, options.progress)
     job = rate_job(wanted, examination)
     path = path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
+    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
     prepared = Prepared(job, record, examination.items, examination.total, path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
@@ -160,7 +160,7 @@ async def agrade(
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     path = None if data is None else path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
+    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
     prepared = Prepared(job, record, examination.items, examination.total, path)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 

@@ -211,6 +211,19 @@ def test_the_splits_of_a_data_set_are_named() -> None:
         ce.score({"train": dataset(), "test": dataset()}, judges="local:lexical")
 
 
+def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text(messy())
+    run = ("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run")
+    refused = call(*run, folder=tmp_path)
+    assert refused.returncode == 2
+    assert "data.jsonl, line 2, contexts: a number; give a list of texts. --skip-malformed leaves" in refused.stderr
+    done = call(*run, "--skip-malformed", folder=tmp_path)
+    assert "2 malformed rows left out:" in done.stderr
+    assert "line 3, id: 'q0' is the id of an earlier row" in done.stderr
+    assert ce.Run.load(tmp_path / "run").notes[-1] == "2 malformed rows were left out"
+    assert "2 malformed rows were left out" in (tmp_path / "run" / "summary.json").read_text()
+
+
 def test_a_question_is_needed_only_where_a_prompt_reads_it(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("Prompt,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n")
     judged = call("score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path)
