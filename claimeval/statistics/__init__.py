@@ -26,7 +26,7 @@ from claimeval.statistics.paired import (
     paired_difference,
     sign_flip_test,
 )
-from claimeval.statistics.panels import self_preference, vote_entropy
+from claimeval.statistics.panels import VarianceComponents, self_preference, variance_components, vote_entropy
 from claimeval.statistics.ranking import auroc, correlation
 from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
 from claimeval.statistics.truth_inference import DawidSkene, Vote, dawid_skene, vote_weight
@@ -37,7 +37,6 @@ from claimeval.statistics.validity import (
     alternative_annotator_test,
     pairwise_agreement,
 )
-from claimeval.statistics.variance import VarianceComponents, variance_components
 
 __all__ = [
     "AlternativeAnnotatorTest",

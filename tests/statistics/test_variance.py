@@ -15,8 +15,6 @@ def test_variance_components_worked_by_hand() -> None:
     assert components.size == pytest.approx(1.6)
     assert components.between == pytest.approx((4.5 - 0.5) / 1.6)
     assert components.within_share == pytest.approx(0.5 / 3.0)
-    assert components.intraclass_correlation == pytest.approx(2.5 / 3.0)
-    assert components.within_share_of_mean(2) == pytest.approx(0.25 / 2.75)
 
 
 def test_counts_say_how_many_groups_are_alike() -> None:
