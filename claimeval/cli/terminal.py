@@ -84,6 +84,10 @@ def fail_for(error: OSError) -> NoReturn:
 
     Other errors of the operating system are none that a user could mend, and are raised again.
     """
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        advice = "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command resumes"
+        print(f"claimeval: too many open files: {advice}", file=sys.stderr)
+        raise SystemExit(3)
     if error.errno not in _FULL and error.filename is None:
         raise error
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what could not be written is not tried again at the end

@@ -156,13 +156,19 @@ class Budget:
                     self._settled.clear()
                     await self._settled.wait()
                 else:
-                    spending = self._ledger.spending
-                    self.exhausted = f"{spending.calls} calls and ${spending.cost:.4f} are spent"
+                    self.exhausted = f"{self.spending_in_words()} are spent"
                     self._settled.set()
             if self.exhausted:
                 raise CallError("over_budget", self.exhausted, retryable=False)
         self._unsettled += 1
         return max_cost
+
+    def spending_in_words(self) -> str:
+        """Return the calls and the cost of the whole run, the cost only if all prices are known."""
+        assert self._ledger, "only a ledger limits the spending"
+        spending = self._ledger.spending
+        known = all(self._prices[name] for name in self._charged)
+        return f"{spending.calls} calls" + (f" and ${spending.cost:.4f}" if known else " of unknown price")
 
     def settle(self, request: Request, reserved: float, outcome: Completion | CallError | None) -> None:
         """Record the cost of a call: the whole reservation if a reply may have been paid for and lost.

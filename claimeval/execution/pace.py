@@ -28,6 +28,8 @@ MAX_WAIT = 120.0
 """Seconds. A provider that asks for a longer pause is given up."""
 MAX_PAUSE = 60.0
 """Maximum pause in seconds if the provider throttles without saying for how long."""
+AT_ONCE = 3
+"""Throttled calls in a row after which a provider that asks for no pause gets one all the same."""
 THROTTLED_TIMEOUT = 600.0
 """Seconds without a reply, only throttling, after which a model is given up."""
 RECHECK = 1.0
@@ -115,11 +117,17 @@ class Pace:
                 self._throttled_since = now
             if now >= self._paused_until:
                 self._throttle_count += 1
-            self._pause(now, error.retry_after or min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
+            self._pause(now, self._throttled_pause(error.retry_after))
         else:
             self._concurrency.failed()
             if error.retry_after:
                 self._pause(now, error.retry_after)
+
+    def _throttled_pause(self, told: float | None) -> float:
+        """Return how long to pause: as told, or growing where nothing is told, or "at once" once too often."""
+        if told or (told == 0 and self._throttle_count <= AT_ONCE):
+            return told
+        return float(min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
 
     @property
     def given_up(self) -> bool:

@@ -206,11 +206,12 @@ def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:
 
 
 def duration(text: str) -> float | None:
-    """Return the seconds in a text such as `1.2s`, `6m0s`, `500ms`; None for anything else."""
+    """Return the seconds in a text such as `1.2s`, `6m0s`, `500ms`, a day at most; None for anything else."""
     parts = _DURATION.findall(text)
     if not parts or "".join(n + unit for n, unit in parts) != text:
         return None
-    return sum(float(n) * _SECONDS[unit] for n, unit in parts)
+    seconds = sum(float(n) * _SECONDS[unit] for n, unit in parts)
+    return min(seconds, MAX_RETRY_AFTER) if seconds < float("inf") else None
 
 
 def _number(text: str | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.cli.terminal import fail_for
 from tests.cli.conftest import Run
 
 
@@ -76,3 +78,10 @@ def test_data_that_is_no_file_is_said_and_does_not_hang(claimeval: Run, tmp_path
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert ("is a directory" if kind == "folder" else "is a pipe") in done.stderr
+
+
+def test_too_many_open_files_are_resumable_and_say_what_to_raise(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        fail_for(OSError(errno.EMFILE, "Too many open files", "tenacity/__init__.py"))
+    assert ended.value.code == 3
+    assert "too many open files: raise the limit with `ulimit -n 1024`" in capsys.readouterr().err

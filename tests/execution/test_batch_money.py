@@ -69,7 +69,7 @@ def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(server: Th
 
 def test_a_cap_on_calls_counts_lines(server: ThreadHandle, tmp_path: Path) -> None:
     came = go(server, [spec(server, "openai")], tmp_path, max_calls=6)
-    assert came.run.outcome.status.over_budget == "6 calls and $0.0000 are spent or reserved"
+    assert came.run.outcome.status.over_budget == "6 calls of unknown price are spent or reserved"
     assert len(came.lines) == 6
     assert go(server, [spec(server, "openai")], tmp_path, max_calls=8).run.values == [RIGHT] * 4
     assert len(server.batch_lines()) == 8

@@ -138,10 +138,26 @@ async def enter_after(pace: Pace, error: CallError) -> float:
 
 
 @pytest.mark.parametrize(
-    ("retry_after", "seconds"), [(0.0, 1.0), (None, 1.0), (0.25, 0.25), (7.0, 7.0), (86_400.0, MAX_WAIT)]
+    ("retry_after", "seconds"), [(0.0, 0.0), (None, 1.0), (0.25, 0.25), (7.0, 7.0), (86_400.0, MAX_WAIT)]
 )
 def test_a_refusal_holds_everybody_up_for_as_long_as_it_says(retry_after: float | None, seconds: float) -> None:
     assert run(enter_after(pace(), refusal(retry_after))) == pytest.approx(seconds, abs=0.11)
+
+
+def test_a_provider_that_says_at_once_and_refuses_again_gets_pauses_all_the_same() -> None:
+    async def main() -> list[float]:
+        way, pauses = pace(), []
+        for _ in range(6):
+            slot = await way.acquire(question())
+            way.failed(slot, refusal(0.0))
+            way.release()
+            before = now()
+            await way.acquire(question())
+            way.release()
+            pauses.append(now() - before)
+        return pauses
+
+    assert run(main()) == pytest.approx([0, 0, 0, 8, 16, 32], abs=0.11)
 
 
 def test_a_provider_in_trouble_that_names_a_time_is_left_alone_until_then() -> None:

@@ -137,9 +137,7 @@ class BatchExecutor:
         awaited, self._awaited = self._awaited, set()
         over_budget, self._over_budget = self._over_budget, False
         if over_budget and not awaited:
-            assert self._budget.ledger, "only a ledger limits the spending"
-            spending = self._budget.ledger.spending
-            self._budget.budget.exhausted = f"{spending.calls} calls and ${spending.cost:.4f} are spent or reserved"
+            self._budget.budget.exhausted = f"{self._budget.budget.spending_in_words()} are spent or reserved"
             return False
         if await self._poller.poll(awaited, f"round {self._round}", detach=self._options.detach):
             return True
