@@ -6,15 +6,16 @@ Texts from data are in code spans, so that Markdown, HTML, links and mentions in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from claimeval.evaluation.summary.cost import RunCost
 from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.report.assets import visible
 from claimeval.runs.overview import MetricComparison, Overview, PairedRuns
-from claimeval.statistics.formatting import decimal, interval, p_value, signed, signed_interval
+from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.records import Reason
 
@@ -42,6 +43,7 @@ def summary(overview: Overview) -> str:
         if overview.sides
         else "",
         _orders(overview.summary.order_effects) if overview.summary.order_effects else "",
+        _costs(overview.summary.cost, short_names) if overview.summary.cost else "",
         _list((code(caution.text, 1000) for caution in overview.cautions), "Before you believe these numbers:"),
         _list(
             (
@@ -146,6 +148,25 @@ def _side(kind: str, name: str, metric: MetricSummary) -> Sequence[str]:
         str(metric.n),
         missing,
         interval(metric.bounds),
+    )
+
+
+def _costs(cost: RunCost, names: Mapping[str, str]) -> str:
+    """Return calls, tokens and cost by judge and step; nothing for judges that cost nothing and count no tokens."""
+    if cost.total.dollars == 0 and cost.total.prompt_tokens is None:
+        return ""
+    return _table(
+        ("judge", "step", "calls", "tokens in + out", "cost"),
+        (
+            (
+                code(names.get(one.judge, one.judge)),
+                one.step,
+                f"{one.cost.calls:,}",
+                f"{one.cost.prompt_tokens or 0:,} + {one.cost.completion_tokens or 0:,}",
+                "price unknown" if one.cost.dollars is None else f"${dollars(one.cost.dollars)}",
+            )
+            for one in cost.by
+        ),
     )
 
 

@@ -54,6 +54,8 @@ def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     assert "| `faithfulness` | 0.667 | " in text
     assert " | 2 | none | 2 of 4 | 0.67 to 0.67 |" in text
     assert "- `tower`: `It is 90 metres high.` contradicted in `contexts`" in text
+    assert "| judge | step | calls | tokens in + out | cost |" in text
+    assert "| price unknown |" in text, "nobody stated a price"
     assert len(text) < 65_536, "what a comment on a pull request can hold"
 
 

@@ -155,7 +155,21 @@ function judgeTable(facts) {
         ? "No price is stated for some of these models."
         : `${dollars(cost)} in all at stated prices, whenever the replies were paid for.`,
     ),
+    costBySteps(facts.summary.cost, short),
   );
+}
+
+// Calls, tokens and cost of every judge in every step.
+function costBySteps(cost, short) {
+  const entry = ({ judge, step, cost: { calls, dollars: price, ...tokens } }) =>
+    el(
+      "li",
+      null,
+      data(short.get(judge) ?? judge),
+      `, ${step}: ${plural(calls, "call")}, ${tokensInWords(tokens)} tokens, `,
+      price === null ? "price unknown" : dollars(price),
+    );
+  return el("ul", { class: "reasons quiet small" }, (cost?.by ?? []).map(entry));
 }
 
 function callsInWords(cost) {
