@@ -185,7 +185,7 @@ class RateJob:
             PutQuestion(put.question, other.prompt or put.prompt, other.counted(put.panel, put.question.vote))
             for put in self.questions
         )
-        return RateJob(other.judges, questions, other.cluster, other.on_record)
+        return replace(self, judges=other.judges, questions=questions, cluster=other.cluster, on_record=other.on_record)
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """UsageError for a judge of a generator's family, if that was declared an error."""
