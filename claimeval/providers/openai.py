@@ -34,6 +34,8 @@ _FIXED_SAMPLING = re.compile(r"(?:gpt-5|o\d)(?:-(?:mini|nano|pro|codex|preview|d
 """Those of them that are known to take neither `temperature` nor `top_p` and to give no log-probabilities."""
 REASONING_MAX_TOKENS = 16_384
 _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
+AZURE_KEY = "AZURE_OPENAI_API_KEY"
+"""The variable in which Azure's documentation keeps the key; it goes to Azure's hosts alone."""
 _AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
 
 
@@ -66,6 +68,8 @@ def resolve(judge: Judge) -> Judge:
             settled["max_tokens"] = REASONING_MAX_TOKENS
     elif "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
+    if judge.key_variable is None and _AZURE_HOST.fullmatch(urlsplit(endpoint).hostname or ""):
+        settled["key_variable"] = AZURE_KEY
     if judge.token_limit is None:
         settled["token_limit"] = "max_completion_tokens" if openai or reasons(model) else "max_tokens"
     if openai and not judge.learned.refused:

@@ -121,6 +121,12 @@ def test_an_address_may_have_a_query(tmp_path: Path) -> None:
     assert judge.query == {"api-version": "2024-10-21"}
 
 
+def test_azure_hosts_get_the_key_that_azure_documents() -> None:
+    judge = parse_judge("openai:deployment@https://house.openai.azure.com/openai/v1")
+    assert judge.key_variable == "AZURE_OPENAI_API_KEY"
+    assert parse_judge("openai:deployment@https://azure.com.example.org/v1").key_variable is None
+
+
 def test_a_password_in_an_address_is_not_printed(tmp_path: Path) -> None:
     done = score("openai:m@http://user:tr0ub4dor@127.0.0.1:9300/v1", tmp_path)
     assert done.returncode == 2
