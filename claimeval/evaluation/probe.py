@@ -164,9 +164,11 @@ def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _
 def _settings(judge: Judge, found: Probe, trial: _Trial) -> dict[str, JsonValue]:
     """Return what a judge file would say of all this."""
     asked = trial.lessons.judge(judge)
-    settings: dict[str, JsonValue] = {}
-    if "temperature" in found.refused:
-        settings["temperature"] = None
+    refused = {name for error in trial.errors for name in error.refused}
+    of_user = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")
+    settings: dict[str, JsonValue] = {
+        name: None for name in of_user if name in refused and getattr(judge, name) is not None
+    }
     if asked.token_limit != judge.token_limit:
         settings["token_limit"] = asked.token_limit
     if judge.structured and (not asked.structured or found.schema_honoured is False):

@@ -46,7 +46,8 @@ class LearningExecutor:
             sent = self._lessons.adapt(request)
             outcome = await self._behind.ask(sent)
             if isinstance(outcome, Completion):
-                self._lessons.check_schema(sent, outcome)
+                if provider(sent.judge.model).costs:
+                    self._lessons.check_schema(sent, outcome)
                 return outcome if sent is request else outcome.model_copy(update={"key": sent.key})
             refused = outcome.refused or outcome.context_tokens
             if not refused or not self._lessons.learn(request, sent, outcome):

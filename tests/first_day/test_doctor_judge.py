@@ -72,6 +72,15 @@ def test_the_settings_are_those_that_help() -> None:
     assert all(answer.status == 200 for answer in server.answers)
 
 
+def test_a_setting_of_the_user_that_is_refused_is_named_too() -> None:
+    def respond(body: Body) -> Answer:
+        return refusal("Unsupported parameter: 'seed'") if "seed" in body else knows_paris(body)
+
+    found, _ = probe(respond, seed=7)
+    assert not found.ok
+    assert found.settings == {"seed": None}
+
+
 def test_a_judge_that_ignores_the_schema_and_thinks_aloud() -> None:
     def respond(body: Body) -> Answer:
         good = knows_paris(body).body["choices"][0]["message"]["content"]
