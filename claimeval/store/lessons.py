@@ -92,7 +92,7 @@ class Lessons:
                 "%s ignores response_format: a reply is not one JSON object (%r). It is read where it can be; "
                 "`structured: false` in a judge file leaves the schema out",
                 name,
-                f"{text[:60]}...",
+                text if len(text) <= 60 else f"{text[:60]}...",
             )
         self._honoured[name] = honoured and self._honoured.get(name, True)
 

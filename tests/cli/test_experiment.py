@@ -211,4 +211,4 @@ def test_an_arm_that_nobody_can_read_is_a_failure(
     done = claimeval("experiment", file)
     assert done.returncode == 3
     assert "arm babbling failed: " in done.stderr
-    assert "unparsable" in done.stderr
+    assert "10 unreadable replies in a row" in done.stderr
