@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from claimeval.api.data import Data, path_of, samples_of
+from claimeval.api.data import Data, Examination, path_of, samples_of
 from claimeval.api.jobs import Prepared, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking
@@ -59,9 +59,6 @@ def measure(
         UsageError: A metric is unknown, or an option does not fit it.
         DataError: A row of the data is malformed, or two samples have one id.
     """
-    samples = samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed)
-    total = _check_ids(samples)
-    check_cluster(options.cluster, samples)
     job = make_job(
         Measurement(
             metrics=metrics,
@@ -72,18 +69,21 @@ def measure(
             cluster=options.cluster,
         )
     )
+    samples = samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed)
+    examination = Examination(samples, options.progress)
+    _check_ids(examination)
+    check_cluster(options.cluster, samples)
     path = path_of(data)
-    record = job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields)
-    prepared = Prepared(job, record, samples, total, path)
+    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
+    prepared = Prepared(job, record, examination.items, examination.total, path)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
 
 
-def _check_ids(samples: Iterable[Sample]) -> int:
-    """Return how many samples there are; DataError for none, and for two with one id."""
+def _check_ids(samples: Iterable[Sample]) -> None:
+    """Raise DataError if there are no samples, or two with one id."""
     seen: dict[str, int] = {}
     for number, sample in enumerate(samples, 1):
         if (first := seen.setdefault(sample.id, number)) != number:
             raise repeated_id(sample.id, first, number)
     if not seen:
         raise DataError("there are no samples")
-    return len(seen)

@@ -62,6 +62,14 @@ def test_a_bad_row_is_found_before_it_is_judged(tmp_path: Path, bad: dict[str, o
     assert len(run) == 11
 
 
+def test_a_large_file_is_measured_as_a_small_one(tmp_path: Path) -> None:
+    content = rows()
+    assert len(ce.measure(write(tmp_path / "data.jsonl", content), "answer_length")) == 12
+    content[8]["id"] = "q0"
+    with pytest.raises(ce.DataError, match="line 9, id: 'q0' is the id of an earlier row"):
+        ce.measure(write(tmp_path / "data.jsonl", content), "answer_length")
+
+
 def test_rows_at_the_beginning_are_examined_before_any_call(tmp_path: Path) -> None:
     file = write(tmp_path / "data.jsonl", [{"id": "q0", "answer": "A", "contexts": ["A"]}, *rows()[1:]])
     with pytest.raises(ce.DataError, match="1 of 3 samples have no question"):

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from claimeval.data import reading
 from claimeval.data.reading import Problems, read_samples, sample, suggestions
@@ -291,6 +293,17 @@ def test_what_numpy_and_pandas_print_is_read_back() -> None:
     assert read_cell(str(np.array(texts, dtype=object))) == texts
     assert read_cell(str(texts)) == texts
     assert read_cell(str(np.array([{"text": text} for text in texts]))) == [{"text": text} for text in texts]
+
+
+@given(
+    st.lists(st.text(alphabet=st.sampled_from("ab'\"\\\n ,[](){}:…é\x1b😀0.nu#"), max_size=12), min_size=1, max_size=4)
+)
+def test_every_list_of_texts_is_read_back_from_what_python_and_numpy_print(texts: list[str]) -> None:
+    import numpy as np
+
+    assert read_cell(str(texts)) == texts
+    assert read_cell(json.dumps(texts)) == texts
+    assert read_cell(str(np.array(texts, dtype=object))) == texts
 
 
 @pytest.mark.parametrize(
