@@ -134,8 +134,9 @@ class Output:
             import claimeval
 
             head = {"claimeval": claimeval.__version__, "command": command, "path": path and str(path)}
-            head |= {"exit_code": exit_code, "stopped": stopped}
-            text = json_text.dumps({**head, **record}, indent=1, ensure_ascii=False, allow_nan=False, default=str)
+            head |= {"exit_code": exit_code, "stopped": stopped or record.get("stopped")}
+            shown = {**head, **record, **head}
+            text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)
             write_data(f"{text}\n")
         return exit_code
 

@@ -223,7 +223,7 @@ def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return None
     before = load_manifest(folder)
-    if field := manifest.differs(before):
+    if field := manifest.differs(_with_mended_judges(before, manifest) if _stopped(folder) else before):
         words = {
             "data.path": "data",
             "data.digest": "contents of its data file",
@@ -234,6 +234,25 @@ def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
         what = words.get(field, field)
         raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
     return before
+
+
+def _stopped(folder: Path) -> bool:
+    """Whether the run in a directory stopped early, or went on without one of its judges."""
+    if not (folder / SUMMARY).exists():
+        return True
+    summary = load_summary(folder)
+    return not summary.complete or bool(summary.panel and summary.panel.stopped_judges)
+
+
+def _with_mended_judges(before: Manifest, manifest: Manifest) -> Manifest:
+    """Return a manifest with the settings that judges of the same names and models have now."""
+
+    def named(record: Manifest) -> list[tuple[str, str]]:
+        return [(judge.name, judge.model) for judge in record.asked]
+
+    if named(before) != named(manifest):
+        return before
+    return before.model_copy(update={"judges": manifest.judges, "extractor": manifest.extractor})
 
 
 def write_summary(folder: Path, summary: Summary) -> None:

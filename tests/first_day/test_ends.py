@@ -1,0 +1,59 @@
+"""How commands end when something went wrong, and how they go on from there."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from benchmarks.loopback import Faults, Options, claim_judge
+from tests.cli.conftest import Run
+from tests.command_line import call
+from tests.conftest import StartServer
+
+ROWS = [{"id": str(i), "question": "Q?", "answer": f"It is {i}. It is old.", "contexts": ["C."]} for i in range(3)]
+
+
+@pytest.fixture
+def claimeval(tmp_path: Path) -> Run:
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return partial(call, folder=tmp_path)
+
+
+def test_the_same_command_goes_on_after_a_judge_file_is_mended(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(Options(key="sk-right"), judge=claim_judge.answer)
+    score = ("score", "data.jsonl", "-j", "judge.yaml", "-m", "faithfulness", "-o", "run")
+
+    def with_settings(*lines: str) -> None:
+        (tmp_path / "judge.yaml").write_text("\n".join((f"model: openai:m@{server.url}", "key_variable: KEY", *lines)))
+
+    with_settings()
+    stopped = claimeval(*score, KEY="sk-wrong")
+    assert stopped.returncode == 3, stopped.stderr
+    assert "run the same command to resume" in stopped.stderr
+    with_settings("max_tokens: 900")
+    assert claimeval(*score, KEY="sk-right").returncode == 0
+    with_settings("max_tokens: 800")
+    other = claimeval(*score, KEY="sk-right")
+    assert (other.returncode, "holds a run with other judges" in other.stderr) == (2, True), "a complete run is safe"
+
+
+@pytest.mark.parametrize("command", [("score", "-m", "faithfulness"), ("rate", "--ask", "relevance")])
+def test_a_judge_of_a_panel_that_could_not_be_asked_ends_with_3(
+    claimeval: Run, start_server: StartServer, command: tuple[str, ...]
+) -> None:
+    steady = start_server(judge=claim_judge.answer)
+    broke = start_server(Options(faults=Faults(rates={"insufficient_quota": 1.0})))
+    name, *options = command
+    judges = ("-j", f"openai:good@{steady.url}", "-j", f"openai:broke@{broke.url}")
+    done = claimeval(name, "data.jsonl", *judges, *options, "-o", "run", "--json", KEY="k")
+    assert done.returncode == 3
+    assert "broke" in done.stderr
+    assert "quota" in done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["exit_code"] == 3
+    assert "quota" in shown["stopped"]
