@@ -18,8 +18,8 @@ FILES = ("results.jsonl", "summary.json", "manifest.json", "report.html")
 OPTIONS = ("--concurrency", "3", "--max-calls", "1000")
 
 INSTANTS = (
-    Instant("before", "claimeval.runs.directory:_write"),
-    Instant("after", "claimeval.runs.directory:_write"),
+    Instant("before", "claimeval.runs.directory:write_text"),
+    Instant("after", "claimeval.runs.directory:write_text"),
     Instant("before", "claimeval.store.store:_mark"),
     Instant("before", "claimeval.store.store:_open"),
     Instant("before", "claimeval.store.store:_mark", 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
@@ -18,6 +19,7 @@ from claimeval.metrics.rows import canonical_name
 from claimeval.report import forms
 from claimeval.runs.compare import Series, track
 from claimeval.runs.compare import compare as compare_folders
+from claimeval.runs.directory import incomplete
 from claimeval.runs.experiments import Arm, printing, read
 from claimeval.runs.experiments.results import ExperimentResult, flips, tabulate
 from claimeval.runs.experiments.running import arm_folder, prepare, run
@@ -143,6 +145,9 @@ def compare(
     if len(runs) < 2:
         raise UsageError(f"compare needs two runs or more; given {len(runs)}")
     loaded = [run if isinstance(run, Run) else Run.load(run) for run in runs]
+    for one in loaded:
+        if one.path and (line := incomplete(one.path)):
+            warnings.warn(line, stacklevel=2)
     baseline = _position(baseline, loaded)
     loaded = _of_one_job(loaded)
     names = None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]

@@ -25,7 +25,7 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
-from claimeval.runs.directory import RESULTS, read_results
+from claimeval.runs.directory import has_results, read_results
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.options import PanelOptions
@@ -363,7 +363,7 @@ class Examination:
 
 def is_run(data: Data) -> bool:
     """Whether the data is the path of a run directory."""
-    return isinstance(data, (str, Path)) and (Path(data) / RESULTS).exists()
+    return isinstance(data, (str, Path)) and has_results(Path(data))
 
 
 def results_of(data: Data) -> Iterable[SampleResult]:

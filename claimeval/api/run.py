@@ -23,12 +23,14 @@ from claimeval.report import forms, page, tables
 from claimeval.report.assets import visible
 from claimeval.runs.directory import (
     MANIFEST,
-    RESULTS,
     RunWriter,
     from_line,
+    has_results,
     load_manifest,
     load_summary,
     read_results,
+    result_lines,
+    results_file,
     write_summary,
 )
 from claimeval.runs.jobs import qrels_of
@@ -134,7 +136,7 @@ class Run:
         if self.path is None:
             return {}
         folders = (folder.parent for folder in sorted(self.path.glob(f"*/{MANIFEST}")))
-        return {folder.name: Run.load(folder) for folder in folders if (folder / RESULTS).exists()}
+        return {folder.name: Run.load(folder) for folder in folders if has_results(folder)}
 
     def __getitem__(self, metric: str) -> MetricSummary:
         """Return the summary of a metric; KeyError names the nearest metric of the run."""
@@ -380,10 +382,9 @@ class StoredResults(Sequence[SampleResult]):
     def _places(self) -> list[int]:
         if self._starts is None:
             self._starts, place = [], 0
-            with (self._folder / RESULTS).open("rb") as file:
-                for line in file:
-                    self._starts.append(place)
-                    place += len(line)
+            for line in result_lines(self._folder):
+                self._starts.append(place)
+                place += len(line)
         return self._starts
 
     def __len__(self) -> int:
@@ -399,7 +400,7 @@ class StoredResults(Sequence[SampleResult]):
     def __getitem__(self, index: int | slice) -> SampleResult | Sequence[SampleResult]:
         if isinstance(index, slice):
             return [self[number] for number in range(len(self))[index]]
-        with (self._folder / RESULTS).open("rb") as file:
+        with results_file(self._folder).open("rb") as file:
             file.seek(self._places()[index])
             return from_line(file.readline())
 

@@ -205,7 +205,7 @@ def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
     from claimeval.data.corpora import read_corpus, read_queries
     from claimeval.data.reading import parse_fields, read_samples
     from claimeval.evaluation import relevance
-    from claimeval.runs.directory import RESULTS, read_results
+    from claimeval.runs.directory import has_results, read_results
     from claimeval.runs.document_labels import of_samples
 
     about, data = given.about, given.run
@@ -216,7 +216,7 @@ def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
         wanted = {name for names in pool.values() for name in names}
         documents = {document.id: document for document in read_corpus(about.corpus) if document.id in wanted}
         return relevance.of_pool(pool, read_queries(data), documents, depth)
-    if (data / RESULTS).exists():
+    if has_results(data):
         return of_samples((result.sample for result in read_results(data)), depth)
     return of_samples(read_samples(data, fields=parse_fields(list(about.fields))), depth)
 

@@ -56,13 +56,15 @@ class CompareOptions:
 def do(given: CompareOptions) -> int:
     """Compare the runs, print what differs, and return the exit code."""
     from claimeval.api import comparison
+    from claimeval.cli.running import notes_on_stderr
 
     baseline: int | str = 0 if given.baseline is None else given.baseline
     if isinstance(baseline, str) and baseline.isdecimal():
         baseline = int(baseline)
-    found = comparison.compare(
-        *given.runs, baseline=baseline, metrics=given.metrics, by=given.by, cluster=given.cluster
-    )
+    with notes_on_stderr(quiet=given.output.quiet):
+        found = comparison.compare(
+            *given.runs, baseline=baseline, metrics=given.metrics, by=given.by, cluster=given.cluster
+        )
     in_pairs = len(given.runs) == 2 and given.metrics is None
     if given.out and not in_pairs:
         raise UsageError("--out writes the page of two runs")

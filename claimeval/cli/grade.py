@@ -159,9 +159,9 @@ def door(given: GradeOptions, options: RunOptions) -> Run:
 
 def _corpus(given: GradeOptions) -> Path | None:
     """The corpus; None if the contexts of samples are graded."""
-    from claimeval.runs.directory import RESULTS
+    from claimeval.runs.directory import has_results
 
-    if given.corpus or not given.data.is_dir() or (given.data / RESULTS).exists():
+    if given.corpus or not given.data.is_dir() or has_results(given.data):
         return given.corpus
     return given.data
 

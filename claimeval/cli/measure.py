@@ -73,9 +73,9 @@ def door(given: MeasureOptions, options: RunOptions, group: str = "measure") -> 
     """Call the function of the API."""
     from claimeval.api.measures import measure
     from claimeval.data.reading import parse_fields
-    from claimeval.runs.directory import RESULTS
+    from claimeval.runs.directory import has_results
 
-    beside = given.data / group if (given.data / RESULTS).exists() else None
+    beside = given.data / group if has_results(given.data) else None
     return measure(
         given.data,
         given.metrics or ("lexical" if group == "measure" else group),

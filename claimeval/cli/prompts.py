@@ -147,10 +147,10 @@ def render(given: RenderOptions) -> int:
 
 def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
     from claimeval.data.reading import parse_fields, read_samples
-    from claimeval.runs.directory import RESULTS, read_results
+    from claimeval.runs.directory import has_results, read_results
     from claimeval.types.errors import UsageError
 
-    if (given.data / RESULTS).exists():
+    if has_results(given.data):
         for result in read_results(given.data):
             if given.sample in (None, result.sample.id):
                 return result.sample, [claim for claim in result.claims if claim.of == part]

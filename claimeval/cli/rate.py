@@ -64,13 +64,13 @@ def do(given: RateCommand) -> int:
     from claimeval.cli.running import print_finished, watch
     from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
     from claimeval.evaluation.raters import compare_ratings, members
-    from claimeval.runs.directory import RESULTS, read_results
+    from claimeval.runs.directory import has_results, read_results
 
     finished = watch(lambda options: door(given, options), given.options, given.gates, given.output)
     run = finished.run
     assert run.path, "the run is on disk"
     claims = run.path.parent
-    of_run = not finished.stopped and (claims / RESULTS).exists()
+    of_run = not finished.stopped and has_results(claims)
     held = compare_ratings(read_results(claims), run.results, run.manifest.cluster) if of_run else ()
     counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
     answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}

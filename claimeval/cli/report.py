@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import Out
 
 LISTED = ("Look", 1, "Write the page, Markdown or tables of a run.")
@@ -38,7 +38,11 @@ class ReportOptions:
 def do(given: ReportOptions) -> int:
     """Write the report, and return the exit code."""
     from claimeval.report import forms
+    from claimeval.runs.directory import incomplete
 
+    for run in (given.run, given.compare):
+        if run and (line := incomplete(run)):
+            say(line)
     path = given.out
     if path is None and given.format != "html":
         given.output.data(forms.text(given.run, given.format, compared=given.compare, rows=given.rows))

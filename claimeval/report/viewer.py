@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from claimeval.report.assets import page
 from claimeval.report.packing import as_json, block
 from claimeval.report.page import render
-from claimeval.runs.directory import MANIFEST, RESULTS, SUMMARY, load_manifest, load_summary
+from claimeval.runs.directory import MANIFEST, has_results, load_manifest, load_summary, results_file
 from claimeval.runs.overview import data_name
 from claimeval.types.errors import DataError, UsageError
 
@@ -55,7 +55,7 @@ def runs(folder: Path) -> dict[str, Path]:
 def _find(folder: Path, depth: int) -> Iterator[Path]:
     entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
     names = {entry.name for entry in entries}
-    if {MANIFEST, RESULTS} <= names:
+    if MANIFEST in names and has_results(folder):
         yield folder
     elif depth:
         for entry in entries:
@@ -71,7 +71,7 @@ def run_entry(name: str, path: Path) -> RunEntry:
         return RunEntry(name, 0.0, "", (), 0, False, {}, str(error))
     return RunEntry(
         name=name,
-        changed=(path / SUMMARY).stat().st_mtime,
+        changed=results_file(path).stat().st_mtime,
         data=data_name(manifest) or "",
         judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
@@ -114,7 +114,7 @@ class Viewer(ThreadingHTTPServer):
         if not 1 <= len(names) <= 2 or any(name not in paths_by_name for name in names):
             return None
         paths = [paths_by_name[name] for name in names]
-        key = tuple((name, (path / SUMMARY).stat().st_mtime_ns) for name, path in zip(names, paths, strict=True))
+        key = tuple((name, results_file(path).stat().st_mtime_ns) for name, path in zip(names, paths, strict=True))
         with self._lock:
             if key not in self._pages:
                 file = io.StringIO()

@@ -15,7 +15,6 @@ from claimeval.metrics.flips import Flip, FlipTally, claim_pairs, counted_differ
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import (
-    RESULTS,
     attached,
     cluster_field,
     from_line,
@@ -23,6 +22,8 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
     read_results,
+    result_lines,
+    results_file,
 )
 from claimeval.runs.overview import (
     DiscordantCounts,
@@ -65,10 +66,10 @@ class Other:
     def __init__(self, folder: Path) -> None:
         self.manifest = load_manifest(folder)
         gathering = Gathering(self.manifest)
-        self._path = folder / RESULTS
+        self._path = results_file(folder)
         self._places: dict[str, int] = {}
         place = 0
-        for result, length in zip(read_results(folder), _lengths(self._path), strict=True):
+        for result, length in zip(read_results(folder), map(len, result_lines(folder)), strict=True):
             self._places[result.sample.id] = place
             place += length
             gathering.add(result)
@@ -81,12 +82,6 @@ class Other:
                 if (place := self._places.get(result.sample.id)) is not None:
                     file.seek(place)
                     yield SamplePair(result, from_line(file.readline()))
-
-
-def _lengths(path: Path) -> Iterator[int]:
-    """The lengths of a file's lines in bytes."""
-    with path.open("rb") as file:
-        yield from map(len, file)
 
 
 class Compared(NamedTuple):

@@ -129,6 +129,9 @@ class RunWriter:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = _open_alone(self._part)
             try:
+                if overwrite and not _same(folder, self.manifest):
+                    for name in (SUMMARY, RESULTS):
+                        (folder / name).unlink(missing_ok=True)
                 self.amend(self.manifest)
             except BaseException:
                 self._file.close()
@@ -140,6 +143,7 @@ class RunWriter:
         """Appends one sample."""
         with _explained(self.folder):
             self._file.write(to_line(result))
+            self._file.flush()  # a run that is killed can be read as far as it went
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
         """Puts what `change` makes of each sample added so far in its place."""
@@ -209,6 +213,14 @@ def _open_alone(file: Path) -> BinaryIO:
         ) from error
     opened.truncate(0)
     return opened
+
+
+def _same(folder: Path, manifest: Manifest) -> bool:
+    """Whether the folder holds a run of the same settings."""
+    try:
+        return not manifest.differs(load_manifest(folder))
+    except DataError:
+        return False
 
 
 def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
@@ -286,8 +298,51 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def load_summary(folder: Path) -> Summary:
-    """The summary of a run directory."""
-    return _read(Summary, folder, SUMMARY)
+    """The summary of a run directory; of a run that was killed, or is under way, that of its finished samples."""
+    if (folder / SUMMARY).exists() or not has_results(folder):
+        return _read(Summary, folder, SUMMARY)
+    manifest = load_manifest(folder)
+    if manifest.panel.needs_whole_run:
+        raise DataError(
+            f"{folder} is not a finished run, and its vote needs all samples; run the same command to resume"
+        )
+    tallies = Tallies(manifest)
+    for result in read_results(folder):
+        tallies.add(result)
+    return tallies.summary(complete=False, stopped="killed, or still under way")
+
+
+def incomplete(folder: Path) -> str | None:
+    """Return a line about a run that has not come to its end; None for one that has, and for other folders."""
+    if not ((folder / MANIFEST).exists() and has_results(folder)):
+        return None
+    if (folder / SUMMARY).exists():
+        summary = load_summary(folder)
+        samples = None if summary.complete else summary.samples
+    else:
+        samples = sum(1 for _ in result_lines(folder))
+    if samples is None:
+        return None
+    return f"{folder} is not complete: {samples} samples are finished; the command that began it goes on from there"
+
+
+def results_file(folder: Path) -> Path:
+    """Return the file with the results of a run: of one that was killed, or is under way, as far as they are there."""
+    part = folder / f"{RESULTS}.part"
+    begun = not (folder / RESULTS).exists() and part.exists() and part.stat().st_size > 0
+    return part if begun else folder / RESULTS
+
+
+def has_results(folder: Path) -> bool:
+    """Whether a folder holds results of samples."""
+    return results_file(folder).exists()
+
+
+def result_lines(folder: Path) -> Iterator[bytes]:
+    """Yield the lines of the results; one that was cut off by the end of a process is left out."""
+    path = results_file(folder)
+    with path.open("rb") as file:
+        yield from (line for line in file if line.endswith(b"\n") or path.name == RESULTS)
 
 
 def _read(record: type[R], folder: Path, name: str) -> R:
@@ -301,7 +356,7 @@ def _read(record: type[R], folder: Path, name: str) -> R:
             )
         return record.model_validate(content)
     except FileNotFoundError as error:
-        raise DataError(f"{folder} is not a finished run: it has no {name}") from error
+        raise _unfinished(folder, name) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
@@ -310,23 +365,27 @@ def _read(record: type[R], folder: Path, name: str) -> R:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
+def _unfinished(folder: Path, name: str) -> DataError:
+    begun = "; the command that began it goes on" if (folder / f"{RESULTS}.part").exists() else ""
+    return DataError(f"{folder} is not a finished run: it has no {name}{begun}")
+
+
 def read_results(folder: Path) -> Iterator[SampleResult]:
     """The results of a run directory one by one; DataError with the line for one that does not parse."""
-    path = folder / RESULTS
+    path = results_file(folder)
     if not path.exists():
-        raise DataError(f"{folder} is not a finished run: it has no {RESULTS}")
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                yield from_line(line)
-            except ValueError as error:
-                raise DataError(f"{path}, line {number}: not a result: {str(error).splitlines()[0]}") from error
+        raise _unfinished(folder, RESULTS)
+    for number, line in enumerate(result_lines(folder), 1):
+        try:
+            yield from_line(line)
+        except ValueError as error:
+            raise DataError(f"{path}, line {number}: not a result: {str(error).splitlines()[0]}") from error
 
 
 def attached(folder: Path) -> dict[str, Path]:
     """Return the finished runs of other jobs inside a run directory, by name."""
     found = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
-    return {entry.name: entry for entry in found if (entry / RESULTS).exists() and (entry / SUMMARY).exists()}
+    return {entry.name: entry for entry in found if has_results(entry) and (entry / SUMMARY).exists()}
 
 
 def cluster_field(folder: Path, given: str | None) -> str | None:

@@ -21,7 +21,7 @@ from claimeval import ir
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import Candidates, gradable
 from claimeval.runs.claim_labels import FOLDER
-from claimeval.runs.directory import RESULTS, no_follow
+from claimeval.runs.directory import has_results, no_follow
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.estimates import Estimate
@@ -37,7 +37,7 @@ Mark = Literal["good", "bad", "unsure"]
 
 def default_path(data: Path) -> Path:
     """Return where labels of documents go: into a run, or to `runs/DATA-documents.qrels`."""
-    if (data / RESULTS).exists():
+    if has_results(data):
         return data / FOLDER / "documents.qrels"
     return Path("runs") / f"{data.stem}-documents.qrels"
 

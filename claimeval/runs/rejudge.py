@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -35,7 +36,7 @@ from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.providers import specs
 from claimeval.providers import specs as judging
 from claimeval.providers.specs import PanelSpec
-from claimeval.runs.directory import MANIFEST, load_manifest, read_results
+from claimeval.runs.directory import MANIFEST, incomplete, load_manifest, read_results
 from claimeval.runs.import_replies import EXTRACTOR
 from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts, reused
 from claimeval.runs.revote import Revote, job_of
@@ -60,6 +61,8 @@ class RejudgeSource(NamedTuple):
 def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
     """A run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
+        if line := incomplete(path):
+            warnings.warn(line, stacklevel=2)
         return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path))
     if not path.is_dir() and (found := recognize(path)):
         return _recorded(path, found)

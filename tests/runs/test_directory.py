@@ -8,9 +8,10 @@ import pytest
 
 import claimeval as ce
 from claimeval.runs.compare import compare, track
-from claimeval.runs.directory import beside, load_manifest
+from claimeval.runs.directory import RunWriter, beside, load_manifest
 from claimeval.testing import samples
 from claimeval.types.errors import DataError, UsageError
+from tests.command_line import call
 
 
 def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -28,6 +29,56 @@ def test_nothing_is_written_through_a_link_in_the_run_directory(tmp_path: Path, 
     with pytest.raises(UsageError, match=f"{name} is a link"):
         ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
     assert (tmp_path / "victim").read_text() == "precious"
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """The run directory of a process that was killed while it wrote its third sample."""
+    run = tmp_path / "killed"
+    ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=run)
+    lines = (run / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "results.jsonl.part").write_bytes(b"".join(lines)[:-20])
+    for name in ("results.jsonl", "summary.json", "report.html"):
+        (run / name).unlink()
+    return run
+
+
+def test_a_killed_run_is_reported_judged_again_and_compared_as_far_as_it_went(killed: Path, tmp_path: Path) -> None:
+    line = "killed is not complete: 2 samples are finished; the command that began it goes on from there"
+    run = ce.Run.load(killed)
+    assert (len(run), run.complete, run.record.samples) == (2, False, 2)
+    assert [result.sample.id for result in run] == [run.results[i].sample.id for i in range(2)]
+    report = call("report", killed, "--format", "md")
+    assert (report.returncode, "2 samples (stopped early)" in report.stdout, line in report.stderr) == (0, True, True)
+    again = call("rejudge", killed, "--out", tmp_path / "again")
+    assert (again.returncode, line in again.stderr) == (0, True)
+    assert len(ce.Run.load(tmp_path / "again")) == 2
+    compared = call("compare", killed, tmp_path / "again")
+    assert (compared.returncode, "2 samples in both" in compared.stdout, line in compared.stderr) == (0, True, True)
+    assert not (killed / "results.jsonl").exists()
+    assert len(ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=killed)) == 3
+
+
+def test_each_sample_is_in_the_file_once_it_is_finished(killed: Path, tmp_path: Path) -> None:
+    run = ce.Run.load(killed)
+    with RunWriter(tmp_path / "run", run.manifest) as writer:
+        writer.add(run.results[0])
+        assert len(ce.Run.load(tmp_path / "run")) == 1
+
+
+def test_a_run_without_a_finished_sample_says_that_its_command_goes_on(killed: Path) -> None:
+    (killed / "results.jsonl.part").write_bytes(b"")
+    with pytest.raises(DataError, match=r"it has no summary\.json; the command that began it goes on"):
+        ce.Run.load(killed)
+
+
+def test_what_another_run_left_is_gone_once_it_is_overwritten(killed: Path) -> None:
+    run = ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=killed)
+    first = run.results[0]
+    with RunWriter(killed, run.manifest.model_copy(update={"cluster": "id"}), overwrite=True) as writer:
+        assert not (killed / "results.jsonl").exists()
+        writer.add(first)
+    assert len(ce.Run.load(killed)) == 1
 
 
 def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
