@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from claimeval.api.claims import arejudge, ascore, rejudge, score
     from claimeval.api.comparison import Comparison, compare, experiment
     from claimeval.api.data import doctor, draw, import_replies, read_samples
-    from claimeval.api.forecast import plan
+    from claimeval.api.forecast import plan, probe
     from claimeval.api.measures import measure
     from claimeval.api.people import agreement, annotate, correct
-    from claimeval.api.probes import probe
     from claimeval.api.ratings import agrade, arate, grade, rate
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
@@ -50,7 +49,7 @@ _HOMES = {
         "import_replies",
         "read_samples",
     ),
-    "api.forecast": ("plan",),
+    "api.forecast": ("plan", "probe"),
     "api.measures": ("measure",),
     "api.people": (
         "agreement",
@@ -63,7 +62,6 @@ _HOMES = {
         "grade",
         "rate",
     ),
-    "api.probes": ("probe",),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
     "metrics.rows": ("Metric",),

@@ -1,4 +1,4 @@
-"""What a door would ask and cost: `plan`."""
+"""Before a run: what a door would ask and cost (`plan`), and what a judge does (`probe`)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment
-from claimeval.api.jobs import Prepared, before_run
+from claimeval.api.jobs import JudgeSpec, Prepared, before_run, parse_spec
 from claimeval.api.twins import blocking
 from claimeval.evaluation.claims import choose_metrics
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
+from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution.batch.executor import batch_judges, options_for
+from claimeval.providers import specs
 from claimeval.runs.experiments import read
 from claimeval.runs.experiments.running import prepare
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
+from claimeval.types.probes import Probe
 from claimeval.types.requests import Judge
 
 P = ParamSpec("P")
@@ -118,3 +121,17 @@ def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:
 def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[str]:
     """Return the judges that are asked in batches."""
     return batch_judges(judges, options) if options.batch else ()
+
+
+def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
+    """Ask a judge one real question of each kind, and say what it does; it never raises for a judge that is down.
+
+    The two questions are paid and not stored. `.settings` is what to put into a judge file.
+
+    Raises UsageError for a judge that cannot be asked, such as a wrong setting or one that reads no prompts.
+    """
+    parsed = specs.parse_judge(parse_spec(judge))
+    specs.require_prompt_readers((parsed,), "questions are put")
+    if options.offline:
+        raise UsageError("offline: a judge is tried by asking it")
+    return blocking(try_judge(parsed, options))

@@ -76,7 +76,7 @@ doctor = command("doctor", DoctorOptions, do)
 
 def _try(output: Output, judge: str) -> Probe:
     """Try a judge and print what it does."""
-    from claimeval.api.probes import probe
+    from claimeval.api.forecast import probe
 
     found = probe(judge)
     output.line()

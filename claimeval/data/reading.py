@@ -147,7 +147,16 @@ def samples_of_rows(
     references: References | None = None,
     limit: int | None = None,
 ) -> Iterator[Sample]:
-    """Yield the samples in rows, as `read_samples` does. `name` is the name of the data in messages."""
+    """Yield the samples in rows, as `read_samples` does.
+
+    Args:
+        rows: The rows, or samples.
+        name: The name of the data in messages.
+        problems: What becomes of rows that cannot be read.
+        fields: Sample field to column name.
+        references: Whether one of several gold answers is enough.
+        limit: The number of samples; None for all.
+    """
     strangers: list[DataError] = []
     """The errors of the first rows, which have no known column."""
     columns: dict[str, None] = {}

@@ -43,7 +43,7 @@ def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert json.loads(claimeval("retrieval", data, "--match", "text", "--json").stdout)["metrics"]["mrr"]["mean"] == 0.0
     command = ("grade", data, "--against", "reference_contexts", "-j", f"openai:m@{server.url}", "--json")
-    (planned,) = json.loads(claimeval("plan", *command).stdout)["steps"]
+    (planned,) = json.loads(claimeval("plan", *command).stdout)["lines"]
     assert planned["calls"] == [2, 2]
     done = claimeval(*command)
     assert done.returncode == 0, done.stderr
