@@ -6,6 +6,7 @@ once more about claims that a reply left out, vote, score. What an earlier resul
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,7 +35,7 @@ from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import reads_prompts, specs
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
@@ -53,6 +54,8 @@ from claimeval.types.requests import Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
+FIRST_TEXTS, UNGROUNDED_SHARE = 20, 0.9
+"""Texts after which a run is stopped if a larger share of their claims is ungrounded."""
 EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
 """The prompts for taking and assessing claims if none is named."""
 
@@ -185,6 +188,29 @@ class ClaimsJob:
         return {}
 
     @cached_property
+    def _grounding(self) -> dict[str, Counter[str]]:
+        """Of each extractor's first texts, how many claims there are and how many are grounded."""
+        return {}
+
+    def check_grounding(self, extractor: Judge, claims: tuple[Claim, ...] | Failure) -> None:
+        """Raise StoppedEarly if nearly no claim of the first texts is from its text: replies belong to other questions.
+
+        A results file of a batch whose lines answer one another's questions is noticed so before verdicts are paid.
+        """
+        seen = self._grounding.setdefault(extractor.name, Counter())
+        if isinstance(claims, Failure) or not claims or seen["texts"] == FIRST_TEXTS or not reads_prompts(extractor):
+            return
+        seen["texts"] += 1
+        seen["claims"] += len(claims)
+        seen["ungrounded"] += sum(claim.grounding == "ungrounded" for claim in claims)
+        if seen["texts"] == FIRST_TEXTS and seen["ungrounded"] > UNGROUNDED_SHARE * seen["claims"]:
+            raise StoppedEarly(
+                f"{extractor.name}: {seen['ungrounded']} of its first {seen['claims']} claims are not in the texts it "
+                "was asked about. It answers other questions than were asked: replies of a batch under wrong ids, "
+                "or a model that invents claims. Another --cache asks anew"
+            )
+
+    @cached_property
     def first_stage(self) -> ClaimsJob:
         """The job without judges who are asked only where others disagree, and without all documents together about
         claims that no single one supports; itself if nothing hangs on verdicts."""
@@ -306,20 +332,20 @@ async def _claims(sample: Sample, part: Part, job: ClaimsJob, executor: Executor
     if (claims := known.claims(part)) is not None:
         return _Extracted(claims, ())
     if not job.panel.extract_per_judge:
-        return await _extract(sample, part, job.extractor, job.extract_prompt, executor)
-    found: list[_Extracted] = await gather_all(
-        [_extract(sample, part, judge, job.extract_prompt, executor) for judge in job.judges]
-    )
+        return await _extract(sample, part, job.extractor, job, executor)
+    found: list[_Extracted] = await gather_all([_extract(sample, part, judge, job, executor) for judge in job.judges])
     by_judge = {judge.name: one.claims for judge, one in zip(job.judges, found, strict=True)}
     return _Extracted(extract.side_by_side(part, by_judge), tuple(call for one in found for call in one.calls))
 
 
-async def _extract(sample: Sample, part: Part, taker: Judge, prompt: Prompt, executor: Executor) -> _Extracted:
+async def _extract(sample: Sample, part: Part, taker: Judge, job: ClaimsJob, executor: Executor) -> _Extracted:
     texts = sample.texts(part)
     assert texts is not None, "only parts that the sample has are extracted"
     found: list[_Extracted] = await gather_all(
-        [_extract_text(sample, part, text, taker, prompt, executor) for text in texts]
+        [_extract_text(sample, part, text, taker, job.extract_prompt, executor) for text in texts]
     )
+    for one in found:
+        job.check_grounding(taker, one.claims)
     if not sample.alternatives(part):
         return found[0]
     pairs = [(text, one.claims) for text, one in zip(texts, found, strict=True)]

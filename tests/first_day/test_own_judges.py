@@ -166,3 +166,29 @@ def test_a_reply_that_a_provider_does_not_keep_stops_the_run(tmp_path: Path, acm
     assert done.returncode == 3
     assert "gave a reply that it did not keep" in " ".join(done.stderr.split())
     assert server.paid == 1
+
+
+def test_a_judge_that_answers_other_questions_stops_the_run_before_verdicts_are_paid(tmp_path: Path) -> None:
+    """As after a batch whose results come back under one another's ids."""
+    house = House()
+    texts = [f"Tower {n} is {100 + n} metres high." for n in range(40)]
+    samples = [
+        {"id": str(n), "question": "How high?", "answer": text, "contexts": [text]} for n, text in enumerate(texts)
+    ]
+
+    def mixed_up(messages: list[dict[str, str]]) -> str:
+        content = messages[-1]["content"]
+        number = next(n for n in reversed(range(40)) if texts[n][:9] in content)
+        other = [
+            {**message, "content": message["content"].replace(texts[number], texts[-number])} for message in messages
+        ]
+        return house.plain(other)
+
+    options = ce.RunOptions(cache=tmp_path / "cache", concurrency=1)
+    with pytest.raises(ce.StoppedEarly, match=r"of its first \d+ claims are not in the texts it was asked about"):
+        ce.score(samples, judges=judge(mixed_up), metrics="faithfulness", options=options)
+    asked = house.calls
+    with pytest.raises(ce.StoppedEarly, match="answers other questions than were asked"):
+        ce.score(samples, judges=judge(mixed_up), metrics="faithfulness", options=options)
+    assert house.calls <= asked + 2
+    assert ce.score(samples, judges=judge(house.plain), metrics="faithfulness")["faithfulness"].mean == 1.0
