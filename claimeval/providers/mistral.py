@@ -192,14 +192,22 @@ class MistralBatches:
 
     async def fetch(self, file_id: str, into: Path) -> None:
         """Download a file of results; `into` holds the whole file or nothing."""
+        from mistralai.client.errors import SDKError
+
         part = into.with_name(into.name + ".part")
         with self._explained(), part.open("wb") as target:
-            reply = await self._sdk.files.download_async(file_id=file_id)
             try:
-                async for chunk in reply.aiter_bytes(CHUNK):
-                    target.write(chunk)
-            finally:
-                await reply.aclose()
+                reply = await self._sdk.files.download_async(file_id=file_id)
+            except SDKError as error:
+                if error.status_code != 200:  # else only of another content type than the SDK expects
+                    raise
+                target.write(error.body.encode())
+            else:
+                try:
+                    async for chunk in reply.aiter_bytes(CHUNK):
+                        target.write(chunk)
+                finally:
+                    await reply.aclose()
             target.flush()
             os.fsync(target.fileno())
         part.replace(into)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -177,10 +178,12 @@ def test_what_is_too_much_for_one_file_goes_out_in_several(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_file_that_the_queue_does_not_take_is_halved_until_it_does(
-    start_server: StartServer, tmp_path: Path, provider: Name
+    start_server: StartServer, tmp_path: Path, provider: Name, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = start_server(Options(batching=Plan(outcomes=("token_limit",) * 2)), judge=claim_judge.answer)
     came = go(server, [spec(server, provider)], tmp_path, 8)
+    (line,) = [one for one in caplog.messages if "queue" in one]
+    assert re.search(r"the provider's queue of batches is full \(.*oken limit", line)
     assert came.run.values == [RIGHT] * 8
     assert set(came.asked.values()) == {1}
     assert came.batches > 2

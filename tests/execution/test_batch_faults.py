@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Name, Options, claim_judge
+from benchmarks.loopback.batch.endpoints import Batches
 from benchmarks.loopback.batch.plan import CREATES, LINES, ONLY_LINES, OUTCOMES
 from benchmarks.loopback.dialects import DIALECTS
 from benchmarks.loopback.sabotage import KINDS
@@ -125,7 +126,36 @@ def test_a_batch_that_may_have_been_made_is_looked_for_before_it_is_made_again(
     assert is_right(came)
     assert came.batches == 2
     assert came.paid.total() == came.asked.total() == CALLS
-    assert came.creates == (3 if odd == "refused" else 2)
+    assert came.creates == (3 if odd in ("refused", "rejected") else 2)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_three_rejections_in_a_row_stop_the_judge(start_server: StartServer, tmp_path: Path, provider: Name) -> None:
+    came = came_of(start_server, tmp_path, provider, Plan(creates=("rejected",) * 3))
+    assert (came.creates, came.batches) == (3, 0)
+    (reason,) = came.run.outcome.status.stopped.values()
+    assert reason.startswith("refused 3 times in a row: status 400")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_file_above_the_servers_limit_is_halved_until_it_fits(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
+    plan = Plan(max_bytes=10_000)
+    server = start_server(Options(batching=plan), judge=claim_judge.answer)
+    came = go(server, [spec(server, provider)], tmp_path / "store", 12)
+    assert came.run.values == [RIGHT] * 12
+    assert set(came.asked.values()) == {1}
+    assert came.batches > 2
+
+
+def test_results_of_another_content_type_are_read(
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = Batches._content
+    json = {"content-type": "application/json"}
+    monkeypatch.setattr(Batches, "_content", lambda self, call: dataclasses.replace(content(self, call), headers=json))
+    assert is_right(came_of(start_server, tmp_path, "mistral", Plan()))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

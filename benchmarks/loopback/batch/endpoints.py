@@ -100,7 +100,7 @@ class Batches:
         if not upload.filename.endswith(".jsonl"):
             return complain(400, "Invalid file format for Batch API. Must be .jsonl")
         if len(upload.content) > self.plan.max_bytes:
-            return complain(400, "File is too large.")
+            return complain(413, "File is too large.")
         stored = self._files.add(call.dialect.name, upload.filename, upload.content, time.time())
         return Answer(200, encode(stored.told()))
 
@@ -130,6 +130,8 @@ class Batches:
         failure = Answer(500, encode(error), fault=odd)
         if odd == "refused":
             return failure
+        if odd == "rejected":
+            return Answer(400, encode(call.dialect.error("Invalid request.", type="invalid_request_error")), fault=odd)
         job = self._new_job(call)
         if isinstance(job, Answer):
             return job

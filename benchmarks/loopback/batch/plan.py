@@ -24,6 +24,7 @@ CREATES: Mapping[str, str] = {
     "unheard": "the batch is made, the connection resets before the reply",
     "unanswered": "the batch is made, the reply never comes",
     "refused": "status 500, no batch is made",
+    "rejected": "status 400, no batch is made",
     "refused_yet_made": "status 500, and yet the batch is made",
 }
 """What may become of a request to create a batch."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -30,6 +33,12 @@ OVERDUE = (WINDOW_HOURS + 2) * 3600.0
 """Seconds after which a batch should have expired."""
 MAX_REFUSALS = 3
 """Batches that a provider may refuse in a row before its judges are stopped."""
+
+
+_TOO_LARGE = re.compile(r"file (?:is |size |exceeds|too )[^.]{0,40}(?:large|big|exceed|limit)", re.IGNORECASE)
+"""What a provider says of a file above its limits, where its status does not say so."""
+
+logger = logging.getLogger("claimeval")
 
 
 class _Sweep(NamedTuple):
@@ -67,6 +76,10 @@ class BatchPoller:
         self._sleep = sleep
         self._full: set[BatchTarget] = set()
         """Targets whose queue is full until one of their batches ends."""
+        self._queue_words: dict[BatchTarget, str] = {}
+        """What a provider says of its full queue, until one of the target's batches ends."""
+        self._refused: Counter[BatchTarget] = Counter()
+        """How often in a row a target's files were refused before they became batches."""
         self._failing_since: dict[BatchTarget, float] = {}
         """Time since which a target has returned only errors."""
 
@@ -115,9 +128,10 @@ class BatchPoller:
                 except CallError as error:
                     unchecked = True
                     wait = max(wait, error.retry_after or 0.0)
-                    self._record_error(batch, error)
+                    self._record_error(batch, error, pending)
                 else:
                     self._failing_since.pop(batch.target, None)
+                    self._refused.pop(batch.target, None)
                     unchecked = unchecked or batch.state == "ready"
                     ended = self._record_step(step, pending) or ended
         return _Sweep(ended, unchecked, wait)
@@ -140,6 +154,7 @@ class BatchPoller:
             return False
         pending.discard(batch.name)
         self._full.discard(batch.target)
+        self._queue_words.pop(batch.target, None)
         if step.received and step.received.fatal:
             self._stop(batch.target, step.received.fatal.message)
         elif batch.state == "cancelled":
@@ -153,25 +168,37 @@ class BatchPoller:
 
     def _requeue(self, batch: Batch, pending: set[str]) -> None:
         """If the queue is full, wait for the target's other batches. If there are none, split the batch."""
+        if batch.target not in self._queue_words:
+            self._queue_words[batch.target] = batch.problem or "no room"
+            logger.warning("%s: the provider's queue of batches is full (%s)", batch.judge.name, batch.problem)
         others = {b.name for b in self._state.batches("submitted") if b.target == batch.target}
         if others:
             self._full.add(batch.target)
             pending |= others
         elif batch.requests > 1:
-            pending.discard(batch.name)
-            pending.update(split(self._state, self._locks, batch))
+            self._split(batch, pending)
         else:
-            self._stop(batch.target, f"a batch of one request is too large for the queue: {batch.problem}")
+            self._stop(batch.target, f"the provider's queue has no room for one request: {batch.problem}")
 
-    def _record_error(self, batch: Batch, error: CallError) -> None:
+    def _split(self, batch: Batch, pending: set[str]) -> None:
+        pending.discard(batch.name)
+        pending.update(split(self._state, self._locks, batch))
+
+    def _record_error(self, batch: Batch, error: CallError, pending: set[str]) -> None:
         advice = ""
         if batch.state == "ready" and error.status in (404, 405):
             advice = f" (if the server does not support batches, add --online {batch.judge.name})"
         elif error.status == 404:
             advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
         since = self._failing_since.setdefault(batch.target, self._clock())
-        if error.fatal or not error.retryable:
-            self._stop(batch.target, error.message + advice)
+        refused = batch.state == "ready" and not error.retryable and not error.fatal
+        if refused and batch.requests > 1 and (error.status == 413 or _TOO_LARGE.search(error.message)):
+            self._split(batch, pending)
+        elif refused and self._refused[batch.target] + 1 < MAX_REFUSALS:
+            self._refused[batch.target] += 1
+        elif error.fatal or not error.retryable:
+            times = f"refused {MAX_REFUSALS} times in a row: " if refused else ""
+            self._stop(batch.target, times + error.message + advice)
         elif self._clock() - since > UNREACHABLE:
             self._stop(batch.target, f"unreachable for {UNREACHABLE / 60:.0f} minutes: {error.message}")
 
@@ -179,10 +206,11 @@ class BatchPoller:
         self.stopped.setdefault(target, reason)
 
     def _report(self, names: set[str], label: str, seconds: float) -> None:
-        batches = [self._state[name] for name in names]
+        batches = [batch for name in names if (batch := self._state[name]).state != "split"]
         open_count = sum(batch.open for batch in batches)
         total = sum(batch.requests for batch in batches)
         answered, failed = sum(batch.answered for batch in batches), sum(batch.failed for batch in batches)
         elapsed = f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
         text = f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
-        self._progress.set_waiting("batches", text)
+        full = "".join(f", queue full: {words[:60]}" for words in dict.fromkeys(self._queue_words.values()))
+        self._progress.set_waiting("batches", text + full)
