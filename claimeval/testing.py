@@ -122,7 +122,7 @@ PROVIDER = Provider(
     resolve=_resolve,
     example="",
     costs=False,
-    note=lambda judge: "script of a test, not a judgement",
+    note=lambda judge: "script of a test, not a judgment",
 )
 
 

@@ -30,7 +30,7 @@ def test_claims_get_the_labels_of_the_script_and_all_others_the_default(tmp_path
     (result,) = report.results
     assert [a.label for a in result.assessments] == ["supported", "contradicted", "not_found"]
     assert report.summary["faithfulness"].mean == pytest.approx(1 / 3)
-    assert any("script of a test, not a judgement" in note for note in report.manifest.notes)
+    assert any("script of a test, not a judgment" in note for note in report.manifest.notes)
 
 
 @pytest.mark.parametrize("prompt", ["binary", "tags"])

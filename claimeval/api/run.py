@@ -97,7 +97,7 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be read with the numbers, as "lexical support score, not an LLM judgement"."""
+        """What must be read with the numbers, as "lexical support score, not an LLM judgment"."""
         return self.record.notes
 
     @property

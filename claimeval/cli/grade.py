@@ -191,7 +191,7 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
     )
     found = survey(of_samples(samples, 1))
     if found.without_text:
-        say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document: holes")
+        say(f"{found.without_text} of {found.pairs} pairs lack the text of the question or the document; not graded")
     if given.qrels is None:
         return None
     people = read_qrels(given.qrels)
@@ -231,15 +231,15 @@ def _print(output: Output, grades: Grades, record: Manifest) -> None:
     if len(counts) > 1:
         counts[f"panel ({record.panel.vote})"] = grades.counts
     rows = [
-        (name, str(one.pairs), *(str(one.grades.get(grade, 0)) for grade in scale.steps), _reasons(one.holes))
+        (name, str(one.pairs), *(str(one.grades.get(grade, 0)) for grade in scale.steps), _reasons(one.unassessed))
         for name, one in counts.items()
     ]
-    output.table(("", "pairs", *map(str, scale.steps), "holes"), rows)
+    output.table(("", "pairs", *map(str, scale.steps), "unassessed"), rows)
     if alpha := grades.alpha:
         value = "undefined" if alpha.value is None else decimal(alpha.value)
         ends = "" if alpha.low is None else f" ({interval((alpha.low, alpha.high))})"
         output.line(f" Krippendorff's alpha of the judges, ordinal: {value}{ends}, {alpha.n} pairs", style="dim")
 
 
-def _reasons(holes: Mapping[Reason, int]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in holes.items()) or "0"
+def _reasons(unassessed: Mapping[Reason, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in unassessed.items()) or "0"

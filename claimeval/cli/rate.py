@@ -132,16 +132,16 @@ def _print_members(output: Output, found: Mapping[str, Members]) -> None:
         words = next(iter(one.judges.values())).words
         shorter = short_names(list(one.judges))
         rows = [
-            (shorter[name], *map(str, member.words.values()), _holes(member.holes))
+            (shorter[name], *map(str, member.words.values()), _counts(member.unassessed))
             for name, member in one.judges.items()
         ]
-        output.table((question, *words, "holes"), rows)
+        output.table((question, *words, "unassessed"), rows)
         value, ends, n = _cells(one.alpha)
         interval = "" if one.alpha.low is None else f" ({ends})"
         output.line(f"Krippendorff's alpha: {value}{interval}, {n} answers", style="dim", indent=1)
 
 
-def _holes(reasons: Mapping[Reason, int]) -> str:
+def _counts(reasons: Mapping[Reason, int]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "0"
 
 

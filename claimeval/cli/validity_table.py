@@ -22,12 +22,12 @@ def print_validity(output: Output, compared: Mapping[str, Validity], *, confusio
     if not compared:
         return
     first = next(iter(compared.values()))
-    columns = ("against people", "pairs", "holes", "kappa", "95 % interval", "quadratic", "binary")
+    columns = ("against people", "pairs", "unassessed", "kappa", "95 % interval", "quadratic", "binary")
     rows = [
         (
             name,
             str(one.pairs),
-            str(one.holes),
+            str(one.unassessed),
             _number(one.kappa),
             interval(one.kappa.interval if one.kappa else None),
             _number(one.kappa_quadratic),

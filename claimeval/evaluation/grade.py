@@ -404,13 +404,13 @@ class GradeCounts(Record):
     graded: int
     grades: dict[int, int]
     """How often each grade was given."""
-    holes: dict[Reason, int]
+    unassessed: dict[Reason, int]
     """Pairs without a grade, by reason; they are not in the qrels."""
 
     @property
     def failures(self) -> int:
         """Holes that are not the data's or the panel's honest answer."""
-        return sum(n for reason, n in self.holes.items() if reason not in ("missing_input", "tie"))
+        return sum(n for reason, n in self.unassessed.items() if reason not in ("missing_input", "tie"))
 
 
 class Grades(NamedTuple):
@@ -455,24 +455,24 @@ def _alpha(ratings: Sequence[Sequence[int | None]], clusters: Sequence[int], sca
 class _GradeTally:
     def __init__(self) -> None:
         self._grades: Counter[int] = Counter()
-        self._holes: Counter[Reason] = Counter()
+        self._unassessed: Counter[Reason] = Counter()
 
     def add(self, grade: int | None, because: Reason | None) -> None:
         """Add a grade, or the reason why there is none."""
         if grade is not None:
             self._grades[grade] += 1
         else:
-            assert because is not None, "a hole has a reason"
-            self._holes[because] += 1
+            assert because is not None, "what is unassessed has a reason"
+            self._unassessed[because] += 1
 
     def counts(self) -> GradeCounts:
         """Return the counts so far."""
         graded = self._grades.total()
         return GradeCounts(
-            pairs=graded + self._holes.total(),
+            pairs=graded + self._unassessed.total(),
             graded=graded,
             grades=dict(sorted(self._grades.items())),
-            holes=dict(self._holes.most_common()),
+            unassessed=dict(self._unassessed.most_common()),
         )
 
 

@@ -116,7 +116,7 @@ class Manifest(Record):
     prompts are not known."""
     panel: Panel = Panel()
     notes: tuple[str, ...] = ()
-    """What must stand beside the numbers, such as "lexical support score, not an LLM judgement"."""
+    """What must stand beside the numbers, such as "lexical support score, not an LLM judgment"."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     """The other parameters of the job."""
     data: DataSource = DataSource()

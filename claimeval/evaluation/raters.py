@@ -118,7 +118,7 @@ class Member(Record):
 
     words: dict[str, int]
     """How often it gave each word; its repeats are one."""
-    holes: dict[Reason, int]
+    unassessed: dict[Reason, int]
     """Answers that it was asked about and gave no rating, by reason."""
 
 
@@ -145,13 +145,13 @@ def _members(said: Iterable[tuple[Sequence[Verdict], int]], question: QuestionRe
     scale = question.scale
     settings = question.panel
     words: dict[str, Counter[str]] = {}
-    holes: dict[str, Counter[Reason]] = {}
+    unassessed: dict[str, Counter[Reason]] = {}
     ratings: list[dict[str, str]] = []
     clusters: list[int] = []
     for verdicts, cluster in said:
         given = {}
         for ballot in cast_ballots(verdicts, settings):
-            counts, gaps = words.setdefault(ballot.judge, Counter()), holes.setdefault(ballot.judge, Counter())
+            counts, gaps = words.setdefault(ballot.judge, Counter()), unassessed.setdefault(ballot.judge, Counter())
             if ballot.choice is not None:
                 counts[ballot.choice] += 1
                 given[ballot.judge] = ballot.choice
@@ -160,7 +160,9 @@ def _members(said: Iterable[tuple[Sequence[Verdict], int]], question: QuestionRe
         ratings.append(given)
         clusters.append(cluster)
     judges = {
-        name: Member(words={word: counts[word] for word in scale.words}, holes=dict(holes[name].most_common()))
+        name: Member(
+            words={word: counts[word] for word in scale.words}, unassessed=dict(unassessed[name].most_common())
+        )
         for name, counts in words.items()
     }
     return Members(judges=judges, alpha=_alpha(ratings, scale, settings.asked_about_all(list(judges)), clusters))

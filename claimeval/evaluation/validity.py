@@ -35,7 +35,7 @@ class Validity(Record):
 
     pairs: int
     """Pairs with a grade of both."""
-    holes: int
+    unassessed: int
     """Pairs that people graded and the assessor did not."""
     further: int
     """Pairs that only the assessor graded."""
@@ -141,7 +141,7 @@ def validity(
     together = [clusters.get(query, query) for query in joined.queries]
     return Validity(
         pairs=graded,
-        holes=len(joined.human) - graded,
+        unassessed=len(joined.human) - graded,
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
         exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=together)),

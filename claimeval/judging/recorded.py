@@ -205,7 +205,7 @@ def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
     """`The summary is not factually consistent`, `The candidate does not provide a correct answer`."""
     signs = []
     for match in _IS.finditer(text):
-        meaning = _judgement(match)
+        meaning = _judgment(match)
         if meaning and _plain(text, match.start()):
             signs.append(Sign(meaning, match.start()))
     for match in _GIVES.finditer(text):
@@ -220,7 +220,7 @@ def _plain(text: str, start: int) -> bool:
     return not _NOT_PLAIN.search(clause)
 
 
-def _judgement(match: re.Match[str]) -> Meaning | None:
+def _judgment(match: re.Match[str]) -> Meaning | None:
     """Partly correct is not supported, nor is what is not wholly correct; not incorrect says nothing."""
     said = set(match["adverbs"].casefold().split())
     negated = bool(match["contracted"]) or "not" in said or "n't" in said

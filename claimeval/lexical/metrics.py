@@ -208,7 +208,7 @@ class LexicalMetric(NamedTuple):
     meaning: str
     """One line for a reader."""
     unit: Literal["share", "words"] = "share"
-    """A share lies in [0, 1], higher is better; words are a count and no judgement."""
+    """A share lies in [0, 1], higher is better; words are a count and no judgment."""
 
 
 METRICS: dict[str, LexicalMetric] = {

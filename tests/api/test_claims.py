@@ -167,7 +167,7 @@ def test_offline_uses_stored_replies_only(openai_judge: ThreadHandle) -> None:
 
 def test_local_lexical_scores_without_a_server_and_says_what_it_is() -> None:
     report = ce.score(COPIED, judges=["local:lexical"])
-    assert report.record.notes == ("lexical support score, not an LLM judgement",)
+    assert report.record.notes == ("lexical support score, not an LLM judgment",)
     labels = {a.label for result in report.results for a in result.assessments}
     assert labels <= {"supported", "not_found", None}
     assert report.results[0].score("faithfulness").value == 1.0

@@ -101,7 +101,7 @@ def test_a_cap_stops_with_three_and_a_higher_one_goes_on(claimeval: Run, data: P
     assert len(server.exchanges()) == 9
 
 
-def test_ratings_lost_to_failures_are_holes_and_fail_the_gate(
+def test_ratings_lost_to_failures_are_unassessed_and_fail_the_gate(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=lambda body: Reply("yes") if "<references>" in text_of(body) else answer(body))

@@ -55,7 +55,7 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
         "pairs": 4,
         "graded": 3,
         "grades": {"0": 1, "1": 1, "3": 1},
-        "holes": {"unparsable": 1},
+        "unassessed": {"unparsable": 1},
     }
     here = data.parent / "here"
     assert (here / "out" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
@@ -129,8 +129,13 @@ def test_recorded_grades_off_the_scale_are_refused_counted_and_in_no_qrels(claim
     assert "Rank by them: claimeval rank out/m.qrels YOUR.run -l 2" in done.stdout
     assert (tmp_path / "here" / "out" / "m.qrels").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 d 1\n"
     found = json.loads(claimeval(*command, "--json").stdout)["assessors"]["m"]
-    # the three grades that are left agree exactly, and the two refused are holes
-    assert (found["pairs"], found["holes"], found["exact"]["value"], found["kappa_quadratic"]["value"]) == (3, 2, 1, 1)
+    # the three grades that are left agree exactly, and the two refused are unassessed
+    assert (found["pairs"], found["unassessed"], found["exact"]["value"], found["kappa_quadratic"]["value"]) == (
+        3,
+        2,
+        1,
+        1,
+    )
     assert found["refused"][0] == {"query": "q2", "document": "c", "grade": 10}
     none = lines(tmp_path / "none.jsonl", [{"query_id": "q1", "doc_id": "a", "grade": 7}])
     refused = claimeval("agreement", none, "--labels", judged)
@@ -192,7 +197,7 @@ def test_a_pool_of_runs_over_a_corpus_is_graded_and_held_against_people(
     assert done.returncode == 0, done.stderr
     assert "1 of 3 pairs have no text" in done.stderr
     shown = json.loads(done.stdout)
-    assert shown["counts"]["holes"] == {"missing_input": 1}
+    assert shown["counts"]["unassessed"] == {"missing_input": 1}
     (held,) = shown["against_people"].values()
     assert held["pairs"] == 2
     assert held["kappa_binary"]["value"] == 1.0
@@ -211,7 +216,7 @@ def test_grades_that_are_there_are_compared_without_a_call(claimeval: Run, tmp_p
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)["assessors"]
     assert shown["same.txt"]["kappa"]["value"] == 1.0
-    assert (shown["other.txt"]["holes"], shown["other.txt"]["kappa_binary"]["value"]) == (1, -1.0)
+    assert (shown["other.txt"]["unassessed"], shown["other.txt"]["kappa_binary"]["value"]) == (1, -1.0)
 
 
 def test_grades_of_people_that_fit_nothing_are_said_before_any_call(

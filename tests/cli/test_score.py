@@ -25,7 +25,7 @@ def data(tmp_path: Path) -> Path:
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
     done = claimeval("demo", "--out", "run")
     assert done.returncode == 0
-    assert "lexical support score, not an LLM judgement" in done.stdout
+    assert "lexical support score, not an LLM judgment" in done.stdout
     for words in ("faithfulness", "correctness", "coverage", "context_recall", "95 % interval", "Worst claims", "run"):
         assert words in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("Run:"))

@@ -20,7 +20,7 @@ def rows() -> list[SampleResult]:
 def test_words_and_holes_are_counted_by_judge_with_their_agreement() -> None:
     found = members(rows(), plan("faithfulness", judges=("a", "b")).manifest)["rated_faithfulness"]
     assert found.judges["a"].words == {"yes": 2, "no": 2}
-    assert (found.judges["b"].words, found.judges["b"].holes) == ({"yes": 2, "no": 1}, {"provider_error": 1})
+    assert (found.judges["b"].words, found.judges["b"].unassessed) == ({"yes": 2, "no": 1}, {"provider_error": 1})
     assert found.alpha
     # three answers with two ratings: 1 of 3 disagrees; of 6 ratings 3 yes and 3 no: 1 - (2/6) / (2*3*3 / (6*5))
     assert found.alpha.value == pytest.approx(1 - (1 / 3) / (18 / 30))

@@ -13,7 +13,7 @@ ASSESSOR = {"q1": {"a": 0, "b": 1, "new": 2}, "q2": {"c": 2, "d": 2}}
 
 def test_kappa_and_confusion_worked_by_hand() -> None:
     found = validity(ASSESSOR, HUMAN)
-    assert (found.pairs, found.holes, found.further) == (4, 1, 1)
+    assert (found.pairs, found.unassessed, found.further) == (4, 1, 1)
     assert found.exact.value == 0.75
     # observed 3/4; expected 1/4 * (1/4 + 1/4 + 1/2 + 0) = 1/4; (3/4 - 1/4) / (1 - 1/4)
     assert found.kappa

@@ -270,7 +270,7 @@ def test_keys_are_plain_numbers_and_stems() -> None:
 
 def test_the_engine_names_itself() -> None:
     assert ENGINE == model()["engine"] == "lexical-v2"
-    assert NOTICE == "lexical support score, not an LLM judgement"
+    assert NOTICE == "lexical support score, not an LLM judgment"
     assert re.fullmatch(r"[0-9a-f]{64}", coefficients_digest())
 
 

@@ -84,11 +84,11 @@ def test_the_worst_claim_of_each_sample_contradicted_first(tmp_path: Path) -> No
 
 
 def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
-    notes = ("lexical support score, not an LLM judgement",)
+    notes = ("lexical support score, not an LLM judgment",)
     says = {"a": TOWER_SAYS, "b": {}}
     said = [c.text for c in gather(make(tmp_path / "ties", says=says, notes=notes)).cautions]
     assert said == [
-        "Lexical support score, not an LLM judgement.",
+        "Lexical support score, not an LLM judgment.",
         "Judges abstained on claims or are divided (2 of 3 in faithfulness), and a mean is over the others: "
         "the bounds stand in the place of an interval.",
     ]

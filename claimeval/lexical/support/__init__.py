@@ -28,7 +28,7 @@ from claimeval.lexical.support.features import (
 )
 
 ENGINE = "lexical-v2"
-NOTICE = "lexical support score, not an LLM judgement"
+NOTICE = "lexical support score, not an LLM judgment"
 
 
 class SupportScore(NamedTuple):

@@ -44,7 +44,7 @@ def note(judge: Judge) -> str:
     """Return the remark to print with the numbers of this judge."""
     engine, model = _engine(judge)
     if engine == "nli":
-        return f"probability of entailment by the local model {model}, not an LLM judgement"
+        return f"probability of entailment by the local model {model}, not an LLM judgment"
     return lexical_support.NOTICE
 
 

@@ -37,7 +37,7 @@ def test_it_judges_every_claim_and_a_second_run_computes_nothing(nli: Path, forw
     (served,) = {call.served_model for call in first.results[0].calls if call.step == "assess"}
     assert served is not None
     assert served.endswith("/float32 on cpu")
-    assert first.record.notes == (f"probability of entailment by the local model {nli}, not an LLM judgement",)
+    assert first.record.notes == (f"probability of entailment by the local model {nli}, not an LLM judgment",)
     assert "BertForSequenceClassification" in forwards
     forwards.clear()
     again = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
