@@ -279,21 +279,26 @@ _LITERAL = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """A token of a list as Python and NumPy print it."""
-_LOOKS_LIKE_A_LIST = re.compile(r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$)""")
+_PRINTED = re.compile(r"""\s*(?:[\[{]|(?:np\.)?array\(|\(\s*(?:np\.\w+\()?["'])""")
+"""How a list or object begins, and a tuple or array of texts."""
+_LOOKS_LIKE_A_LIST = re.compile(
+    r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$|(?:np\.)?array\(\s*\[|\(\s*(["'])[^"']*\1\s*,\s*["'])"""
+)
 
 
 def read_cell(text: str) -> object:
     """Return the list or object in a text: as JSON, or as Python, pandas or NumPy print it. Else return the text."""
-    if not text.lstrip().startswith(("[", "{")):
+    if not _PRINTED.match(text):
         return text
     try:
         return parse_json(text)
     except ValueError:
         pass
     try:
-        return ast.literal_eval(_with_commas(text.strip()))
+        value = ast.literal_eval(_with_commas(text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
+    return list(value) if isinstance(value, tuple) else value if isinstance(value, (list, dict)) else text
 
 
 def _with_commas(text: str) -> str:

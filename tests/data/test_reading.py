@@ -269,6 +269,12 @@ LISTS = [
     ("[np.str_('a'), np.str_('b')]", ["a", "b"]),
     ("[array(['a', 'b'], dtype=object)]", [["a", "b"]]),
     ("[{'id': 'x', 'text': 'y'}\n {'id': 'z', 'text': 'w'}]", [{"id": "x", "text": "y"}, {"id": "z", "text": "w"}]),
+    ("array(['a', 'b'], dtype=object)", ["a", "b"]),
+    ("np.array(['a',\n       'b'], dtype='<U1')", ["a", "b"]),
+    ("array([], dtype=float64)", []),
+    ("('a', 'b')", ["a", "b"]),
+    ("('a',)", ["a"]),
+    ("(np.str_('a'), None)", ["a", None]),
     ("[1 2]", [1, 2]),
     ("[0.5 1. -2e-3]", [0.5, 1.0, -0.002]),
     ("[]", []),
@@ -281,7 +287,23 @@ def test_lists_are_read_as_programs_print_them(text: str, value: object) -> None
     assert read_cell(text) == value
 
 
-@pytest.mark.parametrize("text", ["[sic] a", "[1] x [2]", "[a, b]", "['a", "[open('x')]", "{x}", "[" * 5000, "['a'] b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[sic] a",
+        "[1] x [2]",
+        "[a, b]",
+        "['a",
+        "[open('x')]",
+        "{x}",
+        "[" * 5000,
+        "['a'] b",
+        "('a')",
+        "('a') b",
+        "array(1)",
+        "(a, b)",
+    ],
+)
 def test_what_is_no_list_stays_a_text(text: str) -> None:
     assert read_cell(text) == text
 
@@ -301,9 +323,10 @@ def test_what_numpy_and_pandas_print_is_read_back() -> None:
 def test_every_list_of_texts_is_read_back_from_what_python_and_numpy_print(texts: list[str]) -> None:
     import numpy as np
 
-    assert read_cell(str(texts)) == texts
-    assert read_cell(json.dumps(texts)) == texts
+    for printed in (str(texts), repr(tuple(texts)), json.dumps(texts)):
+        assert read_cell(printed) == texts
     assert read_cell(str(np.array(texts, dtype=object))) == texts
+    assert read_cell(repr(np.array(texts, dtype=object))) == texts
 
 
 @pytest.mark.parametrize(

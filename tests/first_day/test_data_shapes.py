@@ -69,6 +69,15 @@ def of_parquet() -> pd.DataFrame:
     return pa.Table.from_pandas(FRAME).to_pandas()
 
 
+def printed(cell: Any) -> Any:
+    """A cell as its column was turned into text by repr: `array([...], dtype=object)`."""
+    return cell if isinstance(cell, str) else repr(cell)
+
+
+def as_tuple(cell: Any) -> Any:
+    return cell if isinstance(cell, str) else tuple(cell)
+
+
 def messy() -> str:
     """A row that is no sample, and one twice."""
     good = rows()
@@ -87,6 +96,8 @@ FILES = {
     "CSV of pandas": Shape("data.csv", lambda: FRAME.to_csv(index=False)),
     "CSV of pandas with its index": Shape("data.csv", FRAME.to_csv),
     "CSV of a frame from Parquet": Shape("data.csv", lambda: of_parquet().to_csv(index=False)),
+    "CSV of the repr of arrays": Shape("data.csv", lambda: of_parquet().map(printed).to_csv(index=False)),
+    "CSV of tuples": Shape("data.csv", lambda: FRAME.map(as_tuple).to_csv(index=False)),
     "CSV of Excel": Shape("data.csv", lambda: "\ufeff" + FRAME.to_csv(index=False, sep=";", lineterminator="\r\n")),
     "tabs": Shape("data.tsv", lambda: FRAME.to_csv(index=False, sep="\t")),
     "CSV of ragas": Shape("data.csv", lambda: ONE_REFERENCE.to_csv(index=False)),
@@ -197,6 +208,10 @@ def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
         ({"question": ["Q", "R"], "answer": ["A"]}, "columns of different lengths (question 2, answer 1)"),
         ([{"Question": "Q"}], "data: no column is known; it has Question. Try --field question=Question"),
         ([{"question": "Q", "answer": ["A"]}], "sample 1, answer: a list; give one text"),
+        (
+            [{"question": "Q", "answer": "A", "contexts": "array(['a', ..., 'z'], dtype=object)"}],
+            "sample 1, contexts: looks like a list and cannot be read",
+        ),
         ([], "data has no samples"),
     ],
 )
