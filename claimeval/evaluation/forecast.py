@@ -367,7 +367,7 @@ class _Walk(Generic[T]):
 
     async def ask(self, request: Request) -> Outcome:
         """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
-        put, request = request, self._lessons.adapt(request)
+        put, request = request, self._lessons.adapt(request, self._store)
         if request.again is not None and not (self._store and self._store.get(request.key)):
             return await self._nowhere.ask(request)
         value = self._store.get(request.key) if self._store else None

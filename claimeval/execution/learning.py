@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from claimeval.execution import Executor
 from claimeval.providers import provider
 from claimeval.store.lessons import Lessons
+from claimeval.store.store import Store
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 USELESS_IN_A_ROW = 10
@@ -33,9 +34,12 @@ class _Replies:
 class LearningExecutor:
     """Executor that leaves out of requests what a judge's server refuses, which it learns from the first refusal."""
 
-    def __init__(self, behind: Executor, lessons: Lessons, stop: Callable[[str, str], None] | None) -> None:
+    def __init__(
+        self, behind: Executor, store: Store, lessons: Lessons, stop: Callable[[str, str], None] | None
+    ) -> None:
         """`stop` is told a judge whose replies are of no use, and why; None where nobody is asked."""
         self._behind = behind
+        self._store = store
         self._lessons = lessons
         self._stop = stop
         self._replies: dict[tuple[str, str], _Replies] = {}
@@ -43,7 +47,7 @@ class LearningExecutor:
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the request in the form that the server takes."""
         while True:
-            sent = self._lessons.adapt(request)
+            sent = self._lessons.adapt(request, self._store)
             outcome = await self._behind.ask(sent)
             if isinstance(outcome, Completion):
                 if provider(sent.judge.model).costs:

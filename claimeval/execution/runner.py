@@ -195,7 +195,7 @@ async def run_items(
             executor = await stack.enter_async_context(batched)
         lessons = Lessons(cache)
         further = FurtherAttempts(store, executor, options.reasons_to_ask_again)
-        executor = LearningExecutor(further, lessons, online.stop if online else None)
+        executor = LearningExecutor(further, store, lessons, online.stop if online else None)
 
         def stopped() -> dict[str, str]:
             """Return the reason of each judge that has stopped."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from claimeval.store.store import Store
 from claimeval.types.requests import Completion, Failure, Judge, Learned, Request
 
 FILE = "learned.json"
@@ -33,10 +34,35 @@ class Lessons:
         self._asked: dict[str, Judge] = {}
         """By name, the judges as their requests name them."""
         self._honoured: dict[str, bool] = {}
+        self._forms: dict[str, tuple[Judge, ...]] = {}
+        """By name, the judges before each lesson and after the last, where they differ from their settings."""
 
-    def adapt(self, request: Request) -> Request:
-        """Return the request as its judge is asked."""
-        return request.to(self.judge(request.judge))
+    def adapt(self, request: Request, store: Store | None = None) -> Request:
+        """Return the request in the first form that the store has a reply to; in the newest form if it has none.
+
+        A lesson that is learned in the middle of a run so leaves the replies before it where they are.
+        """
+        newest = request.to(self.judge(request.judge))
+        if newest is request or store is None:
+            return newest
+        for judge in self._forms_of(request.judge):
+            earlier = request.to(judge)
+            if store.get(earlier.key) is not None:
+                return earlier
+        return newest
+
+    def _forms_of(self, judge: Judge) -> tuple[Judge, ...]:
+        forms = self._forms.get(judge.name)
+        if forms is None:
+            known = self.judge(judge).learned
+            lessons = [
+                known.model_copy(update={"refused": known.refused[:count], "context_tokens": window})
+                for count in range(len(known.refused) + 1)
+                for window in dict.fromkeys((None, known.context_tokens))
+            ]
+            copies = [judge.model_copy(update={"learned": lesson}).as_asked for lesson in lessons]
+            forms = self._forms[judge.name] = tuple(copies)
+        return forms
 
     def judge(self, judge: Judge) -> Judge:
         """Return a judge as it is asked, after all that is known of it."""
@@ -73,6 +99,7 @@ class Lessons:
         if later is None or request.to(later).key == sent.key:
             return False
         self._asked[judge.name] = later
+        self._forms.pop(judge.name, None)
         new = later.learned.refused[len(now.learned.refused) :]
         _tell(judge, new, later.context_tokens if not new else None)
         self._write(judge.id, later.learned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,38 @@ def test_what_is_learned_is_told_once_kept_and_not_paid_or_asked_again(tmp_path:
     assert first.stderr.count("refuses temperature") == 1
     (learned,) = [one["learned"] for one in manifest(tmp_path)["judges"]]
     assert learned["refused"] == ["temperature"]
+    assert summary(tmp_path)["n"] == SAMPLES
+
+
+def schema_at_the_second_step(body: Body) -> Answer | None:
+    """Refuse the schema of an assessment, but not that of an extraction."""
+    if "<claims>" in json.dumps(body["messages"]) and "response_format" in body:
+        return refusal("response_format: $ref is not supported in json_schema")
+    return None
+
+
+def long_prompts(body: Body) -> Answer | None:
+    """Refuse what does not fit a window that the prompts of assessments pass, but not those of extractions."""
+    if "<claims>" in json.dumps(body["messages"]) and body["max_tokens"] > 2000:
+        return refusal("This model's maximum context length is 2500 tokens. However, you requested 5000 tokens.")
+    return None
+
+
+@pytest.mark.parametrize("says", [schema_at_the_second_step, long_prompts])
+def test_what_the_second_step_teaches_leaves_the_replies_of_the_first_where_they_are(
+    tmp_path: Path, says: Callable[[Body], Answer | None]
+) -> None:
+    with serve(refuses(says)) as server:
+        judge = f"openai:judge@{server.url}"
+        first = score(judge, tmp_path, "--concurrency", 1)
+        refused_once = len(server.asked)
+        again = score(judge, tmp_path, "--overwrite")
+        plan = call("plan", data(tmp_path), "-j", judge, "-m", "faithfulness", "--json")
+        offline = score(judge, tmp_path, "--offline", "--overwrite")
+    assert [done.returncode for done in (first, again, plan, offline)] == [0, 0, 0, 0], first.stderr + offline.stderr
+    assert (server.paid, len(server.asked)) == (CALLS, refused_once)
+    assert refused_once > CALLS
+    assert [line["calls"] for line in json.loads(plan.stdout)["lines"]] == [[0, 0], [0, 0]]
     assert summary(tmp_path)["n"] == SAMPLES
 
 
