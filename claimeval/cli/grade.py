@@ -191,7 +191,7 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
     )
     found = survey(of_samples(samples, 1))
     if found.without_text:
-        say(f"{found.without_text} of {found.pairs} pairs lack the text of the question or the document; not graded")
+        say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document")
     if given.qrels is None:
         return None
     people = read_qrels(given.qrels)

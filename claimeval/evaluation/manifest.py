@@ -30,7 +30,7 @@ from claimeval.types.records import Record
 from claimeval.types.requests import Judge, Learned
 from claimeval.types.scales import Scale
 
-LEARNED = {"learned", "price"}
+INDIFFERENT = {"learned", "price", "key_variable"}
 """The fields of a judge that decide no number."""
 RUN_FORMAT = 2
 """Increased when files of a run change their meaning; runs of another format are refused."""
@@ -190,7 +190,7 @@ class Manifest(Record):
         """A digest of what is asked of whom; two runs with the same one ask the same questions about the same items."""
         digest = hashlib.sha256(self.job.encode())
         for part in (*self.asked, *self.questions):
-            digest.update(part.model_dump_json(exclude=LEARNED).encode())
+            digest.update(part.model_dump_json(exclude=INDIFFERENT).encode())
         digest.update(repr((self.metrics, self.settings)).encode())
         panel = self.panel
         digest.update(
@@ -225,7 +225,7 @@ class Manifest(Record):
         """The first setting in which two runs differ, None when the same numbers must come out."""
         asked = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
         for field in (*asked, "cluster"):
-            if _without_learned(getattr(self, field)) != _without_learned(getattr(other, field)):
+            if _what_decides(getattr(self, field)) != _what_decides(getattr(other, field)):
                 return field
         for field in ("path", "digest", "limit", "fields"):
             if getattr(self.data, field) != getattr(other.data, field):
@@ -233,10 +233,12 @@ class Manifest(Record):
         return None
 
 
-def _without_learned(value: object) -> object:
+def _what_decides(value: object) -> object:
     if isinstance(value, tuple):
-        return tuple(map(_without_learned, value))
-    return value.model_copy(update={"learned": Learned(), "price": None}) if isinstance(value, Judge) else value
+        return tuple(map(_what_decides, value))
+    if not isinstance(value, Judge):
+        return value
+    return value.model_copy(update={"learned": Learned(), "price": None, "key_variable": None})
 
 
 def versions() -> dict[str, str]:
