@@ -11,7 +11,7 @@ from claimeval.execution import Executor
 from claimeval.store.locks import LOCK_FILE, KeyLocks
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
-from claimeval.types.requests import Failure, Outcome, Request
+from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 POLL = 0.05
 """Seconds between two lookups of a reply that another process has requested."""
@@ -63,9 +63,21 @@ class CachedExecutor:
         try:
             if (value := self._store.get(key)) is not None:
                 return completion(value)
-            return await self._fallback.ask(request)
+            outcome = await self._fallback.ask(request)
         finally:
             self._locks.release(key)
+        lost = isinstance(outcome, Failure) and outcome.reason in ("provider_error", "timeout") and not outcome.refused
+        return (await self._last_look(key) if lost else None) or outcome
+
+    async def _last_look(self, key: str) -> Completion | None:
+        """Return the reply that another run gets to the same question now; None if none is asking, or all fail."""
+        while True:
+            await asyncio.sleep(2 * POLL)
+            if (value := self._store.get(key)) is not None:
+                return completion(value)
+            if self._locks.acquire(key):
+                self._locks.release(key)
+                return None
 
 
 class FurtherAttempts:

@@ -155,6 +155,19 @@ def test_two_threads_on_one_store_pay_once(tmp_path: Path) -> None:
     assert sum(asked) == 20
 
 
+def test_a_failure_is_final_only_when_no_other_run_gets_the_reply(store: Store) -> None:
+    failing, answering = Asking(store, FAILED), Asking(store)
+
+    async def main() -> tuple[Outcome, Outcome]:
+        with CachedExecutor(store, failing) as first, CachedExecutor(store, answering) as second:
+            both = asyncio.gather(first.ask(question()), second.ask(question()))
+            return await both
+
+    lost, reply = asyncio.run(main())
+    assert text(lost) == text(reply) == "reply 1"
+    assert (len(failing.asked), len(answering.asked)) == (1, 1)
+
+
 def test_replay_makes_no_call(store: Store) -> None:
     async def main() -> Outcome:
         with CachedExecutor(store, OfflineExecutor()) as cached:
