@@ -113,7 +113,7 @@ async def run_prepared(
 async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
     """Ask, or only count the votes of a source again, and write the run."""
     if prepared.rejudged and not prepared.rejudged.asks:
-        return recount_into(writer, prepared.rejudged, panel).status
+        return recount_into(writer, prepared.rejudged, panel, options).status
     job, progress = prepared.job, Progress(prepared.total, options.progress, unit=prepared.unit)
     if isinstance(job, MeasureJob):
         outcome = run_measure(

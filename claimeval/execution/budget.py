@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from claimeval.providers import provider
-from claimeval.providers.prices import VARIABLE, Price, cost_bound, price_of
+from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, price_of
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
@@ -40,11 +40,10 @@ def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> N
 def cost(completion: Completion, price: Price) -> float | None:
     """Return the cost of a reply in US dollars, or None if the provider did not report token counts."""
     usage = completion.usage
-    if usage.prompt_tokens is None or usage.completion_tokens is None:
+    if not counted(usage):
         return None
-    return price.dollars(
-        usage.prompt_tokens, usage.completion_tokens, min(usage.cached_tokens or 0, usage.prompt_tokens)
-    )
+    prompt = usage.prompt_tokens or 0
+    return price.dollars(prompt, usage.completion_tokens or 0, min(usage.cached_tokens or 0, prompt))
 
 
 class Spending(NamedTuple):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from claimeval.types.errors import UsageError, read_yaml
-from claimeval.types.records import Record
-from claimeval.types.requests import Judge, Request
+from claimeval.types.records import Call, Record
+from claimeval.types.requests import Judge, Request, Usage
 
 VARIABLE = "CLAIMEVAL_PRICES"
 """The environment variable that names files of prices, as PATH names folders."""
@@ -38,6 +38,11 @@ class Price(NamedTuple):
         """Return US dollars for so many tokens, of which `cached` prompt tokens have the price `cached_input`."""
         cached_input = self.input if self.cached_input is None else self.cached_input
         return ((prompt - cached) * self.input + cached * cached_input + completion * self.output) / 1e6
+
+
+def counted(usage: Usage | Call) -> bool:
+    """Return whether the provider reported the tokens of the prompt and of the reply, so that its cost is known."""
+    return usage.prompt_tokens is not None and usage.completion_tokens is not None
 
 
 FREE = Price(0.0, 0.0, 0.0, None)

@@ -54,9 +54,11 @@ async def run_into(
     return _finished(writer, outcome, panel)
 
 
-def recount_into(writer: ResultWriter, prepared: PreparedRejudge, panel: PanelOptions) -> JobOutcome:
+def recount_into(
+    writer: ResultWriter, prepared: PreparedRejudge, panel: PanelOptions, options: RunOptions
+) -> JobOutcome:
     """Count the votes of a source about which nobody is asked anything, and write the run."""
-    tallies = Tallies(writer.manifest)
+    tallies = Tallies(writer.manifest, options.prices)
     for result in prepared.recounted():
         writer.add(result)
         tallies.add(result)

@@ -24,7 +24,7 @@ class Slice(Record):
     """One metric over the samples with one value of the field."""
 
     value: str | None
-    """The value of the field, as text; None for samples without it."""
+    """The value of the field, as text; None for samples without it or with an empty text."""
     metric: str
     samples: int
     estimate: Estimate
@@ -115,7 +115,7 @@ def _name(field: str) -> str:
 
 
 def value_of(sample: Sample, field: str) -> str | None:
-    """Return the value of a field of a sample as text; None if the sample lacks it."""
+    """Return the value of a field of a sample as text; None if the sample lacks it or the text is empty."""
     name = _name(field)
     value = getattr(sample, name) if name in FIELDS else sample.metadata.get(name)
-    return None if value is None else str(value)
+    return None if value in (None, "") else str(value)

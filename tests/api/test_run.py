@@ -13,6 +13,7 @@ import claimeval as ce
 from benchmarks.loopback import claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.run import Run, StoredResults
+from claimeval.runs.slices import slices
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 
@@ -138,6 +139,17 @@ def test_slices_add_up_to_the_loss(run: Run) -> None:
         run.by("metadata.topik")
     with pytest.raises(KeyError):
         run.by("topic", metrics="correctness")
+
+
+def test_an_empty_value_and_none_are_one_slice(run: Run) -> None:
+    topics: tuple[dict[str, object], ...] = ({}, {"topic": ""}, {"topic": "a"})
+    results = [
+        result.model_copy(update={"sample": result.sample.model_copy(update={"metadata": metadata})})
+        for result, metadata in zip(run.results, topics, strict=True)
+    ]
+    found = slices(results, "topic", ["faithfulness"])
+    assert [(row.value, row.samples) for row in found] == [(None, 2), ("a", 1)]
+    assert {value: means["faithfulness"].n for value, means in found.by_value.items()} == {"": 2, "a": 0}
 
 
 def test_tables_have_a_row_a_sample_claim_verdict_or_call(run: Run) -> None:

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from claimeval.evaluation.summary.cost import JudgeCost, total
 from claimeval.execution.budget import Budget, Ledger, Spending, check_prices, cost
 from claimeval.providers.prices import Price, cost_bound
 from claimeval.types.errors import StoreError, UsageError
+from claimeval.types.records import Call
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request, Usage
 
 PRICE = Price(input=2.0, output=8.0, cached_input=0.5, as_of=None)
@@ -50,6 +52,28 @@ def reply(prompt: int | None = 250, completion: int | None = 100, cached: int | 
 )
 def test_what_a_reply_costs(completion: Completion, dollars: float | None) -> None:
     assert cost(completion, PRICE) == (None if dollars is None else pytest.approx(dollars))
+
+
+@pytest.mark.parametrize(("prompt", "completion", "dollars"), [(250, 100, 0.0013), (250, None, None), (None, 9, None)])
+def test_a_summary_has_no_dollars_for_tokens_that_were_not_counted(
+    tmp_path: Path, prompt: int | None, completion: int | None, dollars: float | None
+) -> None:
+    (tmp_path / "prices.yaml").write_text("openai:m: {input: 2.0, output: 8.0}\n")
+    tally = JudgeCost(JUDGE, tmp_path / "prices.yaml")
+    tally.add(
+        Call(
+            key="k",
+            part="answer",
+            judge="j",
+            step="assess",
+            reply="{}",
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+        )
+    )
+    costs = total([tally.cost()])
+    assert (costs.prompt_tokens, costs.completion_tokens) == (prompt, completion)
+    assert costs.dollars == (None if dollars is None else pytest.approx(dollars))
 
 
 def test_without_a_price_of_its_own_the_providers_cache_is_no_cheaper() -> None:

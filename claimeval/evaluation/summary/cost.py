@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel.settings import Panel
-from claimeval.providers.prices import price_of
+from claimeval.providers.prices import counted, price_of
 from claimeval.types.estimates import Cost
 from claimeval.types.records import Call, Evidence, Part, Record, SampleResult
 from claimeval.types.requests import Judge
@@ -37,21 +37,21 @@ class JudgeCost:
     def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
         """`judge` None is a judge that the run does not know, whose price is unknown."""
         self._price = price_of(judge, prices) if judge else None
-        self._calls = self._reused = self._prompt = self._completion = self._counted = 0
+        self._calls = self._reused = 0
+        self._prompt: int | None = None
+        self._completion: int | None = None
         self._cached: int | None = None
         self.uncounted = 0
-        """Replies that came without a count of tokens."""
+        """Replies that came without a count of tokens, of the prompt or of the reply."""
 
     def add(self, call: Call) -> None:
         """Count one call in."""
         self._reused += call.reused
         self._calls += not call.reused
-        self._prompt += call.prompt_tokens or 0
-        self._completion += call.completion_tokens or 0
-        self._counted += call.prompt_tokens is not None
-        if call.cached_tokens is not None:
-            self._cached = (self._cached or 0) + call.cached_tokens
-        self.uncounted += call.reply is not None and call.prompt_tokens is None
+        self._prompt = _sum((self._prompt, call.prompt_tokens))
+        self._completion = _sum((self._completion, call.completion_tokens))
+        self._cached = _sum((self._cached, call.cached_tokens))
+        self.uncounted += call.reply is not None and not counted(call)
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
@@ -59,28 +59,31 @@ class JudgeCost:
         return Cost(
             calls=self._calls,
             reused=self._reused,
-            prompt_tokens=self._prompt if self._counted else None,
-            completion_tokens=self._completion if self._counted else None,
+            prompt_tokens=self._prompt,
+            completion_tokens=self._completion,
             cached_tokens=self._cached,
-            dollars=self._price.dollars(self._prompt, self._completion) if known and self._price else None,
+            dollars=self._price.dollars(self._prompt or 0, self._completion or 0) if known and self._price else None,
         )
 
 
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs; dollars are None if one of them is unknown."""
     every = list(costs)
-    counted = [cost for cost in every if cost.prompt_tokens is not None]
     dollars = [cost.dollars for cost in every if cost.dollars is not None]
     return Cost(
         calls=sum(cost.calls for cost in every),
         reused=sum(cost.reused for cost in every),
-        prompt_tokens=sum(cost.prompt_tokens or 0 for cost in counted) if counted else None,
-        completion_tokens=sum(cost.completion_tokens or 0 for cost in counted) if counted else None,
-        cached_tokens=sum(cost.cached_tokens or 0 for cost in every)
-        if any(cost.cached_tokens is not None for cost in every)
-        else None,
+        prompt_tokens=_sum(cost.prompt_tokens for cost in every),
+        completion_tokens=_sum(cost.completion_tokens for cost in every),
+        cached_tokens=_sum(cost.cached_tokens for cost in every),
         dollars=sum(dollars) if len(dollars) == len(every) else None,
     )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what was counted; None if nothing was."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 class CostTally:

@@ -19,7 +19,7 @@ from claimeval.judging.panel import Panel
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions
+from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.scales import BINARY, THREE_WAY
 from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
@@ -89,6 +89,15 @@ def test_votes_are_counted_anew_without_a_call_or_a_key(run: Run, second: Thread
     assert rejudge(both, panel=PanelOptions(vote="dawid_skene")).record.panel is not None
     assert sent(second) == asked
     assert rejudge(both, panel=PanelOptions(vote="any")).manifest.panel == Panel(vote="any")
+
+
+def test_votes_that_are_counted_anew_have_a_price(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text(f"{run.manifest.judges[0].model}: {{input: 1000000, output: 0}}\n")
+    again = rejudge(run, panel=PanelOptions(vote="any"), options=RunOptions(prices=tmp_path / "prices.yaml"))
+    assert run.cost is not None
+    assert again.cost is not None
+    assert run.cost.prompt_tokens
+    assert (again.cost.calls, again.cost.dollars) == (0, run.cost.prompt_tokens)
 
 
 def test_some_of_the_runs_judges_may_be_named(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
