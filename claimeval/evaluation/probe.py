@@ -54,14 +54,8 @@ class _Trial:
                 return Failure(reason="timeout", message=f"no complete reply within {self._timeout:g} s")
             except CallError as error:
                 self.errors.append(error)
-                failure = Failure(
-                    reason=error.reason,
-                    message=error.message,
-                    refused=error.refused,
-                    context_tokens=error.context_tokens,
-                )
-                if not self.lessons.learn(request, sent, failure):
-                    return failure
+                if not self.lessons.learn(request, sent, error.failure):
+                    return error.failure
             else:
                 self.lessons.check_schema(sent, reply)
                 self.replies.append(reply)

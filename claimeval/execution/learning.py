@@ -29,6 +29,10 @@ class _Replies:
 
     read: int = 0
     useless: int = 0
+    excerpt: str = ""
+    """Of the last useless reply."""
+    why: Failure | None = None
+    """Why that one was useless."""
 
 
 class LearningExecutor:
@@ -71,16 +75,16 @@ class LearningExecutor:
             replies.read += 1
         else:
             replies.useless += 1
-        if useless is None:
-            return
+            replies.excerpt, replies.why = " ".join((reply.text or "").split())[:80], useless
         if not replies.read and replies.useless == USELESS_IN_A_ROW:
             count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
         elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:
             count = f"{replies.useless} unreadable replies among the first {FIRST}"
         else:
             return
-        excerpt = " ".join((reply.text or "").split())[:80]
-        name = request.judge.name
-        help_ = _HELP.get(useless.reason, _HELP["unparsable"])
-        why = useless.message or useless.reason
-        self._stop(name, f'it gave {count} ("{excerpt} ...": {why}); {help_}, or `claimeval doctor --judge {name}`')
+        assert replies.why, "there is a useless reply"
+        judge, reason = request.judge, replies.why.reason
+        help_ = _HELP.get(reason, _HELP["unparsable"])
+        if judge.provider != "callable":
+            help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
+        self._stop(judge.name, f'it gave {count} ("{replies.excerpt} ...": {replies.why.message or reason}); {help_}')

@@ -22,7 +22,7 @@ from claimeval.providers import Backend, provider
 from claimeval.providers.http import MAX_REPLY_BYTES
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress, time_of_day
-from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
+from claimeval.types.requests import CallError, Completion, Judge, Outcome, Request
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -112,9 +112,7 @@ class OnlineExecutor:
             completion = await self._complete_with_retries(request)
         except CallError as error:
             self._record_error(request, error)
-            return Failure(
-                reason=error.reason, message=error.message, refused=error.refused, context_tokens=error.context_tokens
-            )
+            return error.failure
         self._unanswered.pop((judge, request.prompt), None)
         self._refusals.pop((judge, request.prompt), None)
         return completion

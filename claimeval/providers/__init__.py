@@ -188,12 +188,14 @@ def reasons(judge: Judge) -> bool:
 
 def check_settings(judge: Judge) -> None:
     """Raise UsageError for settings that would undo the caps or write a secret into files; for language models."""
-    from claimeval.providers.keys import check_headers
+    from claimeval.providers.keys import check_secrets
     from claimeval.types.chat_format import refused_in_extra
 
     if reason := refused_in_extra(judge.extra):
         raise UsageError(f"judge {judge.name!r}, extra: {reason}")
-    check_headers(judge.headers, judge.name)
+    check_secrets("headers", judge.headers, judge.name)
+    check_secrets("query", judge.query, judge.name)
+    check_secrets("extra", judge.extra, judge.name)
 
 
 def check_key(judge: Judge) -> None:

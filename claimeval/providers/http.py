@@ -322,7 +322,8 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
             _extend(body, part, longest)
         if encoding := headers.get("content-encoding"):
             if "," in encoding:  # what is unpacked in between has no limit
-                raise CallError("provider_error", f"the reply is packed several times: {encoding[:60]}", status=200)
+                message = f"the reply is packed several times: {encoding[:60]}"
+                raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
             packed = httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(bytes(body)))
             body = bytearray()
             for part in packed.iter_bytes():  # at most a megabyte each

@@ -28,9 +28,13 @@ _WIRE_LOGS = (
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@")
+_PARAMETER = re.compile(r"(?<=[?&])([^=&?\s]+)=(?!\$)[^&\s'\"]+")
 _ESCAPED = re.compile(r"\\u00[2-7]|\\/")
 """A character of a key as a JSON escape, which few replies have."""
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password|credential", re.IGNORECASE)
+_SECRET = re.compile(
+    r"auth|(?<!cache_)key|token(?!iz)|secret|cookie|password|credential|signature|^(?:code|sig|pat|pwd)$", re.IGNORECASE
+)
+"""Names of headers, parameters of an address and fields of a body whose texts are secrets."""
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
@@ -83,31 +87,44 @@ def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judg
     return SecretStr("none")
 
 
-def check_headers(headers: Mapping[str, str], judge: str) -> None:
-    """Raise UsageError for a header that would write a secret into the files of a run."""
-    for name, value in headers.items():
-        if _SECRET_HEADER.search(name) and not value.startswith("$"):
-            raise UsageError(
-                f"judge {judge!r}, headers: {name!r} holds a secret, and settings are written into every run; put it "
-                f"into an environment variable and give `{name}: $VARIABLE`"
-            )
+def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> None:
+    """Raise UsageError for a field of `headers`, `query` or `extra` that would write a secret into files of a run."""
+    for name, value in fields.items():
+        if not isinstance(value, str) or not _SECRET.search(name):
+            continue
+        if setting == "extra":
+            remedy = "send it as a header whose value is read from the environment"
+        elif not value.startswith("$"):
+            remedy = f"put it into an environment variable and give `{name}: $VARIABLE` under {setting}"
+        else:
+            continue
+        raise UsageError(
+            f"judge {masked(judge)!r}, {setting}: {name!r} holds a secret, and settings are written into every run; "
+            f"{remedy}"
+        )
 
 
-class Headers(SecretStr):
-    """A key, and the values of headers that were read from the environment and are kept secret like it."""
+class Secrets(SecretStr):
+    """A key, and the headers and parameters of the address with what is read from the environment, secret like it."""
 
-    def __init__(self, key: SecretStr, headers: Mapping[str, str]) -> None:
+    def __init__(self, key: SecretStr, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
         super().__init__(key.get_secret_value())
-        self.values = {
-            name: read_key(value[1:]).get_secret_value() if value.startswith("$") else value
-            for name, value in headers.items()
+        read = {
+            value: read_key(value[1:]).get_secret_value()
+            for value in (*headers.values(), *query.values())
+            if value.startswith("$")
         }
-        self.secrets = tuple(self.values[name] for name, value in headers.items() if value.startswith("$"))
+        self.headers = {name: read.get(value, value) for name, value in headers.items()}
+        self.query = {name: read.get(value, value) for name, value in query.items()}
+        self.secrets = tuple(read.values())
 
 
 def masked(address: str) -> str:
-    """Return an address without user name and password."""
-    return _CREDENTIALS.sub("[hidden]@", address)
+    """Return an address without user name and password, and without the values of its secret parameters."""
+    return _PARAMETER.sub(
+        lambda match: f"{match[1]}=[hidden]" if _SECRET.search(match[1]) else match[0],
+        _CREDENTIALS.sub("[hidden]@", address),
+    )
 
 
 def scrub(text: str, key: SecretStr) -> str:
@@ -172,7 +189,7 @@ def scrubbed_logs(key: SecretStr) -> Iterator[None]:
 def _forms(key: SecretStr) -> list[str]:
     """Return the key as it is, in URL encoding and in base64; nothing for the placeholder of local servers."""
     forms: dict[str, None] = {}
-    for secret in (key.get_secret_value(), *(key.secrets if isinstance(key, Headers) else ())):
+    for secret in (key.get_secret_value(), *(key.secrets if isinstance(key, Secrets) else ())):
         if len(secret) >= SHORTEST:
             encoded = base64.b64encode(secret.encode()).decode()
             forms |= dict.fromkeys((secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("=")))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from claimeval.providers import Keep, Provider, check_settings
 from claimeval.providers.batches import CHAT, CHUNK, NAME, WINDOW_HOURS, Batches, BatchStatus, FileLimits, Phase
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
-from claimeval.providers.keys import Headers, scrub
+from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.requests import CallError, Completion, Judge, Request
@@ -62,10 +62,10 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
     from mistralai.client import Mistral
 
     assert judge.endpoint, "the judge is resolved"
-    key = Headers(PROVIDER.api_key(judge), judge.headers)
+    key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
     async with client(judge.endpoint, key) as http:
-        http.headers.update(key.values)
-        http.params = http.params.merge(judge.query)
+        http.headers.update(key.headers)
+        http.params = http.params.merge(key.query)
         # Without this blocking client the SDK makes one, which loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
             sdk = Mistral(

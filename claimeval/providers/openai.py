@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from claimeval.providers import Keep, Provider, check_settings
 from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
-from claimeval.providers.keys import Headers, scrub
+from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
@@ -86,10 +86,10 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
     from openai import AsyncOpenAI, Omit
 
     assert judge.endpoint, "the judge is resolved"
-    key = Headers(PROVIDER.api_key(judge), judge.headers)
+    key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
     headers: dict[str, Any] = {} if PROVIDER.owns(judge.endpoint) else dict.fromkeys(_environment_headers(), Omit())
     headers |= {name: f"Bearer {key.get_secret_value()}" for name in headers if name.lower() == "authorization"}
-    headers |= key.values
+    headers |= key.headers
     if _AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
     async with client(judge.endpoint, key) as http:
@@ -101,7 +101,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
                 http_client=http,
                 timeout=http.timeout,
                 default_headers=headers,
-                default_query=judge.query or None,
+                default_query=key.query or None,
             ),
             key,
         )

@@ -46,7 +46,10 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
 def _from_text(text: str) -> Judge:
     model, at, endpoint = text.strip().partition("@")
     if masked(endpoint) != endpoint:
-        raise UsageError(f"the address of judge {masked(text)!r} carries credentials; put keys in the environment")
+        raise UsageError(
+            f"the address of judge {masked(text)!r} carries credentials; put keys in the environment, and a "
+            "parameter that holds a secret under `query` in a judge file, as in `key: $VARIABLE`"
+        )
     providers.provider(model)
     if at and not endpoint:
         raise UsageError(f"judge {text!r} has an @ without an address after it")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -38,15 +38,29 @@ _SENT = {
     *TOKEN_LIMITS,
 }
 """Fields that a setting of a judge or a request sets, apart from `model` and `messages`."""
+_LIMITS = (
+    *TOKEN_LIMITS,
+    "max_output_tokens",
+    "max_new_tokens",
+    "max_tokens_to_sample",
+    "max_length",
+    "num_predict",
+    "budget_tokens",
+    "maxTokens",
+    "maxOutputTokens",
+)
+"""What servers call the limit of a reply or of its reasoning, which `extra` may have at no depth."""
 RESERVED = {
     **{name: f"is set by claimeval; use {name}:" for name in ("temperature", "top_p", "reasoning_effort")},
     **dict.fromkeys(("seed", "random_seed"), "is set by claimeval; use seed:"),
     **dict.fromkeys(("logprobs", "top_logprobs"), "is set by claimeval; use top_logprobs:"),
-    **dict.fromkeys(
-        (*TOKEN_LIMITS, "max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "num_predict"),
-        "is set by claimeval and counted by the caps; use max_tokens: or token_limit:",
-    ),
+    **dict.fromkeys(_LIMITS, "is set by claimeval and counted by the caps; use max_tokens: or token_limit:"),
     "model": "names another model than the judge, and other prices; use model:",
+    **dict.fromkeys(("models", "fallbacks"), "names other models than the judge, and other prices"),
+    **dict.fromkeys(("tools", "functions", "plugins"), "has a price that the caps do not count"),
+    **dict.fromkeys(("extra_body", "generation_config"), "may hide a field that undoes the caps; give its fields here"),
+    **dict.fromkeys(("api_base", "base_url"), "names another server than the judge's; use endpoint:"),
+    "api_key": "is a secret; use key_variable:",
     "messages": "is set by claimeval: the prompt",
     **dict.fromkeys(("response_format", "format"), "is set by claimeval; use structured:"),
     **dict.fromkeys(("n", "best_of"), "asks for several replies, which the caps do not count"),
@@ -69,7 +83,17 @@ def refused_in_extra(extra: Mapping[str, object]) -> str | None:
             return f"{name!r} {reason}"
         if name == "service_tier" and value not in ("default", "flex"):
             return f"'service_tier' {value!r} has prices that the caps do not count; default and flex can be set"
+        if inner := next((inner for inner in _names_within(value) if inner in _LIMITS), None):
+            return f"{inner!r} in {name!r} {RESERVED[inner]}"
     return None
+
+
+def _names_within(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from value
+    if isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _names_within(part)
 
 
 def request_body(request: Request, *, token_limit: str = "max_tokens", seed: str = "seed") -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Self
@@ -13,6 +14,8 @@ from pydantic import Field, JsonValue
 from claimeval.types.errors import ClaimevalError, UsageError
 from claimeval.types.records import Claim, Document, Reason, Record
 from claimeval.types.scales import Scale
+
+logger = logging.getLogger("claimeval")
 
 KEY_VERSION = 4
 """Part of every key. Increased when the meaning of stored replies changes."""
@@ -137,7 +140,14 @@ class Judge(Record):
             family=family,
             price=JudgePrice(**price) if price else None,
         )
-        FUNCTIONS[judge.model, judge.endpoint] = function
+        before = FUNCTIONS.setdefault((judge.model, judge.endpoint), function)
+        if before is not function:
+            logger.warning(
+                "judge %s: another function takes the place of the one before, whose stored replies count as its "
+                "replies; give it another `revision`",
+                name,
+            )
+            FUNCTIONS[judge.model, judge.endpoint] = function
         return judge
 
     @property
@@ -400,3 +410,10 @@ class CallError(ClaimevalError):
         self.refused = refused
         self.prompt_too_long = prompt_too_long
         self.context_tokens = context_tokens
+
+    @property
+    def failure(self) -> Failure:
+        """Return the failure that is left when the call is not tried again."""
+        return Failure(
+            reason=self.reason, message=self.message, refused=self.refused, context_tokens=self.context_tokens
+        )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import JsonValue
 
 from claimeval.providers.specs import parse_judge
 from claimeval.types.errors import UsageError
@@ -67,6 +68,13 @@ def test_extra_headers_query_and_names_are_sent_as_they_are(tmp_path: Path, monk
         ({"stream": True}, "'stream' is set by claimeval"),
         ({"service_tier": "priority"}, "'service_tier' 'priority' has prices that the caps do not count"),
         ({"temperature": 1}, "use temperature:"),
+        ({"models": ["other"]}, "'models' names other models than the judge"),
+        ({"plugins": [{"id": "web"}]}, "'plugins' has a price that the caps do not count"),
+        ({"options": {"num_predict": -1}}, "'num_predict' in 'options' is set by claimeval"),
+        ({"reasoning": {"max_tokens": 50000}}, "'max_tokens' in 'reasoning' is set by claimeval"),
+        ({"thinking": {"budget_tokens": 50000}}, "'budget_tokens' in 'thinking' is set by claimeval"),
+        ({"extra_body": {}}, "'extra_body' may hide a field that undoes the caps"),
+        ({"api_key": "abcdefgh"}, "'api_key' is a secret; use key_variable:"),
     ],
 )  # fmt: skip
 def test_no_extra_field_undoes_a_cap(tmp_path: Path, extra: dict[str, object], words: str) -> None:
@@ -138,6 +146,34 @@ def test_a_password_in_an_address_is_not_printed(tmp_path: Path) -> None:
 def test_a_secret_in_a_header_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"headers: 'api-key' holds a secret.*api-key: \$VARIABLE"):
         parse_judge(Judge(name="j", model="openai:m", headers={"api-key": "abc"}))
+
+
+@pytest.mark.parametrize("setting", ["headers", "query", "extra"])
+def test_a_secret_in_any_open_setting_is_refused(setting: str) -> None:
+    with pytest.raises(UsageError, match=rf"{setting}: 'access_token' holds a secret") as caught:
+        parse_judge(Judge.model_validate({"name": "j", "model": "openai:m", setting: {"access_token": "abc"}}))
+    assert "abc" not in str(caught.value)
+    harmless: dict[str, JsonValue] = {"stop_token_ids": [1], "prompt_cache_key": "claims", "skip_special_tokens": True}
+    assert parse_judge(Judge(name="j", model="openai:m", extra=harmless)).extra == harmless
+
+
+@pytest.mark.parametrize("parameter", ["key", "code", "sig", "api-key"])
+def test_a_secret_in_the_query_of_an_address_is_refused_unprinted(tmp_path: Path, parameter: str) -> None:
+    done = score(f"openai:m@http://127.0.0.1:9300/v1?v=2&{parameter}=tr0ub4dor", tmp_path)
+    assert done.returncode == 2
+    assert "tr0ub4dor" not in done.stderr + done.stdout
+    assert f"?v=2&{parameter}=[hidden]" in done.stderr
+
+
+def test_a_parameter_of_the_address_is_read_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOUSE_KEY", "house-secret-12345")
+    with serve(judged) as server:
+        done = score(judge_file(tmp_path, server, query={"key": "$HOUSE_KEY"}), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert server.paths[0].endswith("?key=house-secret-12345")
+    assert not [file for file in (tmp_path / "run").iterdir() if b"house-secret" in file.read_bytes()]
 
 
 def test_what_is_learned_is_told_once_kept_and_not_paid_or_asked_again(tmp_path: Path) -> None:

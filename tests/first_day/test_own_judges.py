@@ -192,3 +192,18 @@ def test_a_judge_that_answers_other_questions_stops_the_run_before_verdicts_are_
         ce.score(samples, judges=judge(mixed_up), metrics="faithfulness", options=options)
     assert house.calls <= asked + 2
     assert ce.score(samples, judges=judge(house.plain), metrics="faithfulness")["faithfulness"].mean == 1.0
+
+
+def test_another_function_under_the_name_of_one_before_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    def first(messages: list[dict[str, str]]) -> str:
+        return "a"
+
+    def second(messages: list[dict[str, str]]) -> str:
+        return "b"
+
+    for function in (first, first):
+        Judge.from_callable("twice", function, model="llama")
+    Judge.from_callable("twice", second, model="llama", revision="2")
+    assert not caplog.text
+    Judge.from_callable("twice", second, model="llama")
+    assert "another `revision`" in caplog.text

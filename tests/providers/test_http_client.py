@@ -109,8 +109,9 @@ def test_a_packed_reply_is_unpacked_only_up_to_the_limit() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 60_000_000  # the 50 MB of this test, and few of the client
-    with pytest.raises(CallError, match="packed several times"):
+    with pytest.raises(CallError, match="packed several times") as caught:
         received(packed(gzip.compress(gzip.compress(b"{}")), "gzip, gzip"), 1_000_000)
+    assert (caught.value.possibly_paid, caught.value.retryable) == (True, False)
 
 
 def test_an_error_with_a_huge_body_keeps_its_status() -> None:
