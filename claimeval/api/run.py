@@ -20,7 +20,6 @@ from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import forms, page, tables
-from claimeval.report.assets import visible
 from claimeval.runs.directory import (
     MANIFEST,
     RunWriter,
@@ -36,7 +35,7 @@ from claimeval.runs.directory import (
 from claimeval.runs.jobs import qrels_of
 from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, interval, percent
-from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name, visible
 from claimeval.types.estimates import Cost
 from claimeval.types.records import REASONS, Claim, Sample, SampleResult
 

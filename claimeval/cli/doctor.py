@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Metrics
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, visible
 
 if TYPE_CHECKING:
     from claimeval.data.survey import Survey
@@ -114,14 +114,9 @@ def _fields(sample: Sample | None) -> Iterator[tuple[str, str]]:
         if isinstance(value, tuple):
             items = [item.text if isinstance(item, Document) else str(item) for item in value]
             if items:
-                yield f"{name} ({len(items)})", " | ".join(_excerpt(item, EXCERPT // 2) for item in items[:2])
+                yield f"{name} ({len(items)})", " | ".join(visible(item, EXCERPT // 2) for item in items[:2])
         elif value not in (None, "", {}):
-            yield name, _excerpt(str(value), EXCERPT)
-
-
-def _excerpt(text: str, length: int) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= length else words[:length].rstrip() + "..."
+            yield name, visible(str(value), EXCERPT)
 
 
 def _fed(metric: Metric, found: Survey) -> str:

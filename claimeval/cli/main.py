@@ -15,7 +15,7 @@ import click
 
 from claimeval.cli.command import help_formatter
 from claimeval.cli.terminal import fail_for, interrupt_on_termination, prepare_streams
-from claimeval.types.errors import ClaimevalError, UsageError
+from claimeval.types.errors import ClaimevalError, UsageError, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
 """The headings of `--help`. What stands under them the modules of the commands say, in a line of their text:
@@ -173,5 +173,5 @@ def main() -> None:
 
 def fail(message: str, code: int) -> None:
     """Print one line on standard error, and exit."""
-    print(f"claimeval: {' '.join(message.split())}", file=sys.stderr)
+    print(f"claimeval: {visible(message)}", file=sys.stderr)
     raise SystemExit(code)

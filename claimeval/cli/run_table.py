@@ -20,6 +20,7 @@ from claimeval.runs.directory import ScoresSummary, beside, read_results
 from claimeval.runs.overview import WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
+from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Part, Reason
 
@@ -201,23 +202,18 @@ def _reasons(counts: dict[Reason, int]) -> str:
 
 def _print_trouble(output: Output, trouble: WorstClaim) -> None:
     label = "contradicted by" if trouble.label == "contradicted" else "not found in"
-    why = f": {_short(trouble.explanation)}" if trouble.explanation else ""
+    why = f": {visible(trouble.explanation, WIDTH)}" if trouble.explanation else ""
     output.line()
     output.line(bold=trouble.sample_id, indent=1)
     output.pairs(
         {
-            "question": (_short(trouble.question, 2 * WIDTH), ""),
-            "claim": (_short(trouble.claim, 2 * WIDTH), ""),
+            "question": (visible(trouble.question, 2 * WIDTH), ""),
+            "claim": (visible(trouble.claim, 2 * WIDTH), ""),
             "verdict": (f"{label} the {trouble.evidence}{why}", "red"),
-            "evidence": (_short(trouble.excerpt or f"none of {trouble.documents} documents named", 2 * WIDTH), ""),
+            "evidence": (visible(trouble.excerpt or f"none of {trouble.documents} documents named", 2 * WIDTH), ""),
         },
         indent=3,
     )
-
-
-def _short(text: str, width: int = WIDTH) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= width else line[: width - 3] + "..."
 
 
 def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:

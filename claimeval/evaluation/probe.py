@@ -15,7 +15,7 @@ from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
 from claimeval.store.lessons import Lessons
 from claimeval.types.chat_format import read_tokens
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.probes import Probe, ProbeStep
 from claimeval.types.records import Claim, Document
@@ -108,7 +108,7 @@ def _step(step: str, outcome: Outcome, check: Callable[[Completion], str | None]
             "step": step,
             "right": problem is None,
             "problem": problem,
-            "reply": " ".join((outcome.text or "").split())[:160],
+            "reply": visible(outcome.text or "", 160),
             "prompt_tokens": outcome.usage.prompt_tokens,
             "completion_tokens": outcome.usage.completion_tokens,
             "seconds": outcome.latency,

@@ -9,6 +9,7 @@ from claimeval.execution import Executor
 from claimeval.providers import provider
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store
+from claimeval.types.errors import visible
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 USELESS_IN_A_ROW = 10
@@ -75,7 +76,7 @@ class LearningExecutor:
             replies.read += 1
         else:
             replies.useless += 1
-            replies.excerpt, replies.why = " ".join((reply.text or "").split())[:80], useless
+            replies.excerpt, replies.why = visible(reply.text or "", 80), useless
         if not replies.read and replies.useless == USELESS_IN_A_ROW:
             count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
         elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:
@@ -87,4 +88,4 @@ class LearningExecutor:
         help_ = _HELP.get(reason, _HELP["unparsable"])
         if judge.provider != "callable":
             help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
-        self._stop(judge.name, f'it gave {count} ("{replies.excerpt} ...": {replies.why.message or reason}); {help_}')
+        self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {replies.why.message or reason}); {help_}')

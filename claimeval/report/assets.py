@@ -1,13 +1,9 @@
-"""Templates, styles and scripts of the HTML pages, each with a policy that allows nothing else.
-
-`visible` makes text from data safe to read in titles, Markdown and other plain text.
-"""
+"""Templates, styles and scripts of the HTML pages, each with a policy that allows nothing else."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -84,16 +80,3 @@ def page(name: str) -> Page:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
-    "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
-"""Lone surrogates, and control and format characters that no script needs. Joiners are kept, for Persian."""
-
-
-def visible(text: str, width: int | None = None) -> str:
-    """Return the text on one line, at most `width` characters long, with hidden characters as `⟨U+202E⟩`."""
-    line = " ".join(_HIDDEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text).split())
-    return line if width is None or len(line) <= width else line[: width - 1] + "…"

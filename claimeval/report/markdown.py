@@ -13,10 +13,10 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.report.assets import visible
 from claimeval.runs.overview import MetricComparison, Overview, PairedRuns
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
+from claimeval.types.errors import visible
 from claimeval.types.records import Reason
 
 MAX_WORST = 5

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 from pydantic import ValidationError
 
 from claimeval.metrics.scoring import ends_in_words
-from claimeval.report.assets import page, visible
+from claimeval.report.assets import page
 from claimeval.report.packing import Details, Index, as_json, block, row
 from claimeval.report.requests import Literals, Rebuilder, RequestPieces, pack
 from claimeval.runs.compare import SamplePair, compare, shared_metrics, shared_others
@@ -23,7 +23,7 @@ from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
 from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.statistics.formatting import decimal
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, visible
 from claimeval.types.records import REASONS, SampleResult
 from claimeval.types.requests import Message
 

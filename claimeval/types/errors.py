@@ -1,4 +1,4 @@
-"""The error tree, and the errors of unknown names and unreadable YAML files.
+"""The error tree, the errors of unknown names and unreadable YAML files, and excerpts of texts in messages.
 
 ::
 
@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,16 @@ def read_yaml(path: Path, kind: str) -> Any:
         raise UsageError(f"cannot read the {kind} {str(path)!r}: {error}") from error
     except yaml.YAMLError as error:
         raise UsageError(f"the {kind} {str(path)!r} is not YAML: {' '.join(str(error).split())}") from error
+
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""Lone surrogates, and control and format characters that no script needs. Joiners are kept, for Persian."""
+
+
+def visible(text: str, width: int | None = None) -> str:
+    """Return the text on one line, at most `width` characters long, with hidden characters as `⟨U+202E⟩`."""
+    line = " ".join(_HIDDEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text).split())
+    return line if width is None or len(line) <= width else line[: width - 1] + "…"

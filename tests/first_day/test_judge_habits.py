@@ -223,10 +223,14 @@ NONSENSE = "I would be delighted to help you with that today."
 
 
 def test_ten_useless_replies_in_a_row_stop_the_run(tmp_path: Path) -> None:
-    scored = score(writes(lambda text: NONSENSE), tmp_path, "--concurrency", 1)
+    """What a terminal would obey is written out in the message and the summary."""
+    scored = score(writes(lambda text: f"{NONSENSE}\n\x1b[31m"), tmp_path, "--concurrency", 1)
     assert scored.done.returncode == 3
+    assert "\x1b" not in scored.done.stderr
+    examples = json.loads((tmp_path / "run" / "summary.json").read_text())["failures"].values()
+    assert f"{NONSENSE} ⟨U+001B⟩[31m" in [example["excerpt"] for example in examples]
     said = " ".join(scored.done.stderr.split())
-    assert f'gave 10 unreadable replies in a row ("{NONSENSE} ...": not one JSON value' in said
+    assert f'gave 10 unreadable replies in a row ("{NONSENSE} ⟨U+001B⟩[31m": not one JSON value' in said
     assert "`structured: false` in a judge file, or `claimeval doctor --judge openai:judge@http://127.0.0.1:" in said
     assert scored.paid == 10
 

@@ -12,8 +12,8 @@ import pytest
 from claimeval.data.rows import guarded, unguarded
 from claimeval.judging.panel import Panel
 from claimeval.report import forms, markdown, tables
-from claimeval.report.assets import visible
 from claimeval.runs import directory
+from claimeval.types.errors import visible
 from claimeval.types.records import SampleResult
 from tests.command_line import call
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -78,7 +78,7 @@ def test_texts_of_others_stand_in_code_spans(text: str, span: str) -> None:
 
 
 def test_visible_cuts_and_writes_out(run: Path) -> None:
-    assert visible("a\tb\x00\ud83d", None) == "a b⟨U+0000⟩⟨U+D83D⟩"
+    assert visible("a\tb\r\n\x00\ud83d", None) == "a b ⟨U+0000⟩⟨U+D83D⟩"
     assert visible("abcdef", 4) == "abc…"
     assert visible("👩‍👧 می‌خواهم") == "👩‍👧 می‌خواهم"
 

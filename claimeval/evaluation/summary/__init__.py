@@ -19,6 +19,7 @@ from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.metrics.derived import unknown_because
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import visible
 from claimeval.types.estimates import Estimate
 from claimeval.types.families import Families
 from claimeval.types.records import (
@@ -44,7 +45,7 @@ class FailureExample(Record):
     sample: str
     judge: str
     excerpt: str
-    """The beginning of the reply, or the provider's words."""
+    """The beginning of the reply, or the provider's words, with hidden characters written out."""
 
 
 class Summary(Record):
@@ -187,5 +188,5 @@ class Tallies:
 
 
 def _example(result: SampleResult, call: Call) -> FailureExample:
-    excerpt = (call.reply or call.message or "")[:EXCERPT]
+    excerpt = visible(call.reply or call.message or "", EXCERPT)
     return FailureExample(sample=result.sample.id, judge=call.judge, excerpt=excerpt)
