@@ -1,7 +1,8 @@
 """What judges' servers refuse, kept beside the replies, so that a run asks them as the run before did.
 
-A lesson is found by the judge's id, so it holds for the same model at the same address with the same settings. Losing
-the file costs nothing: the server refuses once more, which is free, and the lesson is learned again.
+A lesson is found by the judge's id, so it holds for the same model at the same address with the same settings. It goes
+with exported replies. Without the file, replies to requests of the newest form are found only after the server has
+refused once more, which is free, and never offline.
 """
 
 from __future__ import annotations
@@ -36,6 +37,18 @@ class Lessons:
         self._honoured: dict[str, bool] = {}
         self._forms: dict[str, tuple[Judge, ...]] = {}
         """By name, the judges before each lesson and after the last, where they differ from their settings."""
+
+    @property
+    def known(self) -> dict[str, Learned]:
+        """Return what is kept of judges' servers, by the judges' ids."""
+        return dict(self._known)
+
+    def add(self, judge: str, learned: Learned) -> None:
+        """Keep a lesson from elsewhere, after what is known of the judge with this id."""
+        before = self._known.get(judge, Learned())
+        refused = tuple(dict.fromkeys((*before.refused, *learned.refused)))
+        window = before.context_tokens or learned.context_tokens
+        self._write(judge, Learned(refused=refused, context_tokens=window))
 
     def adapt(self, request: Request, store: Store | None = None) -> Request:
         """Return the request in the first form that the store has a reply to; in the newest form if it has none.

@@ -1,28 +1,34 @@
 """Export and import of replies as JSON Lines: text that can be read, compared, split, joined and sent.
 
-A line is one reply: its key, its origin, the body as it was received, and the SHA-256 of key and body. An imported
-file is read as text, checked line by line, and stored row by row; the database of another program is never opened.
+A line is one reply: its key, its origin, the body as it was received, and the SHA-256 of key and body. The first lines
+are what was learned of judges' servers, without which the keys of later replies cannot be built. An imported file is
+read as text, checked line by line, and stored row by row; the database of another program is never opened.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
+from claimeval.store.lessons import Lessons
 from claimeval.store.replies import ReplyOrigin, join, unpack
 from claimeval.store.stats import LATEST, read_origin
 from claimeval.store.store import Store, digest
-from claimeval.types.chat_format import read_chat
+from claimeval.types.chat_format import MOST_TOKENS, read_chat
 from claimeval.types.errors import DataError
 from claimeval.types.records import Record
-from claimeval.types.requests import CallError
+from claimeval.types.requests import CallError, Learned
 
 LONGEST_LINE = 64 * 2**20
 """Bytes; a longer line is no reply."""
 SHOWN = 5
+
+_Line = TypeVar("_Line", bound=Record)
+Refusable = Literal["maxLength", "maxItems", "response_format", "temperature", "max_tokens", "max_completion_tokens"]
+"""What a judge can be asked without, as in `Judge.without`."""
 
 
 class ExportCounts(NamedTuple):
@@ -53,9 +59,19 @@ class _ExportedReply(Record):
     body_base64: str | None = None
 
 
+class _ExportedLesson(Record):
+    judge: str = Field(pattern=r"^[0-9a-f]{8}$")
+    """The id of a judge."""
+    refused: tuple[Refusable, ...] = ()
+    context_tokens: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
+
+
 def write(store: Store, file: BinaryIO) -> ExportCounts:
-    """Write every reply of a store as a line, in the order they were first stored."""
+    """Write the lessons of a store, then every reply, each as a line, in the order they were first stored."""
     replies = left_out = 0
+    for judge, learned in Lessons(store.folder).known.items():
+        fields = {"judge": judge, **learned.model_dump(exclude_defaults=True, exclude={"schema_honoured"})}
+        file.write(json.dumps(fields, separators=(",", ":")).encode() + b"\n")
     for row in store.rows():
         if row.value is None or read_origin(row.value) is None:
             left_out += 1
@@ -83,9 +99,14 @@ def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
     """
     added = present = conflicts = number = 0
     conflicting: list[str] = []
+    lessons = Lessons(store.folder)
     while line := file.readline(LONGEST_LINE):
         number += 1
         try:
+            if line.startswith(b'{"judge"'):
+                lesson = _validated(_ExportedLesson, line)
+                lessons.add(lesson.judge, Learned(refused=lesson.refused, context_tokens=lesson.context_tokens))
+                continue
             key, origin, body = _checked(line)
         except _InvalidExport as error:
             raise DataError(f"{name}, line {number}: {error} (replies added before it: {added})") from error
@@ -106,20 +127,25 @@ class _InvalidExport(ValueError):
     """A line that holds no whole reply."""
 
 
+def _validated(kind: type[_Line], line: bytes) -> _Line:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        if not line.endswith(b"\n"):
+            raise _InvalidExport("the line is cut short; export the store again") from error
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        noun = "lesson" if kind is _ExportedLesson else "reply"
+        raise _InvalidExport(f"not an exported {noun}: {f'{field}: ' if field else ''}{first['msg']}") from error
+
+
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
     """Return key, origin and body of a line that this module wrote and nobody changed."""
     if line.startswith(b"SQLite format 3\0"):
         raise _InvalidExport("this is a database; only what `claimeval cache export` wrote is read")
     if len(line) >= LONGEST_LINE:
         raise _InvalidExport(f"longer than {LONGEST_LINE} bytes")
-    try:
-        reply = _ExportedReply.model_validate_json(line)
-    except ValidationError as error:
-        if not line.endswith(b"\n"):
-            raise _InvalidExport("the line is cut short; export the store again") from error
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        raise _InvalidExport(f"not an exported reply: {f'{field}: ' if field else ''}{first['msg']}") from error
+    reply = _validated(_ExportedReply, line)
     if not 0 <= reply.origin.at <= LATEST:
         raise _InvalidExport(f"not an exported reply: origin.at: {reply.origin.at} is no time")
     if (reply.body is None) == (reply.body_base64 is None):

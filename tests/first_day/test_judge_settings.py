@@ -217,6 +217,10 @@ def test_what_the_second_step_teaches_leaves_the_replies_of_the_first_where_they
         again = score(judge, tmp_path, "--overwrite")
         plan = call("plan", data(tmp_path), "-j", judge, "-m", "faithfulness", "--json")
         offline = score(judge, tmp_path, "--offline", "--overwrite")
+        call("cache", "export", tmp_path / "replies.jsonl")
+        call("cache", "import", tmp_path / "replies.jsonl", "--cache", tmp_path / "other")
+        elsewhere = score(judge, tmp_path, "--offline", "--overwrite", "--cache", tmp_path / "other")
+    assert elsewhere.returncode == 0, elsewhere.stderr
     assert [done.returncode for done in (first, again, plan, offline)] == [0, 0, 0, 0], first.stderr + offline.stderr
     assert (server.paid, len(server.asked)) == (CALLS, refused_once)
     assert refused_once > CALLS

@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claimeval.store import transfer
+from claimeval.store.lessons import Lessons
 from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
 from claimeval.store.transfer import ExportCounts, TransferCounts
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import DataError
+from claimeval.types.requests import Learned
 
 ORIGIN = ReplyOrigin("openai:m", "http://127.0.0.1:8000/v1", "d" * 64, 1_795_000_000.25, 0.125)
 KEY, OTHER_KEY = "1" * 64, "2" * 64
@@ -82,6 +84,27 @@ def test_a_line_holds_key_origin_checksum_and_the_body_as_text(store: Store) -> 
         "sha256": "5e1cab9cc0ae3a68895f59a8a2626d146f1d4dfa25e7fd865b94b744d5661f77",  # sha256sum of key and body
         "body": body,
     }
+
+
+def test_lessons_go_with_the_replies_and_add_to_those_that_are_there(store: Store, other: Store) -> None:
+    Lessons(store.folder).add("0123abcd", Learned(refused=("temperature",), context_tokens=4096))
+    Lessons(other.folder).add("0123abcd", Learned(refused=("maxItems",)))
+    lines = exported(store)
+
+    assert lines == b'{"judge":"0123abcd","refused":["temperature"],"context_tokens":4096}\n'
+    for _ in range(2):
+        assert taken_in(other, lines) == TransferCounts(0, 0, 0, ())
+    assert Lessons(other.folder).known == {
+        "0123abcd": Learned(refused=("maxItems", "temperature"), context_tokens=4096)
+    }
+
+
+@pytest.mark.parametrize("change", [{"refused": ["top_p"]}, {"context_tokens": 0}, {"judge": "x"}])
+def test_a_lesson_that_no_run_learns_is_refused(store: Store, change: dict[str, object]) -> None:
+    line = json.dumps({"judge": "0123abcd", **change}).encode() + b"\n"
+    with pytest.raises(DataError, match=r"line 1: not an exported lesson"):
+        taken_in(store, line)
+    assert not Lessons(store.folder).known
 
 
 def test_a_body_that_is_not_utf_8_is_written_in_base64(store: Store, other: Store) -> None:
