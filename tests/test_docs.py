@@ -18,6 +18,13 @@ def test_every_decision_record_is_in_the_index_once_under_its_title() -> None:
     assert listed == sorted(zip(titles, [path.name for path in records], strict=True))
 
 
+def test_every_decision_record_has_its_number() -> None:
+    names = sorted(path.name for path in DECISIONS.glob("[0-9]*.md"))
+    numbers = Counter(name[:3] for name in names)
+    assert [name for name in names if numbers[name[:3]] > 1] == []
+    assert all((DECISIONS / name).read_text(encoding="utf-8").startswith(f"# {name[:3]} ") for name in names)
+
+
 def test_a_record_that_a_later_one_amends_or_overturns_is_marked_in_both_places() -> None:
     index = (DECISIONS / "README.md").read_text(encoding="utf-8")
     marked = set(re.findall(r"\]\((\S+\.md)\) \((?:amended|overturned) by \d{3}\)", index))

@@ -267,7 +267,7 @@ def test_a_useless_judge_is_stopped_when_its_fiftieth_reply_is_readable(tmp_path
             executor.review(request, Completion(body=b"", text=NONSENSE), None if number in (1, 50) else useless)
     ((name, why),) = stopped
     assert name == "house"
-    assert f'48 unreadable replies among the first 50 ("{NONSENSE} ...": not one JSON value)' in why
+    assert f'48 unreadable replies among the first 50 ("{NONSENSE}": not one JSON value)' in why
     assert why.endswith("`claimeval doctor --judge openai:m@http://127.0.0.1:1/v1`")
 
 
