@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ from claimeval.store.store import Store
 
 SAMPLES, CALLS = 6, 18
 FILES = ("results.jsonl", "summary.json", "manifest.json", "report.html")
+CREATED = re.compile(rb'"created":\s*"[^"]*"')
+"""When a run began: all that two runs of equal settings and replies may differ in."""
 OPTIONS = ("--concurrency", "3", "--max-calls", "1000")
 
 INSTANTS = (
@@ -64,7 +67,7 @@ def server() -> Iterator[ProcessHandle]:
 def ended(folder: Path) -> Ended:
     with Store(folder / "store") as store:
         keys = sorted(row.key for row in store)
-    return Ended([(folder / "run" / name).read_bytes() for name in FILES], keys)
+    return Ended([CREATED.sub(b"", (folder / "run" / name).read_bytes()) for name in FILES], keys)
 
 
 @pytest.fixture(scope="module")

@@ -349,7 +349,10 @@ class Gathering:
         return Overview(
             name=folder.resolve().name,
             manifest=self._manifest.model_copy(
-                update={"data": self._manifest.data.model_copy(update={"path": data_name(self._manifest)})}
+                update={
+                    "data": self._manifest.data.model_copy(update={"path": data_name(self._manifest)}),
+                    "created": None,  # equal settings over equal replies give equal pages
+                }
             ),
             summary=summary,
             cautions=cautions(summary, {name: tally.short for name, tally in self._judges.items()}),
