@@ -61,7 +61,7 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
     Args:
         run: The run directory.
         metric: Name of the metric. Default: the first metric of the run.
-        count: Number of claims.
+        count: Number of claims; all if there are fewer.
         design: How claims are drawn.
         seed: Seed of the draw.
 
@@ -69,19 +69,19 @@ def draw(run: Path, metric: str | None, count: int, design: Design, seed: int) -
         The draw.
 
     Raises:
-        UsageError: If something else was drawn already, or the run has fewer judged claims.
+        UsageError: If something else was drawn already, or the run has no judged claim.
     """
     row = metric_of(run, metric)
     if (before := drawn(run, row.name)) is not None:
         asked = (len(before.items), before.design, before.seed)
-        if asked != (count, design, seed):
+        if asked != (min(count, before.population), design, seed):
             raise UsageError(
                 f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
                 f"go on with these options, or remove {_path(run, row.name)} to draw anew"
             )
         return before
     judged = [(r.sample.id, a) for r in read_results(run) for a in _assessments(r, row) if a.label is not None]
-    chosen = _draw([a for _, a in judged], count, design, seed)
+    chosen = _draw([a for _, a in judged], min(count, len(judged) or count), design, seed)
     items = [
         Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i])
         for i in chosen.chosen

@@ -56,14 +56,20 @@ class RejudgeSource(NamedTuple):
     """Goes over the samples anew each time it is called."""
     manifest: Manifest | None
     """None for plain samples."""
+    note: str | None = None
+    """What must stand beside the numbers of a run that is judged again before it was complete."""
 
 
 def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
     """A run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
+        note = None
         if line := incomplete(path):
+            if next(read_results(path), None) is None:
+                raise UsageError(f"{path} has no finished sample to judge again; run the command that began it first")
             warnings.warn(line, stacklevel=2)
-        return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path))
+            note = f"the run that was judged again was not complete: {line}"
+        return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path), note)
     if not path.is_dir() and (found := recognize(path)):
         return _recorded(path, found)
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
@@ -134,7 +140,18 @@ def prepare(
             `ask_again` they are asked, even if nothing else has changed.
     """
     if source.manifest and not source.manifest.of_claims:
-        return _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
+        prepared = _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
+    else:
+        prepared = _prepare_claims(source, wanted, keep_verdicts, options)
+    if source.note is None:
+        return prepared
+    record = prepared.manifest
+    return prepared._replace(manifest=record.model_copy(update={"notes": (*record.notes, source.note)}))
+
+
+def _prepare_claims(
+    source: RejudgeSource, wanted: ClaimsOptions, keep_verdicts: bool, options: RunOptions
+) -> PreparedRejudge:
     metrics = _metrics(source, wanted)
     known = ReusableVerdicts(
         source.manifest,

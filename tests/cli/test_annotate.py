@@ -122,7 +122,7 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
     ("options", "words"),
     [
         (["--metric", "faithfull"], "Did you mean 'faithfulness'"),
-        (["--n", "10000"], "10000"),
+        (["--n", "0"], "it needs 1 or more"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(claimeval: Run, run: Path, options: list[str], words: str) -> None:

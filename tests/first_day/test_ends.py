@@ -57,3 +57,27 @@ def test_a_judge_of_a_panel_that_could_not_be_asked_ends_with_3(
     shown = json.loads(done.stdout)
     assert shown["exit_code"] == 3
     assert "quota" in shown["stopped"]
+
+
+def test_a_run_without_a_finished_sample_is_not_judged_again(claimeval: Run, start_server: StartServer) -> None:
+    server = start_server(judge=claim_judge.answer)
+    judge = ("-j", f"openai:m@{server.url}", "-m", "faithfulness")
+    none = claimeval("score", "data.jsonl", *judge, "-o", "none", "--max-calls", "1", "--concurrency", "1")
+    assert none.returncode == 3
+    again = claimeval("rejudge", "none", "--vote", "any", "-o", "again")
+    assert (again.returncode, "has no finished sample" in again.stderr) == (2, True)
+
+    some = claimeval("score", "data.jsonl", *judge, "-o", "some", "--max-calls", "4", "--concurrency", "1")
+    assert some.returncode == 3
+    voted = claimeval("rejudge", "some", "--vote", "any", "-o", "voted", "--json")
+    assert voted.returncode == 0, voted.stderr
+    assert "is not complete" in voted.stderr
+    (note,) = json.loads(voted.stdout)["notes"]
+    assert "the run that was judged again was not complete" in note
+
+
+def test_fewer_claims_than_annotate_draws_are_all_drawn(claimeval: Run) -> None:
+    assert claimeval("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run").returncode == 0
+    done = claimeval("annotate", "run", "--export", "marks.csv")
+    assert done.returncode == 0, done.stderr
+    assert "6 claims" in done.stdout
