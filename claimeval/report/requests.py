@@ -16,7 +16,7 @@ from claimeval.judging import assess, extract
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.types.errors import PromptError
 from claimeval.types.records import Call, Evidence, Sample, SampleResult
-from claimeval.types.requests import ExtractTask, Request
+from claimeval.types.requests import ExtractTask, Judge, Request
 
 MIN_LENGTH = 12
 """Characters of the shortest text that is referred to."""
@@ -66,7 +66,7 @@ class Rebuilder:
     """Rebuilder of the requests of a run."""
 
     def __init__(self, manifest: Manifest) -> None:
-        self._judges = {judge.name: judge.as_asked for judge in reversed(manifest.asked)}
+        self._judges = {judge.name: judge.forms for judge in reversed(manifest.asked)}
         self._prompts: dict[str | None, Prompt] = {}
         for record in manifest.prompts:
             with suppress(PromptError):  # a prompt of another version of claimeval
@@ -74,18 +74,18 @@ class Rebuilder:
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
         """Return the request of a call, or None if the rebuilt request has another key."""
-        request = self._ask(result, call)
-        return request if request is not None and request.key == call.key else None
+        requests = (self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ())))
+        return next((request for request in requests if request is not None and request.key == call.key), None)
 
-    def _ask(self, result: SampleResult, call: Call) -> Request | None:
-        judge, question = self._judges.get(call.judge), result.sample.question
+    def _ask(self, result: SampleResult, call: Call, judge: Judge) -> Request | None:
+        question = result.sample.question
         prompt = self._prompts.get(call.prompt)
         numbers = {"attempt": call.attempt, "replicate": call.replicate}
-        if judge is None or prompt is None:
+        if prompt is None:
             return None
         if call.step == "extract":
             texts = result.sample.texts(call.part) or ()
-            requests = [extract.ask(prompt, judge, call.part, text, question, **numbers) for text in texts]
+            requests = [extract.ask(prompt, judge, call.part, text, question, **numbers).to(judge) for text in texts]
             return next((request for request in requests if request.key == call.key), None)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.evidence) if call.evidence else None
@@ -93,7 +93,8 @@ class Rebuilder:
             return None
         alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
         assessed = [claims[i] for i in call.subjects]
-        return assess.ask(prompt, judge, assessed, assess.ShownDocuments(documents, alternatives), question, **numbers)
+        shown = assess.ShownDocuments(documents, alternatives)
+        return assess.ask(prompt, judge, assessed, shown, question, **numbers).to(judge)
 
 
 def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:

@@ -67,14 +67,8 @@ class Lessons:
     def _forms_of(self, judge: Judge) -> tuple[Judge, ...]:
         forms = self._forms.get(judge.name)
         if forms is None:
-            known = self.judge(judge).learned
-            lessons = [
-                known.model_copy(update={"refused": known.refused[:count], "context_tokens": window})
-                for count in range(len(known.refused) + 1)
-                for window in dict.fromkeys((None, known.context_tokens))
-            ]
-            copies = [judge.model_copy(update={"learned": lesson}).as_asked for lesson in lessons]
-            forms = self._forms[judge.name] = tuple(copies)
+            knowing = judge.model_copy(update={"learned": self.judge(judge).learned})
+            forms = self._forms[judge.name] = knowing.forms
         return forms
 
     def judge(self, judge: Judge) -> Judge:

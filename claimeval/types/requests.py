@@ -168,6 +168,7 @@ class Judge(Record):
         """Return a copy with other settings, and so with another id."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("id", None)
+        copied.__dict__.pop("forms", None)
         return copied
 
     def without(self, refused: Iterable[str]) -> Judge | None:
@@ -204,6 +205,17 @@ class Judge(Record):
         window = self.context_tokens or self.learned.context_tokens
         judge = judge.model_copy(update={"learned": self.learned, "context_tokens": window})
         return self if judge == self else judge
+
+    @cached_property
+    def forms(self) -> tuple[Judge, ...]:
+        """Return the judge as its requests named it before each of its lessons and after the last."""
+        known = self.learned
+        lessons = [
+            known.model_copy(update={"refused": known.refused[:count], "context_tokens": window})
+            for count in range(len(known.refused) + 1)
+            for window in dict.fromkeys((None, known.context_tokens))
+        ]
+        return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
 
 
 class Message(Record):

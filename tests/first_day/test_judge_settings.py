@@ -11,7 +11,10 @@ import pytest
 import yaml
 from pydantic import JsonValue
 
+from claimeval.api.run import Run
 from claimeval.providers.specs import parse_judge
+from claimeval.report.requests import Rebuilder
+from claimeval.runs.directory import load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge
 from tests.command_line import Done, call
@@ -224,6 +227,8 @@ def test_what_the_second_step_teaches_leaves_the_replies_of_the_first_where_they
     assert [done.returncode for done in (first, again, plan, offline)] == [0, 0, 0, 0], first.stderr + offline.stderr
     assert (server.paid, len(server.asked)) == (CALLS, refused_once)
     assert refused_once > CALLS
+    rebuilder = Rebuilder(load_manifest(tmp_path / "run"))
+    assert all(rebuilder.rebuild(result, call) for result in Run.load(tmp_path / "run") for call in result.calls)
     assert [line["calls"] for line in json.loads(plan.stdout)["lines"]] == [[0, 0], [0, 0]]
     assert summary(tmp_path)["n"] == SAMPLES
 
