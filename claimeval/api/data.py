@@ -25,7 +25,7 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
-from claimeval.runs.directory import has_results, read_results
+from claimeval.runs.directory import has_results
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.options import PanelOptions
@@ -104,7 +104,7 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
         if not problems.errors:
             raise
         found = Survey.empty(metric.name for metric in chosen)
-    return found.model_copy(update={"malformed": tuple(map(str, problems.errors))})
+    return found.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
 
 
 class DrawnRows(list[dict[str, Any]]):
@@ -348,7 +348,7 @@ class Examination:
         problems = self._samples.problems if isinstance(self._samples, ReadSamples) else None
         if not problems or not problems.errors:
             return record
-        count = f"{len(problems.errors)}" if self.total is not None else f"{len(problems.errors)} or more"
+        count = f"{problems.count}" if self.total is not None else f"{problems.count} or more"
         return record.model_copy(update={"notes": (*record.notes, f"{count} malformed rows were left out")})
 
     @property
@@ -364,16 +364,6 @@ class Examination:
 def is_run(data: Data) -> bool:
     """Whether the data is the path of a run directory."""
     return isinstance(data, (str, Path)) and has_results(Path(data))
-
-
-def results_of(data: Data) -> Iterable[SampleResult]:
-    """Return the results of a run or a run directory; none for other data."""
-    if isinstance(data, Run):
-        return data.results
-    if isinstance(data, (str, Path)) and is_run(data):
-        path = Path(data)
-        return Reiterable(lambda: read_results(path))
-    return ()
 
 
 def path_of(data: Data) -> Path | None:

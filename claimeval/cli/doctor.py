@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 LISTED = ("Start", 2, "Check a data file, or try a judge with two real questions.")
 EXCERPT = 100
 """Characters of a text that are printed."""
-SHOWN = 20
-"""Malformed rows and generators that are printed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +87,11 @@ def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Surve
     output.line()
     output.line(f": {found.samples} readable samples", bold=str(data))
     if found.malformed:
-        output.line(f"{len(found.malformed)} malformed:", style="red")
-        for problem in found.malformed[:SHOWN]:
+        output.line(f"{found.malformed_rows} malformed:", style="red")
+        for problem in found.malformed:
             output.line(f"  {problem}")
-        if len(found.malformed) > SHOWN:
-            output.line(f"  ... and {len(found.malformed) - SHOWN} more")
+        if more := found.malformed_rows - len(found.malformed):
+            output.line(f"  ... and {more} more")
     if not found.samples:
         return
     rows = [(metric.name, metric.claims_of, metric.against, _fed(metric, found)) for metric in metrics]

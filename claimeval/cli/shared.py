@@ -24,7 +24,6 @@ _COST = Heading(
 _BATCHES = Heading("Batches and machines", "batch", "batch_retries", "detach", "online")
 Asking = Annotated[RunOptions, _COST, _BATCHES]
 AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and gates", "cluster")]
-Clustering = Annotated[RunOptions, Heading("Options", "cluster")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ _NO_COLUMN = "no column is known"
 MAX_FURTHER = 20_000
 """Rows that are read after the first error, to count those that share it."""
 _SHOWN = 20
-"""Rows left out that are listed."""
+"""Rows that cannot be read whose errors are kept and listed."""
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -70,13 +70,33 @@ class Problems:
         self.unique_ids = unique_ids
         """Whether rows with the id of an earlier row are problems too. With `quiet` nothing is listed."""
         self.errors: list[DataError] = []
+        """The errors of the first rows that cannot be read, at most 20."""
+        self.count = 0
+        """The number of all of them."""
         self.last: int | None = None
         """The number of the row at which reading ended, if it was not the end of the data."""
+        self._alike = 0
         self._told = quiet
 
     def add(self, error: DataError) -> None:
-        """Keep the error of a row."""
-        self.errors.append(error)
+        """Count the error of a row in; the first ones are kept."""
+        if len(self.errors) < _SHOWN:
+            self.errors.append(error)
+        self.count += 1
+        self._alike += error.kind == self.errors[0].kind
+
+    def add_all(self, others: Problems) -> None:
+        """Count the errors of other rows in, which are all of one kind."""
+        for error in others.errors:
+            self.add(error)
+        if more := others.count - len(others.errors):
+            self.count += more
+            self._alike += more * (others.errors[0].kind == self.errors[0].kind)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.errors.clear()
+        self.count = self._alike = 0
 
     @property
     def stopped(self) -> bool:
@@ -87,14 +107,14 @@ class Problems:
         """End a pass over the rows: raise DataError for the first problem, or list what was left out, once."""
         if not self.errors or self._told:
             return
-        first, count = self.errors[0], len(self.errors)
+        first, count = self.errors[0], self.count
         if self.skip:
             self._told = True
-            lines = [f"  {error}" for error in self.errors[:_SHOWN]]
+            lines = [f"  {error}" for error in self.errors]
             more = [f"  ... and {count - _SHOWN} more"] if count > _SHOWN else []
             warnings.warn("\n".join([f"{count} malformed {_rows(count)} left out:", *lines, *more]), stacklevel=2)
             return
-        alike = sum(error.kind == first.kind for error in self.errors) - 1
+        alike = self._alike - 1
         others = count - 1 - alike
         up_to = f" up to row {self.last:,}" if self.last else ""
         parts = [f"{alike} more {_rows(alike)} like it{up_to}"] if alike else []
@@ -133,7 +153,7 @@ def read_samples(
     """
     check_fields(fields)
     problems = problems or Problems()
-    problems.errors.clear()
+    problems.clear()
     rows = read_rows(Path(path), problems.add, texts={*_FIELD_OF, *fields.values()})
     return samples_of_rows(rows, str(path), problems, fields=fields, references=references, limit=limit)
 
@@ -157,7 +177,7 @@ def samples_of_rows(
         references: Whether one of several gold answers is enough.
         limit: The number of samples; None for all.
     """
-    strangers: list[DataError] = []
+    strangers = Problems()
     """The errors of the first rows, which have no known column."""
     columns: dict[str, None] = {}
     seen: set[str] = set()
@@ -173,14 +193,16 @@ def samples_of_rows(
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
                 raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
         except DataError as error:
-            if error.kind == _NO_COLUMN and len(strangers) == number - 1 and isinstance(row, SourceRow):
+            if error.kind == _NO_COLUMN and strangers.count == number - 1 and isinstance(row, SourceRow):
                 columns.update(dict.fromkeys(row.fields))
-                strangers.append(error)
+                strangers.add(error)
             else:
-                _pass_on(strangers, problems)
+                problems.add_all(strangers)
+                strangers.clear()
                 problems.add(error)
             continue
-        _pass_on(strangers, problems)
+        problems.add_all(strangers)
+        strangers.clear()
         if problems.unique_ids:
             seen.add(record.id)
         count += 1
@@ -188,17 +210,11 @@ def samples_of_rows(
             yield record.model_copy(update={"references": references}) if references else record
         if count == limit:
             break
-    if strangers and len(strangers) == number:
+    if strangers.count and strangers.count == number:
         raise DataError(f"{name}: {_unknown_columns(columns)}")
     problems.stop()
     if not number:
         raise DataError(f"{name} has no samples")
-
-
-def _pass_on(errors: list[DataError], problems: Problems) -> None:
-    for error in errors:
-        problems.add(error)
-    errors.clear()
 
 
 def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict[str, str]:

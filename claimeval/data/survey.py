@@ -55,7 +55,9 @@ class Survey(Record):
     example: Sample | None = None
     """The first sample, as it was read."""
     malformed: tuple[str, ...] = ()
-    """Rows that cannot be read: file, line, field and problem."""
+    """The first 20 rows that cannot be read: file, line, field and problem."""
+    malformed_rows: int = 0
+    """The number of rows that cannot be read."""
     metadata: dict[str, int]
     """Names in the metadata of samples, which include unknown fields of the file."""
 

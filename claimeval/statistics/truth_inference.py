@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_TIE = 1e-9
-
 
 class Vote(NamedTuple):
     """One label of one judge for one item; a judge may vote more than once."""
@@ -47,11 +45,6 @@ class DawidSkene:
     """Steps of the algorithm."""
     converged: bool
     """Whether the posteriors stood still before the steps ran out."""
-
-    @property
-    def consensus(self) -> tuple[Hashable | None, ...]:
-        """Return the most probable label of each item; `None` if the two most probable are equally so."""
-        return tuple(_winner(row, self.labels) for row in self.posteriors)
 
 
 def dawid_skene(
@@ -150,9 +143,3 @@ def _rates(table: Floats, posteriors: Floats, times: Floats, judges: int, smooth
     rates: Floats = votes / votes.sum(axis=1, keepdims=True)
     prevalence: Floats = weighted.sum(axis=0) / times.sum()
     return prevalence, rates
-
-
-def _winner(row: Sequence[float], labels: Sequence[Hashable]) -> Hashable | None:
-    best = max(row)
-    winners = [label for label, probability in zip(labels, row, strict=True) if probability > best - _TIE]
-    return winners[0] if len(winners) == 1 else None

@@ -22,12 +22,6 @@ def cluster_of(sample: Sample, field: str | None = None) -> int:
     return single_cluster(sample.id) if value is None else _number("together", value)
 
 
-def cluster_of_question(question: str, name: str) -> int:
-    """Return the number of a question's cluster. `name` is its id, which is used if it has no text."""
-    text = " ".join(question.split())
-    return _number("together", text) if text else single_cluster(name)
-
-
 def single_cluster(name: str) -> int:
     """Return the number of a cluster of one sample."""
     return _number("alone", name)

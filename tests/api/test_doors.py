@@ -28,7 +28,9 @@ def test_doctor_counts_what_is_missing_and_malformed(tmp_path: Path) -> None:
     assert found.example.id == "good"
     assert found.has_inputs_for("faithfulness")
     rows = doctor([SAMPLES[0], {"answer": ["no text"]}], metrics="faithfulness")
-    assert (rows.samples, len(rows.malformed)) == (1, 1)
+    assert (rows.samples, len(rows.malformed), rows.malformed_rows) == (1, 1, 1)
+    many = doctor([{"answer": ["x"]}] * 50)
+    assert (many.samples, len(many.malformed), many.malformed_rows) == (0, 20, 50)
     assert doctor([{"answer": ["x"]}]).samples == 0
     lack = doctor([{"answer": "x"}, {"answer": "y"}]).no_question
     assert lack is not None

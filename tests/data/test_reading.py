@@ -204,6 +204,18 @@ def test_bad_rows_can_be_left_out_and_are_listed_once(tmp_path: Path) -> None:
     assert [str(error).partition("data.jsonl, ")[2][:6] for error in problems.errors] == ["line 2", "line 3"]
     assert "line 3, answer: a list; give one text" in str(warned[0].message)
     assert len(list(read_samples(path, problems=problems))) == 2
+    assert problems.count == 2
+
+
+@pytest.mark.parametrize("known", ["answer", "note"])
+def test_of_many_bad_rows_all_are_counted_and_twenty_are_kept(tmp_path: Path, known: str) -> None:
+    path = write(tmp_path, "data.jsonl", [*[{known: ["A"]}] * 50, {"answer": "B"}])
+    problems = Problems(skip=True)
+    with pytest.warns(UserWarning, match=r"50 malformed rows left out(.|\n)*line 20(.|\n)*\.\.\. and 30 more"):
+        assert [sample.answer for sample in read_samples(path, problems=problems)] == ["B"]
+    assert (problems.count, len(problems.errors)) == (50, 20)
+    with pytest.raises(DataError, match=r"line 1.*49 more rows like it"):
+        list(read_samples(path))
 
 
 def test_a_repeated_id_is_a_problem_where_rows_are_left_out(tmp_path: Path) -> None:
