@@ -137,6 +137,11 @@ def gate_of_missing(share: float, what: str, max_missing: float) -> int:
     return 1
 
 
+def _say_lines(text: str) -> None:
+    for line in text.splitlines():
+        say(line)
+
+
 @contextmanager
 def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
     """Print what doors log and warn of as lines on standard error."""
@@ -145,7 +150,7 @@ def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
     level = logger.level
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", UserWarning)
-        warnings.showwarning = lambda message, *_: say(str(message))
+        warnings.showwarning = lambda message, *_: _say_lines(str(message))
         logger.addHandler(handler)
         logger.setLevel(logging.ERROR if quiet else logging.INFO)
         try:

@@ -88,4 +88,5 @@ class LearningExecutor:
         help_ = _HELP.get(reason, _HELP["unparsable"])
         if judge.provider != "callable":
             help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
+        help_ += f"; add `--ask-again {reason}` to ask anew what these replies left open"
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {replies.why.message or reason}); {help_}')
