@@ -84,7 +84,17 @@ class CommandParameter:
     field: str
 
 
-class RecordCommand(click.Command):
+class Page(click.Command):
+    """A command whose help is a page."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the page, at most `WIDTH` columns wide."""
+        formatter = help_formatter()
+        self.format_help(ctx, formatter)
+        return formatter.getvalue().rstrip("\n")
+
+
+class RecordCommand(Page):
     """A command whose help fits 80 columns and has its texts under headings."""
 
     def __init__(self, name: str, record: type, entries: list[CommandParameter], **settings: Any) -> None:
@@ -96,12 +106,6 @@ class RecordCommand(click.Command):
         """Return the record of the arguments, without doing anything."""
         with self.make_context(self.name, arguments, parent=parent) as context:
             return _made(self.record, context.params)
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the page, at most `WIDTH` columns wide."""
-        formatter = help_formatter()
-        self.format_help(ctx, formatter)
-        return formatter.getvalue().rstrip("\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options of each heading."""
@@ -144,14 +148,8 @@ def command(name: str, record: type[Record], do: Callable[[Record], int]) -> Rec
     return RecordCommand(name, record, list(_entries(record, "Options")), callback=call, help=record.__doc__)
 
 
-class Group(click.Group):
+class Group(Page, click.Group):
     """Commands under one name, each with its line."""
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the page, at most `WIDTH` columns wide."""
-        formatter = help_formatter()
-        self.format_help(ctx, formatter)
-        return formatter.getvalue().rstrip("\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with the first sentence of each."""

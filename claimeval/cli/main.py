@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from claimeval.cli.command import help_formatter
+from claimeval.cli.command import Page
 from claimeval.cli.terminal import fail_for, interrupt_on_termination, prepare_streams
 from claimeval.types.errors import ClaimevalError, UsageError, visible
 
@@ -58,7 +58,7 @@ def commands() -> dict[str, dict[str, str]]:
     return found
 
 
-class Root(click.Group):
+class Root(Page, click.Group):
     """Loads a command when it is called, and lists all under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -85,12 +85,6 @@ class Root(click.Group):
         near = [HINTS[name]] if name in HINTS else get_close_matches(name, self.list_commands(ctx), 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UsageError(f"no such command {name!r}.{hint} `claimeval --help` lists all")
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the page of all commands."""
-        formatter = help_formatter()
-        self.format_help(ctx, formatter)
-        return formatter.getvalue().rstrip("\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the two options, then the commands under their headings."""

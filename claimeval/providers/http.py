@@ -30,7 +30,6 @@ from claimeval.types.requests import CallError, Completion, RateLimitStatus
 
 if TYPE_CHECKING:
     import httpx2
-    from pydantic import SecretStr
 
 MAX_RETRY_AFTER = 86_400.0
 

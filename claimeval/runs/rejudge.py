@@ -34,7 +34,6 @@ from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived, select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.providers import specs
-from claimeval.providers import specs as judging
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.directory import MANIFEST, incomplete, load_manifest, read_results
 from claimeval.runs.import_replies import EXTRACTOR
@@ -156,7 +155,7 @@ def _prepare_claims(
     known = ReusableVerdicts(
         source.manifest,
         judges=_named(source, wanted),
-        extractor=judging.parse_judge(wanted.extractor) if wanted.extractor else None,
+        extractor=specs.parse_judge(wanted.extractor) if wanted.extractor else None,
         extract_prompt=wanted.extract_prompt,
         assess_prompt=wanted.assess_prompt,
         defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
@@ -327,7 +326,7 @@ def _line_up(
             on_record.add(name)
             own.append(judge)
         else:
-            own.append(judging.parse_judge(judge))
+            own.append(specs.parse_judge(judge))
     if keep_verdicts:
         kept = [judge for name, judge in known.own.items() if name not in names]
         if kept and not known.shown_as(settings):
@@ -358,14 +357,14 @@ def _extractor(
         return None
     spec = known.extractor or line_up.extractor
     if spec:
-        return judging.parse_judge(spec)
+        return specs.parse_judge(spec)
     if source.manifest is None:
         return line_up.judges[0]
     before = source.manifest.extractor
     assert before is not None, "a run of claims has an extractor"
     try:
         if before.provider != RECORDED:
-            return judging.parse_judge(before)
+            return specs.parse_judge(before)
         why = "its claims are on record only"
     except UsageError as error:
         why = str(error)

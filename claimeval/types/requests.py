@@ -30,7 +30,7 @@ SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 
 
-NO_SETTINGS = {"name", "key_variable", "family", "price", "learned"}
+DECIDES_NOTHING = {"name", "key_variable", "family", "price", "learned"}
 """Fields of a judge that cannot change an answer."""
 
 
@@ -161,7 +161,7 @@ class Judge(Record):
 
         The name, the variable of the key, family, price and what was learned are not included.
         """
-        settings = self.model_dump(mode="json", exclude=NO_SETTINGS)
+        settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING)
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -117,3 +117,4 @@ def test_the_snippets_of_the_documentation_run(start_server: StartServer, tmp_pa
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     snippets: Callable[..., None] = in_use
     snippets(spec(server), spec(server, "judge-2"), tmp_path, pandas.DataFrame(rows), tmp_path / "answers.jsonl")
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"a", "b"}

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from claimeval.providers import http as exchange
 from claimeval.providers.http import check_endpoint, client
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import CallError
+from claimeval.types.requests import CallError, Completion
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,12 @@ def test_an_error_with_a_huge_body_keeps_its_status() -> None:
         assert (received(reply, 1000).status_code, received(reply, 1000).text[:19]) == (503, "the reply is larger")
 
 
-def test_a_response_that_nobody_waits_for_is_let_go() -> None:
+def test_a_response_after_its_call_is_let_go() -> None:
+    kept: list[Completion] = []
+    recorder = exchange.ResponseRecorder(SecretStr("key"), kept.append)
+    with recorder.open():
+        pass
     exchange.record_response(httpx2.Response(200, content=b"{}"))
+    assert kept == []
+    with pytest.raises(CallError, match="the server did not answer"):
+        recorder.completion()
