@@ -84,7 +84,7 @@ class CommandParameter:
     field: str
 
 
-class Page(click.Command):
+class HelpPage(click.Command):
     """A command whose help is a page."""
 
     def get_help(self, ctx: click.Context) -> str:
@@ -94,7 +94,7 @@ class Page(click.Command):
         return formatter.getvalue().rstrip("\n")
 
 
-class RecordCommand(Page):
+class RecordCommand(HelpPage):
     """A command whose help fits 80 columns and has its texts under headings."""
 
     def __init__(self, name: str, record: type, entries: list[CommandParameter], **settings: Any) -> None:
@@ -148,7 +148,7 @@ def command(name: str, record: type[Record], do: Callable[[Record], int]) -> Rec
     return RecordCommand(name, record, list(_entries(record, "Options")), callback=call, help=record.__doc__)
 
 
-class Group(Page, click.Group):
+class Group(HelpPage, click.Group):
     """Commands under one name, each with its line."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from claimeval.cli.command import Page
+from claimeval.cli.command import HelpPage
 from claimeval.cli.terminal import fail_for, interrupt_on_termination, prepare_streams
 from claimeval.types.errors import ClaimevalError, UsageError, visible
 
@@ -58,7 +58,7 @@ def commands() -> dict[str, dict[str, str]]:
     return found
 
 
-class Root(Page, click.Group):
+class Root(HelpPage, click.Group):
     """Loads a command when it is called, and lists all under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

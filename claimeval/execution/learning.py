@@ -25,7 +25,7 @@ _HELP = {
 
 
 @dataclass
-class _Replies:
+class _ReplyCounts:
     """The first replies of a judge to one prompt."""
 
     read: int = 0
@@ -47,7 +47,7 @@ class LearningExecutor:
         self._store = store
         self._lessons = lessons
         self._stop = stop
-        self._replies: dict[tuple[str, str], _Replies] = {}
+        self._replies: dict[tuple[str, str], _ReplyCounts] = {}
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the request in the form that the server takes."""
@@ -69,7 +69,7 @@ class LearningExecutor:
         """
         if self._stop is None or reply.cached:
             return
-        replies = self._replies.setdefault((request.judge.name, request.prompt), _Replies())
+        replies = self._replies.setdefault((request.judge.name, request.prompt), _ReplyCounts())
         if replies.read + replies.useless >= FIRST or not provider(request.judge.model).costs:
             return
         if useless is None or useless.reason in _NOT_COUNTED:
@@ -86,7 +86,7 @@ class LearningExecutor:
         assert replies.why, "there is a useless reply"
         judge, reason = request.judge, replies.why.reason
         help_ = _HELP.get(reason, _HELP["unparsable"])
-        if judge.provider != "callable":
+        if provider(judge.model).example:
             help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
         help_ += f"; add `--ask-again {reason}` to ask anew what these replies left open"
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {replies.why.message or reason}); {help_}')

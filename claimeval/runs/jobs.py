@@ -57,7 +57,14 @@ async def run_into(
 def recount_into(
     writer: ResultWriter, prepared: PreparedRejudge, panel: PanelOptions, options: RunOptions
 ) -> JobOutcome:
-    """Count the votes of a source about which nobody is asked anything, and write the run."""
+    """Count the votes of a source about which nobody is asked anything, and write the run.
+
+    Args:
+        writer: The run, begun with its manifest.
+        prepared: The source with what is taken over.
+        panel: Its `labels` are what the weights of a weighted vote are learned from.
+        options: Its `prices` are what the cost is counted by.
+    """
     tallies = Tallies(writer.manifest, options.prices)
     for result in prepared.recounted():
         writer.add(result)

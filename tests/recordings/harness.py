@@ -196,6 +196,8 @@ _BATCH = re.compile(r"^ ?[0-9a-f]{8}(?= )", re.MULTILINE)
 """The name of a batch at the beginning of a row."""
 _AGE = re.compile(r"(?<= )\d:\d\d(?=  \w+$)", re.MULTILINE)
 """Its age near the end."""
+_JUDGE = re.compile(r"[0-9a-f]{8}")
+"""The id of a judge, which hangs on its port."""
 _PROGRESS = re.compile(r"\[[#.]+\] |\d+/\d+ texts ")
 """Lines that commands draw when they take long."""
 _DROPPED = {"latency", "median_latency", "at", "key", "changed", "seconds", "settings"}
@@ -207,9 +209,9 @@ def plain(text: str) -> str:
     text = _HERE.sub("$REPO", text.replace(os.getcwd(), "$HERE"))
     for port in _PORTS:
         text = text.replace(f":{port}", ":00000")
-    text = text.replace(datetime.now(UTC).date().isoformat(), "TODAY-DATE")
     for pattern, word in _STEADY:
         text = pattern.sub(word, text)
+    text = text.replace(datetime.now(UTC).date().isoformat(), "TODAY-DATE")
     return _AGE.sub("0:00", _BATCH.sub(" BATCH-ID", text))
 
 
@@ -219,6 +221,8 @@ def steady(value: Json, field: str = "") -> Json:
         return field.upper()
     if field == "versions" and isinstance(value, dict):
         return sorted(value)
+    if field == "id" and isinstance(value, str) and _JUDGE.fullmatch(value):
+        return "JUDGE"
     if isinstance(value, dict):
         named = value.keys() >= {"digest", "source"}
         content = {name: item for name, item in value.items() if not (named and name == "source")}
