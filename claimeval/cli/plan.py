@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,24 +100,36 @@ def forecast_experiment(given: ExperimentOptions) -> int:
 
     output, found = given.output, arm_forecasts(given.file, given.options)
     calls = _sum([ahead.calls for ahead in found.values()])
-    cost = sum(ahead.cost[0] for ahead in found.values()), sum(ahead.cost[1] for ahead in found.values())
     unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
+    known = _known([ahead.known_cost for ahead in found.values()])
+    cost = None if unpriced else known
     output.line()
     output.line(f": {next(iter(found.values())).samples:,} samples, {len(found)} arms", bold=given.file.name)
     output.line()
     rows = [
-        (name, span(ahead.calls, count), span(ahead.cost, dollars), dollars(ahead.worst))
+        (
+            name,
+            span(ahead.calls, count),
+            span(ahead.cost, dollars) if ahead.cost else "unknown",
+            dollars(None if ahead.unpriced else ahead.worst),
+        )
         for name, ahead in found.items()
     ]
-    worst = sum(ahead.worst for ahead in found.values())
-    rows.append(("total", span(calls, count), span(cost, dollars), dollars(worst)))
+    worst = None if unpriced else sum(ahead.worst for ahead in found.values())
+    rows.append(("total", span(calls, count), span(cost, dollars) if cost else "unknown", dollars(worst)))
     output.table(("arm", "calls", "USD", "at most"), rows, style=lambda row: "bold" if row is rows[-1] else "")
     output.line()
     if unpriced:
-        output.line(f"Not in these sums, since their price is not known: {', '.join(unpriced)}")
+        priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
+        output.line(f"The price is not known of {', '.join(unpriced)}{priced}")
     output.line(f"What two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
     arms = {name: _record(ahead) for name, ahead in found.items()}
     return output.result("plan", {"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms})
+
+
+def _known(costs: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    pairs = list(costs)
+    return sum(low for low, _ in pairs), sum(high for _, high in pairs)
 
 
 def _record(found: Forecast) -> dict[str, object]:
@@ -165,7 +177,7 @@ def _print(output: Output, command: str, planned: Planned) -> None:
         _calls(found.calls, exact=all(line.exact for line in found.lines)),
         span(_sum([line.prompt_tokens for line in found.lines]), count),
         span(_sum([line.output_tokens for line in found.lines]), count),
-        span(found.cost, dollars) if found.cost[1] or not found.unpriced else "unknown",
+        span(found.known_cost, dollars) if found.known_cost[1] or not found.unpriced else "unknown",
     )
     columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD")
     output.table(columns, [*rows, total], words=(0, 1), style=lambda row: "bold" if row is total else "")

@@ -241,7 +241,12 @@ class Forecast(Record):
         return tuple(dict.fromkeys(line.judge for line in self.lines if line.cost is None))
 
     @property
-    def cost(self) -> tuple[float, float]:
+    def cost(self) -> tuple[float, float] | None:
+        """US dollars, least and most; None if the price of a judge with calls to come is unknown."""
+        return None if self.unpriced else self.known_cost
+
+    @property
+    def known_cost(self) -> tuple[float, float]:
         """US dollars for the judges whose price is known."""
         known = [line.cost for line in self.lines if line.cost]
         return sum(low for low, _ in known), sum(high for _, high in known)
