@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import cast
 
 from claimeval.providers import Keep, Provider
@@ -15,10 +15,10 @@ from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import FUNCTIONS, CallError, Completion, Judge, JudgeFunction, Request
 
-THREADS = 32
-"""Calls of a plain function at once."""
 DEFECTS = (TypeError, NameError, AttributeError, LookupError, NotImplementedError, ImportError)
-"""Errors that a further call of the function will not better."""
+"""Errors of a function's code: the same messages would raise them again, so such a call is not repeated."""
+DEFECTIVE = 3
+"""Calls that end in such an error before a function that has never given a text is not called any more."""
 
 
 def resolve(judge: Judge) -> Judge:
@@ -32,20 +32,16 @@ def resolve(judge: Judge) -> Judge:
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[CallableBackend]:
-    """Open the function's backend, with threads for one that is not asynchronous."""
-    threads = ThreadPoolExecutor(THREADS, thread_name_prefix=judge.name)
-    try:
-        yield CallableBackend(FUNCTIONS[judge.model, judge.endpoint], threads)
-    finally:
-        threads.shutdown(wait=False, cancel_futures=True)
+    """Open the function's backend."""
+    yield CallableBackend(FUNCTIONS[judge.model, judge.endpoint])
 
 
 class CallableBackend:
     """Calls one function with the messages of a request."""
 
-    def __init__(self, function: JudgeFunction, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, function: JudgeFunction) -> None:
         self._function = function
-        self._threads = threads
+        self._texts = self._defects = 0
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004  # an object whose call is a coroutine function
         )
@@ -61,15 +57,19 @@ class CallableBackend:
         except TimeoutError as error:
             raise CallError("timeout", f"the function timed out: {error}", possibly_paid=True) from error
         except Exception as error:  # a function of the user may raise anything
-            fatal = isinstance(error, DEFECTS)
+            defect = isinstance(error, DEFECTS)
+            self._defects += defect
+            fatal = defect and not self._texts and self._defects >= DEFECTIVE
             raise CallError(
                 "judge_stopped" if fatal else "provider_error",
                 f"the function raised {type(error).__name__}: {error}",
+                retryable=not defect,
                 fatal=fatal,
                 possibly_paid=True,
             ) from error
         if not isinstance(text, str):
             raise CallError("judge_stopped", f"the function gave a {type(text).__name__}; a text is needed", fatal=True)
+        self._texts += 1
         body = write_chat(text, request.judge.model.partition(":")[2])
         completion = read_chat(body, latency=time.perf_counter() - started)
         keep(completion)
@@ -78,9 +78,37 @@ class CallableBackend:
     async def _call(self, messages: list[dict[str, str]]) -> object:
         if self._is_async:
             return await cast(Awaitable[str], self._function(messages))
-        loop = asyncio.get_running_loop()
-        value = await loop.run_in_executor(self._threads, self._function, messages)
+        value = await _in_thread(self._function, messages)
         return await value if inspect.isawaitable(value) else value
+
+
+async def _in_thread(function: JudgeFunction, messages: list[dict[str, str]]) -> object:
+    """Call a plain function in a thread that does not keep the process alive if the function never returns."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[object] = loop.create_future()
+
+    def settle(value: object, error: Exception | None) -> None:
+        if outcome.done():
+            return
+        if error is None:
+            outcome.set_result(value)
+        else:
+            outcome.set_exception(error)
+
+    def call() -> None:
+        value: object = None
+        error: Exception | None = None
+        try:
+            value = function(messages)
+        except StopIteration as raised:  # which a future does not take
+            error = RuntimeError(f"StopIteration: {raised}")
+        except BaseException as raised:  # noqa: BLE001  # a function of the user may raise anything
+            error = raised if isinstance(raised, Exception) else RuntimeError(f"{type(raised).__name__}: {raised}")
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return await outcome
 
 
 PROVIDER = Provider(name="callable", open=open_backend, resolve=resolve, costs=True)

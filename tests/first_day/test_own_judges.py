@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,6 +104,36 @@ def test_an_error_is_a_failed_call_and_a_defect_stops_at_once(tmp_path: Path) ->
         score(tmp_path, judge(lambda messages: messages[0]["text"], revision="defect"))
     with pytest.raises(ce.StoppedEarly, match="the function gave a dict; a text is needed"):
         score(tmp_path, judge(lambda messages: {"text": ""}, revision="dict"))
+
+
+def test_an_error_over_one_sample_is_a_reason_and_stops_nothing(tmp_path: Path) -> None:
+    house, called = House(), Counter[str]()
+
+    def empty_choice(messages: list[dict[str, str]]) -> str:
+        text = "".join(message["content"] for message in messages)
+        called["bad"] += "Tower 1 " in text
+        if "Tower 1 " in text:
+            raise IndexError("list index out of range")
+        return house.plain(messages)
+
+    run = score(tmp_path, judge(empty_choice, revision="one"))
+    assert run["faithfulness"].missing == {"provider_error": 1}
+    assert run["faithfulness"].n == SAMPLES - 1
+    assert called["bad"] == 1, "the same messages are not sent again"
+
+
+def test_a_function_that_never_returns_keeps_no_process_alive(tmp_path: Path) -> None:
+    script = """
+import threading, claimeval as ce
+hang = threading.Event()
+judge = ce.Judge.from_callable("house", lambda messages: hang.wait(), model="m")
+rows = [{"question": "Q?", "answer": "A tower.", "contexts": ["A tower."]}]
+run = ce.score(rows, judges=judge, metrics="faithfulness",
+               options=ce.RunOptions(cache="replies", timeout=0.2, attempts=1))
+print(run["faithfulness"].missing)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "{'timeout': 1}\n", done.stderr
 
 
 def test_what_is_no_function_or_no_price_is_refused() -> None:
