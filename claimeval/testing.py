@@ -157,50 +157,57 @@ def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
 
     `reply` is what the model writes, or says it for the text of a prompt.
     """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _LoopbackHandler)
+    write = (lambda _: reply) if isinstance(reply, str) else reply
+
+    def respond(path: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        if path != "/v1/chat/completions":
+            return 404, b'{"error": {"message": "only /v1/chat/completions is served here"}}'
+        body = json.loads(content)
+        running.requests.append(body)
+        text = write("\n\n".join(message["content"] for message in body["messages"]))
+        return 200, write_chat(text, body["model"])
+
+    with serve(respond) as url:
+        running = LoopbackProvider(url)
+        yield running
+
+
+@contextmanager
+def serve(respond: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes]]) -> Iterator[str]:
+    """Serve JSON on this machine as long as the block lasts, and give the base URL.
+
+    Args:
+        respond: Returns status and body of the answer to a path, headers (names in lower case) and a body.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            """Answer a request."""
+            content = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            status, body = respond(self.path, headers, content)
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Tests print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    running = LoopbackProvider(f"http://127.0.0.1:{server.server_port}/v1")
-    _RUNNING[server.server_port] = running, (lambda text: reply) if isinstance(reply, str) else reply
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield running
+        yield f"http://127.0.0.1:{server.server_port}/v1"
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-        del _RUNNING[server.server_port]
-
-
-_RUNNING: dict[int, tuple[LoopbackProvider, Callable[[str], str]]] = {}
-"""By port."""
-
-
-class _LoopbackHandler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
-        """Answer a chat completion request with the scripted reply."""
-        content = self.rfile.read(int(self.headers.get("content-length", 0)))
-        running, reply = _RUNNING[self.server.server_address[1]]  # type: ignore[index]  # host and port, by AF_INET
-        if self.path != "/v1/chat/completions":
-            self._send(404, b'{"error": {"message": "only /v1/chat/completions is served here"}}')
-            return
-        body = json.loads(content)
-        running.requests.append(body)
-        text = reply("\n\n".join(message["content"] for message in body["messages"]))
-        self._send(200, write_chat(text, body["model"]))
-
-    def _send(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests print nothing."""
 
 
 def samples() -> list[Sample]:

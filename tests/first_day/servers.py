@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from benchmarks.loopback import claim_judge
+from claimeval import testing
 
 Body = dict[str, Any]
 
@@ -62,36 +61,15 @@ def refusal(message: str, *, status: int = 400, **fields: object) -> Answer:
 def serve(respond: Respond) -> Iterator[HabitServer]:
     """A server that lives as long as the block."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    def answer_to(path: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        body = json.loads(content)
+        answer = respond(body)
+        running.asked.append(body)
+        running.paths.append(path)
+        running.headers.append(dict(headers))
+        running.answers.append(answer)
+        return answer.status, json.dumps(answer.body).encode()
 
-        def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers.get("content-length", 0)))
-            body = json.loads(content)
-            answer = respond(body)
-            running.asked.append(body)
-            running.paths.append(self.path)
-            running.headers.append({name.lower(): value for name, value in self.headers.items()})
-            running.answers.append(answer)
-            data = json.dumps(answer.body).encode()
-            self.send_response(answer.status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    running = HabitServer(f"http://127.0.0.1:{server.server_port}/v1")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with testing.serve(answer_to) as url:
+        running = HabitServer(url)
         yield running
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
