@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from claimeval.api.data import Examination, samples_of
 from claimeval.api.jobs import metric_names
 from claimeval.api.run import Run, raise_if_stopped
 from claimeval.api.twins import blocking
 from claimeval.data.rows import dataframe
-from claimeval.evaluation.claims import choose_metrics
 from claimeval.metrics.rows import canonical_name
 from claimeval.report import forms
 from claimeval.runs.compare import Series, track
 from claimeval.runs.compare import compare as compare_folders
 from claimeval.runs.directory import incomplete
-from claimeval.runs.experiments import Arm, printing, read
-from claimeval.runs.experiments.results import ExperimentResult, flips, tabulate
-from claimeval.runs.experiments.running import arm_folder, prepare, run
+from claimeval.runs.experiments import Experiment, printing, read
+from claimeval.runs.experiments.results import ExperimentResult, tabulate
+from claimeval.runs.experiments.running import PreparedExperiment, arm_folder, prepare, run
 from claimeval.runs.experiments.selection import select as select_arm
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.statistics.formatting import signed
+from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
-from claimeval.types.progress import Progress
 
 if TYPE_CHECKING:
     import pandas
@@ -208,18 +208,14 @@ def experiment(
     plan = read(design)
     if select and not plan.labels:
         raise UsageError("select needs human labels: give the experiment the key `labels`")
-    prepared = prepare(plan, choose_metrics)
-
-    def show(_: Arm) -> Callable[[Progress], None]:
-        return options.progress or (lambda _: None)
-
+    prepared = prepared_experiment(plan, options)
     with ExitStack() as stack:
         if out is None:
             folder = Path(stack.enter_context(TemporaryDirectory()))
         else:
             name = "experiment" if isinstance(design, Mapping) else Path(design).stem
             folder = Path(out) / name if str(out).endswith("/") else Path(out)
-        carried = blocking(run(prepared, folder, options=options, show=show))
+        carried = blocking(run(prepared, folder, options=options))
         status = carried.last.status
         if status.interrupted or status.over_budget or status.paused:
             raise_if_stopped(status)
@@ -227,12 +223,11 @@ def experiment(
         stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
         if len(carried.failed) == len(plan.arms):
             raise StoppedEarly(stopped)
-        table = tabulate(plan, prepared.metrics, folder, options, carried.calls, carried.failed)
-        compared = plan.baseline not in carried.failed
-        if select and compared:
+        with printing.flips_file(folder) as each_flip:
+            table = tabulate(plan, folder, options, carried.calls, carried.failed, each_flip=each_flip)
+        if select and plan.baseline not in carried.failed:
             table = table.model_copy(update={"selection": select_arm(plan, folder, carried.failed)})
-        others = [arm for arm in plan.arms if arm.name not in {plan.baseline, *carried.failed}] if compared else []
-        printing.write(folder, table, (flip for arm in others for flip in flips(plan, folder, arm)))
+        printing.write(folder, table)
         runs = [Run.load(arm_folder(folder, arm)) for arm in plan.arms]
         if out is None:
             runs = [one.in_memory() for one in runs]
@@ -241,3 +236,14 @@ def experiment(
         if carried.failed:
             raise StoppedEarly(stopped, comparison)
         return comparison
+
+
+def prepared_experiment(design: Experiment, options: RunOptions) -> PreparedExperiment:
+    """Return an experiment that can be carried out: its data are read, examined and recorded as those of `score`."""
+    samples = samples_of(design.data, fields=design.fields, limit=design.limit, skip_malformed=design.skip_malformed)
+    examination = Examination(samples, options.progress)
+    plans = prepare(design, examination)
+    check_cluster(design.cluster, samples)
+    records = (job.manifest.of_data(str(design.data), limit=design.limit, fields=design.fields) for job in plans)
+    manifests = tuple(map(examination.noted, records))
+    return PreparedExperiment(design, plans, manifests, examination.items, examination.total)

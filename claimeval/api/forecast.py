@@ -7,17 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, ParamSpec
 
-from claimeval.api.comparison import experiment
+from claimeval.api.comparison import experiment, prepared_experiment
 from claimeval.api.jobs import JudgeSpec, Prepared, before_run, parse_spec
 from claimeval.api.twins import blocking
-from claimeval.evaluation.claims import choose_metrics
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.providers import specs
 from claimeval.runs.experiments import read
-from claimeval.runs.experiments.running import prepare
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -91,14 +89,14 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
 
 def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
     """Return what each arm of an experiment would ask; what an earlier arm asks is not counted again."""
-    prepared = prepare(read(design), choose_metrics)
+    prepared = prepared_experiment(read(design), options)
     asked: set[int] = set()
     forecasts: dict[str, Forecast] = {}
     with cached_replies(options) as store:
         for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
             asked_of = (*job.judges, job.extractor)
             batched = batched_judges(asked_of, options_for(asked_of, options))
-            walked = forecast(prepared.samples(), job, store, options.prices, asked, batched)
+            walked = forecast(prepared.samples, job, store, options.prices, asked, batched)
             forecasts[arm.name] = blocking(walked)
     return forecasts
 

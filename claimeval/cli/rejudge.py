@@ -46,6 +46,8 @@ class RejudgeOptions:
     """Replace a run of other settings in --out."""
     fields: Annotated[tuple[str, ...], Names("--field")] = ()
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    skip_malformed: bool = False
+    """Leave out rows that cannot be read, and list them."""
     output: Output = Output()
     questions: Asked = Questions()
     panel: Panel = PanelOptions()
@@ -100,6 +102,7 @@ def _rejudge(given: RejudgeOptions, source: Path, folder: Path, options: RunOpti
         shuffle_contexts=asked.shuffle_contexts,
         extract_per_judge=asked.extract_per_judge or None,
         fields=parse_fields(list(given.fields)),
+        skip_malformed=given.skip_malformed,
         out=folder,
         overwrite=given.overwrite,
         panel=given.panel,

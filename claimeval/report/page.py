@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 
 from pydantic import ValidationError
 
+from claimeval.metrics.flips import Flip
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page
 from claimeval.report.packing import Details, Index, as_json, block, row
@@ -102,9 +103,9 @@ def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Conte
     metrics, others = shared_metrics(*manifests), shared_others(*manifests)
     rebuilders = [Rebuilder(manifest) for manifest in manifests]
 
-    def add(pair: SamplePair, flipped: int) -> None:
+    def add(pair: SamplePair, flips: list[Flip]) -> None:
         """Add a pair of samples to the index and its details."""
-        index.add((row(pair.a, metrics, others), row(pair.b, metrics, others), flipped))
+        index.add((row(pair.a, metrics, others), row(pair.b, metrics, others), len(flips)))
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
         details.add([to_line(result) for result in pair], requests)
 

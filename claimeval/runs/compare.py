@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.flips import Flip, FlipTally, claim_pairs, counted_differently
@@ -50,7 +50,20 @@ CLAIMS = "claims"
 """The source of metrics of claims."""
 Pairs = list[tuple[float | None, float | None]]
 """The values of samples in two runs."""
-M = TypeVar("M", bound=MetricComparison)
+
+
+class _Tested(Protocol):
+    """What has a p-value."""
+
+    @property
+    def p(self) -> float | None:
+        """Return the p-value; None where nothing was tested."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """Return a copy with other fields."""
+
+
+M = TypeVar("M", bound=_Tested)
 
 
 class SamplePair(NamedTuple):
@@ -95,7 +108,7 @@ class Compared(NamedTuple):
 def compare(
     a: Path,
     b: Path,
-    each: Callable[[SamplePair, int], None] | None = None,
+    each: Callable[[SamplePair, list[Flip]], None] | None = None,
     *,
     cluster: str | None = None,
     by: str | None = None,
@@ -105,7 +118,7 @@ def compare(
     Args:
         a: The first run.
         b: The second run.
-        each: Called with every shared sample and its number of flipped claims.
+        each: Called with every shared sample and its flipped claims.
         cluster: Field by which intervals and tests draw samples together. Default: the field of the first run.
         by: Field whose values are compared each by itself too, as in `metadata.topic`.
 
@@ -152,8 +165,8 @@ class Comparing:
         self._tally = flip_tally(a, b)
         self._flips: list[Flip] = []
 
-    def add(self, pair: SamplePair) -> int:
-        """Counts one sample in and says how many of its claims flipped."""
+    def add(self, pair: SamplePair) -> list[Flip]:
+        """Count one sample in and return its flipped claims."""
         self._ids.append(pair.a.sample.id)
         self._clusters.append(cluster_of(pair.a.sample, self._cluster))
         if self._by:
@@ -170,7 +183,7 @@ class Comparing:
                     before, after, graded=False
                 ):
                     self._discordant[metric.name, before.support == "supported"] += 1
-        return len(found)
+        return found
 
     def comparison(self, a: Overview, b: Overview, attached: Attached) -> PairedRuns:
         """Return what the pairs come to, with the metrics of attached runs.

@@ -20,11 +20,12 @@ from pydantic import Field
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.evaluation.summary.cost import JudgeCost
+from claimeval.evaluation.summary.cost import total
 from claimeval.metrics.derived import derived
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
 from claimeval.statistics.formatting import interval, percent
@@ -70,6 +71,8 @@ class JudgeOverview(Record):
     """All other calls: for verdicts."""
     failed: dict[Reason, int]
     """Calls without a usable reply, by reason."""
+    replies: int
+    """Calls with a reply, usable or not."""
     cost: Cost
     uncounted: int
     """Replies that came without a count of tokens."""
@@ -366,7 +369,7 @@ class Gathering:
             ),
             derived={name: derived(name).description for name in self._manifest.derived},
             sides=directory.beside(folder, summary.metrics),
-            judges=tuple(tally.facts() for tally in self._judges.values()),
+            judges=tuple(tally.facts(summary) for tally in self._judges.values()),
             ranks=self._ranks.facts(),
             worst=self._worst.troubles(),
         )
@@ -393,7 +396,7 @@ class _JudgeTally:
         self._steps: Counter[str] = Counter()
         self._served: Counter[str] = Counter()
         self._failed: Counter[Reason] = Counter()
-        self._cost = JudgeCost(judge)
+        self._replies = self._uncounted = 0
         self.labels: Counter[str] = Counter()
 
     def add(self, call: Call) -> None:
@@ -403,10 +406,12 @@ class _JudgeTally:
             self._failed[call.failed] += 1
         if call.served_model:
             self._served[call.served_model] += 1
-        self._cost.add(call)
+        self._replies += call.reply is not None
+        self._uncounted += call.reply is not None and not counted(call)
 
-    def facts(self) -> JudgeOverview:
-        """Return the overview of the judge."""
+    def facts(self, summary: Summary) -> JudgeOverview:
+        """Return the overview of the judge, with its cost as in the summary."""
+        steps = summary.cost.by if summary.cost else ()
         return JudgeOverview(
             name=self._judge.name,
             short=self.short,
@@ -416,8 +421,9 @@ class _JudgeTally:
             extractions=self._steps["extract"],
             assessments=self._steps.total() - self._steps["extract"],
             failed=dict(self._failed.most_common()),
-            cost=self._cost.cost(),
-            uncounted=self._cost.uncounted,
+            replies=self._replies,
+            cost=total(one.cost for one in steps if one.judge == self._judge.name),
+            uncounted=self._uncounted,
             labels=LabelCounts(**self.labels),
         )
 

@@ -104,7 +104,7 @@ def test_experiment_and_compare_count_the_same_flips(
     for arm, says in zip(design.arms, (baseline, other), strict=True):
         runs.append(arm_folder(tmp_path, arm))
         make(runs[-1], samples, {"judge": says}, metrics=["faithfulness"])
-    row = tabulate(design, ("faithfulness",), tmp_path, RunOptions(cache=tmp_path / "cache"), {}).arms[1]
+    row = tabulate(design, tmp_path, RunOptions(cache=tmp_path / "cache"), {}).arms[1]
     comparison = compare(runs[0], runs[1]).comparison
     assert (row.flips, row.relabeled, row.labeled_once) == counts
     assert (comparison.flipped, comparison.relabeled, comparison.labeled_once) == counts

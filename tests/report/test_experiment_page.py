@@ -67,7 +67,10 @@ def folder(tmp_path: Path) -> Path:
         ArmFlip(arm="lenient", claim="It is 90 metres high.", a_explanation="no", b_explanation="near", **said),
         ArmFlip(arm=MARKUP, claim=MARKUP, **said),
     ]
-    printing.write(tmp_path, table, flips)
+    printing.write(tmp_path, table)
+    with printing.flips_file(tmp_path) as add:
+        for flip in flips:
+            add(flip)
     return tmp_path
 
 

@@ -49,9 +49,10 @@ class Experiment(Record):
     metrics: tuple[str, ...] | None = None
     fields: dict[str, str] = Field(default_factory=dict)
     limit: int | None = Field(default=None, ge=1)
+    skip_malformed: bool = False
+    """Whether rows that cannot be read or repeat an id are left out."""
     labels: Path | None = None
     """Human labels that the arms' agreement is measured with."""
-    seed: int = 0
     cluster: str | None = None
     """The field by which samples belong together in intervals and tests; None for their question."""
 

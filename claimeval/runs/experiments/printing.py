@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from claimeval.data.rows import guarded
@@ -22,13 +23,20 @@ CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adju
 """Fields of an arm's metric that the CSV has."""
 
 
-def write(folder: Path, table: ExperimentResult, flips: Iterable[ArmFlip]) -> None:
-    """Writes `experiment.json`, `experiment.csv`, `experiment.md` and `flips.jsonl` into the experiment's folder."""
+def write(folder: Path, table: ExperimentResult) -> None:
+    """Write `experiment.json`, `experiment.csv` and `experiment.md` into the experiment's folder."""
     write_text(folder / "experiment.json", json.dumps(table.model_dump(), indent=1) + "\n")
     write_text(folder / "experiment.csv", to_csv(table))
     write_text(folder / "experiment.md", to_markdown(table))
-    with open(folder / "flips.jsonl", "w", encoding="utf-8", opener=no_follow) as file:
-        file.writelines(flip.model_dump_json() + "\n" for flip in flips)
+
+
+@contextlib.contextmanager
+def flips_file(folder: Path) -> Iterator[Callable[[ArmFlip], object]]:
+    """Write `flips.jsonl` into the experiment's folder, a line for each claim that is handed over."""
+    part = folder / "flips.jsonl.part"
+    with open(part, "w", encoding="utf-8", opener=no_follow) as file:
+        yield lambda flip: file.write(flip.model_dump_json() + "\n")
+    part.replace(folder / "flips.jsonl")
 
 
 def to_csv(table: ExperimentResult) -> str:

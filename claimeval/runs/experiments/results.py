@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
-from typing import NamedTuple
 
 from pydantic import Field
 
-from claimeval.evaluation.summary.cost import JudgeCost, total
-from claimeval.metrics.flips import Flip, FlipCounts, FlipTally
+from claimeval.metrics.flips import Flip
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs.compare import flip_tally
-from claimeval.runs.directory import load_manifest, load_summary, read_results
-from claimeval.runs.experiments import Arm, Experiment
+from claimeval.runs.compare import SamplePair, adjusted, compare
+from claimeval.runs.directory import read_results
+from claimeval.runs.experiments import Experiment
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.experiments.selection import LabelAgreement, Selection, agreement
-from claimeval.statistics import holm, mean_interval, paired_difference
+from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.store.replies import unpack
 from claimeval.store.store import Store, cache_folder
-from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Record
@@ -58,10 +54,10 @@ class ArmResult(Record):
     labeled_once: int
     """Claims with a label in this arm or in the baseline only."""
     cost: Cost
-    """What the arm would have cost alone, questions that it shares with other arms included."""
-    new_calls: int
+    """As in the arm's `summary.json`: what it would have cost alone, questions that it shares with others included."""
+    new_calls: int = 0
     """Requests sent for this arm in this run of the command."""
-    median_latency: float | None
+    median_latency: float | None = None
     """Seconds a call, over the stored replies."""
     with_people: LabelAgreement | None = None
     """Agreement with human labels, where the experiment has some."""
@@ -92,164 +88,92 @@ class ExperimentResult(Record):
 
 def tabulate(
     design: Experiment,
-    metrics: tuple[str, ...],
     folder: Path,
     options: RunOptions,
     new: Mapping[str, int],
     failed: Mapping[str, str] = MappingProxyType({}),
+    *,
+    each_flip: Callable[[ArmFlip], object] = lambda flip: None,
 ) -> ExperimentResult:
-    """Return the table over all arms; reads each run sample by sample and holds one number per sample, metric and arm.
+    """Return the table over all arms: the summary of each, and its comparison with the baseline as `compare` makes it.
 
     Args:
         design: The experiment.
-        metrics: Names of the metrics.
         folder: Directory of the runs.
         options: Settings of the runs.
         new: Number of new calls of each arm.
         failed: The arms without scores, and why.
+        each_flip: Called with the claims that flipped, arm by arm.
 
     Returns:
         The result of every arm that has scores; at least one must have some.
     """
     arms = [arm for arm in design.arms if arm.name not in failed]
-    gathered = {arm.name: _gather(arm_folder(folder, arm), metrics, options) for arm in arms}
-    base = gathered.get(design.baseline)
-    clusters = gathered[arms[0].name].clusters
+    base = None if design.baseline in failed else arm_folder(folder, design.arm(design.baseline))
     rows = []
-    for arm in arms:
-        mine = gathered[arm.name]
-        against = None if mine is base else base
-        counts = _flip_counts(design, folder, arm) if against else FlipCounts()
-        summary = load_summary(arm_folder(folder, arm)).metrics
-        cells = {
-            m: _cell(summary[m], mine.values[m], against and against.values[m], clusters, design.seed) for m in metrics
-        }
-        row = mine.row(arm, str(arm_folder(folder, arm)), cells, counts, new.get(arm.name, 0))
-        rows.append(row.model_copy(update={"with_people": agreement(design, folder, arm)}))
+    with Store(cache_folder(options.cache)) as store:
+        for arm in arms:
+            run, paired = arm_folder(folder, arm), None
+            if base is None or run == base:
+                overview = gather(run)
+            else:
+
+                def listed(_: SamplePair, flips: list[Flip], name: str = arm.name) -> None:
+                    for flip in flips:
+                        each_flip(ArmFlip(arm=name, **dict(flip)))
+
+                _, overview, paired = compare(base, run, listed)
+            row = _row(arm.name, run, overview, paired)
+            seen = {"new_calls": new.get(arm.name, 0), "median_latency": _median_latency(run, store)}
+            rows.append(row.model_copy(update={**seen, "with_people": agreement(design, folder, arm)}))
     return ExperimentResult(
         data=str(design.data),
         baseline=design.baseline,
-        samples=len(clusters),
-        clusters=len(set(clusters)),
+        samples=overview.summary.samples,
+        clusters=overview.summary.clusters,
         cluster=design.cluster,
-        arms=_adjusted(rows, metrics, design.baseline),
+        arms=_adjusted(rows),
         failed=dict(failed),
     )
 
 
-def _cell(
-    summary: MetricSummary, mine: list[float | None], base: list[float | None] | None, clusters: array[int], seed: int
-) -> ArmMetric:
-    """The summary of an arm's run with its interval by the experiment's seed, and the difference to the baseline."""
-    known = [(value, cluster) for value, cluster in zip(mine, clusters, strict=True) if value is not None]
-    mean = mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known], seed=seed)
-    fields = {**dict(summary), "low": mean.low, "high": mean.high}
-    if base is None:
-        return ArmMetric(**fields)
-    paired = paired_difference(mine, base, clusters=clusters, seed=seed)
-    return ArmMetric(**fields, difference=Estimate.of(paired), p=paired.p)
+def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) -> ArmResult:
+    """Return what a run and its comparison with the baseline say of an arm."""
+    summary, judges = overview.summary, overview.judges
+    metrics = {metric: ArmMetric(**dict(found)) for metric, found in summary.metrics.items()}
+    for compared in paired.metrics if paired else ():
+        if mine := metrics.get(compared.metric):
+            update = {"difference": compared.difference, "p": compared.p}
+            metrics[compared.metric] = mine.model_copy(update=update)
+    verdicts = sum(sum(dict(judge.labels).values()) for judge in judges)
+    replies = sum(judge.replies for judge in judges)
+    unreadable = sum(judge.failed.get(reason, 0) for judge in judges for reason in ("unparsable", "truncated"))
+    assert summary.cost, "an arm has judges"
+    return ArmResult(
+        name=name,
+        run=str(run),
+        metrics=metrics,
+        claims=sum(summary.metrics[metric.name].total or 0 for metric in overview.manifest.rows),
+        unassessed_rate=sum(judge.labels.unassessed for judge in judges) / verdicts if verdicts else None,
+        parse_failure_rate=unreadable / replies if replies else None,
+        flips=paired.flipped if paired else 0,
+        relabeled=paired.relabeled if paired else 0,
+        labeled_once=paired.labeled_once if paired else 0,
+        cost=summary.cost.total,
+    )
 
 
-def _adjusted(rows: list[ArmResult], metrics: tuple[str, ...], baseline: str) -> tuple[ArmResult, ...]:
-    """The rows with p-values adjusted over the arms, metric by metric."""
-    for metric in metrics:
-        tested = [i for i, row in enumerate(rows) if row.name != baseline and row.metrics[metric].p is not None]
-        for i, p in zip(tested, holm([rows[i].metrics[metric].p or 0.0 for i in tested]), strict=True):
-            cell = rows[i].metrics[metric].model_copy(update={"p_adjusted": p})
-            rows[i] = rows[i].model_copy(update={"metrics": {**rows[i].metrics, metric: cell}})
-    return tuple(rows)
+def _median_latency(run: Path, store: Store) -> float | None:
+    """Return the median of the seconds that the stored replies of a run took when they were asked for."""
+    keys = {call.key for result in read_results(run) for call in result.calls}
+    origins = (unpack(value)[0] for key in keys if (value := store.get(key)))
+    seconds = [origin.latency for origin in origins if origin.latency is not None]
+    return median(seconds) if seconds else None
 
 
-class _Gathered(NamedTuple):
-    """What one pass over an arm's results gives."""
-
-    values: dict[str, list[float | None]]
-    clusters: array[int]
-    claims: int
-    verdicts: int
-    unassessed: int
-    replies: int
-    unreadable: int
-    cost: Cost
-    latencies: array[float]
-
-    def row(self, arm: Arm, run: str, cells: dict[str, ArmMetric], counts: FlipCounts, new: int) -> ArmResult:
-        """Return the result of the arm.
-
-        Args:
-            arm: The arm.
-            run: Directory of its run.
-            cells: Its metrics by name.
-            counts: Claims that flipped from the baseline.
-            new: Number of new calls.
-        """
-        return ArmResult(
-            name=arm.name,
-            run=run,
-            metrics=cells,
-            claims=self.claims,
-            unassessed_rate=self.unassessed / self.verdicts if self.verdicts else None,
-            parse_failure_rate=self.unreadable / self.replies if self.replies else None,
-            flips=counts.flipped,
-            relabeled=counts.relabeled,
-            labeled_once=counts.labeled_once,
-            cost=self.cost,
-            new_calls=new,
-            median_latency=median(self.latencies) if self.latencies else None,
-        )
-
-
-def _gather(run: Path, metrics: tuple[str, ...], options: RunOptions) -> _Gathered:
-    values: dict[str, list[float | None]] = {metric: [] for metric in metrics}
-    claims = verdicts = unassessed = replies = unreadable = 0
-    seen: set[str] = set()
-    latencies: array[float] = array("d")
-    manifest = load_manifest(run)
-    judges = {judge.name: judge for judge in manifest.asked}
-    costs: dict[str, JudgeCost] = {}
-    clusters = array("q")
-    judged = {metric.name for metric in manifest.rows}
-    with Store(cache_folder(options.cache)) as store:
-        for result in read_results(run):
-            clusters.append(cluster_of(result.sample, manifest.cluster))
-            for name, score in result.scores.items():
-                values[name].append(score.value)
-                claims += (score.total or 0) if name in judged else 0
-            for verdict in (v for assessment in result.assessments for v in assessment.verdicts):
-                verdicts += 1
-                unassessed += verdict.label is None
-            for call in result.calls:
-                replies += call.reply is not None
-                unreadable += call.failed in ("unparsable", "truncated")
-                if call.key in seen:
-                    continue
-                seen.add(call.key)
-                costs.setdefault(call.judge, JudgeCost(judges.get(call.judge), options.prices)).add(call)
-                if (value := store.get(call.key)) and (latency := unpack(value)[0].latency) is not None:
-                    latencies.append(latency)
-    cost = total(judge.cost() for judge in costs.values())
-    return _Gathered(values, clusters, claims, verdicts, unassessed, replies, unreadable, cost, latencies)
-
-
-def flips(design: Experiment, folder: Path, arm: Arm) -> Iterator[ArmFlip]:
-    """The claims that flipped from the baseline to an arm."""
-    for flip in _flips(design, folder, arm, _tally(design, folder, arm)):
-        yield ArmFlip(arm=arm.name, **flip.model_dump())
-
-
-def _flip_counts(design: Experiment, folder: Path, arm: Arm) -> FlipCounts:
-    tally = _tally(design, folder, arm)
-    for _ in _flips(design, folder, arm, tally):
-        pass
-    return tally.counts()
-
-
-def _tally(design: Experiment, folder: Path, arm: Arm) -> FlipTally:
-    return flip_tally(*(load_manifest(arm_folder(folder, one)) for one in (design.arm(design.baseline), arm)))
-
-
-def _flips(design: Experiment, folder: Path, arm: Arm, tally: FlipTally) -> Iterator[Flip]:
-    """The flips sample by sample, counted by the tally."""
-    runs = [read_results(arm_folder(folder, one)) for one in (design.arm(design.baseline), arm)]
-    for before, after in zip(*runs, strict=True):
-        yield from tally.add(before, after)
+def _adjusted(rows: list[ArmResult]) -> tuple[ArmResult, ...]:
+    """Return the rows with p-values adjusted over the arms, metric by metric."""
+    columns = {name: iter(adjusted([row.metrics[name] for row in rows])) for name in rows[0].metrics}
+    return tuple(
+        row.model_copy(update={"metrics": {name: next(columns[name]) for name in row.metrics}}) for row in rows
+    )

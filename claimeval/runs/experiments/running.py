@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.data.reading import read_samples
-from claimeval.data.survey import Survey, survey
-from claimeval.evaluation.claims import ClaimsJob, check_questions
-from claimeval.evaluation.job import JobOutcome, Reiterable, run_identity
+from claimeval.data.survey import survey
+from claimeval.evaluation.claims import ClaimsJob, check_questions, choose_metrics
+from claimeval.evaluation.job import JobOutcome, run_identity
+from claimeval.evaluation.manifest import Manifest
 from claimeval.execution.batch.admin import open_batch_admin
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.metrics.derived import MetricSelection, select_metrics
@@ -23,7 +22,6 @@ from claimeval.runs.directory import RunWriter
 from claimeval.runs.experiments import Arm, Experiment, plan, slug
 from claimeval.runs.jobs import run_into
 from claimeval.store.store import Store, cache_folder
-from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -37,14 +35,14 @@ class PreparedExperiment(NamedTuple):
     """An experiment that was checked and can be carried out."""
 
     design: Experiment
-    found: Survey
-    metrics: tuple[str, ...]
-    """Their names."""
     plans: tuple[ClaimsJob, ...]
-
-    def samples(self) -> Iterator[Sample]:
-        """The samples, read anew."""
-        return itertools.islice(read_samples(self.design.data, fields=self.design.fields), self.design.limit)
+    """What each arm asks."""
+    manifests: tuple[Manifest, ...]
+    """Those of the arms."""
+    samples: Iterable[Sample]
+    """What is judged; it can be iterated more than once."""
+    total: int | None
+    """How many samples there are; None if they were not all read."""
 
 
 class Carried(NamedTuple):
@@ -58,24 +56,19 @@ class Carried(NamedTuple):
     """Why an arm has no scores: its judge stopped, or nothing that it replied could be read."""
 
 
-def prepare(
-    design: Experiment, choose_metrics: Callable[[MetricSelection | None, Survey], MetricSelection]
-) -> PreparedExperiment:
-    """Everything checked that can be checked without a call: data, metrics, prompts, judges and their keys."""
+def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, ...]:
+    """Return what every arm asks, checked against the samples in one pass before any call can be made."""
     asked = select_metrics(design.metrics) if design.metrics else None
-    samples = itertools.islice(read_samples(design.data, fields=design.fields), design.limit)
     found = survey(samples, asked.rows if asked else SUPPORT)
     metrics = choose_metrics(asked, found)
-    check_cluster(design.cluster, read_samples(design.data, fields=design.fields))
     metrics = metrics._replace(derived=metrics.derived or ())
     slugs = [slug(arm.name) for arm in design.arms]
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
-    names = (*(row.name for row in metrics.rows), *(metrics.derived or ()))
     plans = _plans(design, metrics)
     for job in plans:
         check_questions(job, found)
-    return PreparedExperiment(design, found, names, plans)
+    return plans
 
 
 def _plans(design: Experiment, metrics: MetricSelection) -> tuple[ClaimsJob, ...]:
@@ -96,13 +89,7 @@ def arm_folder(folder: Path, arm: Arm) -> Path:
     return folder / ARMS / slug(arm.name)
 
 
-async def run(
-    prepared: PreparedExperiment,
-    folder: Path,
-    *,
-    options: RunOptions,
-    show: Callable[[Arm], Callable[[Progress], None]],
-) -> Carried:
+async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions) -> Carried:
     """Run the arms in order; caps apply to all arms together. An arm whose judge stops leaves the others to finish.
 
     With batches, no arm waits for its own: the requests of all arms share the same rounds.
@@ -110,8 +97,7 @@ async def run(
     Args:
         prepared: The experiment, checked.
         folder: Directory of the runs.
-        options: Concurrency, caps, cache and batches.
-        show: Returns the progress display of an arm.
+        options: Concurrency, caps, cache, batches and progress.
 
     Returns:
         The number of requests of each arm, the outcome of the last arm that began, and the arms that failed.
@@ -121,23 +107,22 @@ async def run(
             check_key(judge)
     calls: Counter[str] = Counter()
     failed: dict[str, str] = {}
-    whole = "-".join(run_identity(p.manifest, prepared.samples()) for p in prepared.plans) if options.capped else ""
+    whole = "-".join(run_identity(p.manifest, prepared.samples) for p in prepared.plans) if options.capped else ""
     step = options
     if options.batch:
         batch_judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)], options)
         step = replace(options, detach=True)
     name = hashlib.sha256(whole.encode()).hexdigest()
-    arms = list(zip(prepared.design.arms, prepared.plans, strict=True))
+    arms = list(zip(prepared.design.arms, prepared.plans, prepared.manifests, strict=True))
     while True:
-        paused: list[tuple[Arm, ClaimsJob]] = []
-        for arm, arm_plan in arms:
-            progress = Progress(prepared.found.samples, show(arm))
-            record = arm_plan.manifest.of_data(str(prepared.design.data), limit=prepared.design.limit)
+        paused: list[tuple[Arm, ClaimsJob, Manifest]] = []
+        for arm, arm_plan, record in arms:
+            progress = Progress(prepared.total, options.progress)
             with RunWriter(arm_folder(folder, arm), record) as writer:
                 outcome = await run_into(
                     writer,
                     arm_plan,
-                    Reiterable(prepared.samples),
+                    prepared.samples,
                     options=options_for((*arm_plan.judges, arm_plan.extractor), step),
                     progress=progress,
                     run=name,
@@ -147,7 +132,7 @@ async def run(
             if status.interrupted or status.over_budget:
                 return Carried(calls, outcome, failed)
             if status.paused:
-                paused.append((arm, arm_plan))
+                paused.append((arm, arm_plan, record))
                 last = outcome
             elif why := _failure(outcome):
                 failed[arm.name] = why
@@ -158,7 +143,7 @@ async def run(
         arms = paused
         with Store(cache_folder(options.cache)) as store:
             async with open_batch_admin(store, options.prices) as admin:
-                await admin.wait(Progress(None, show(arms[0][0])))
+                await admin.wait(Progress(None, options.progress))
 
 
 def _failure(outcome: JobOutcome) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ import yaml
 from benchmarks.clients import write_samples
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
-from claimeval.evaluation.claims import choose_metrics
+from claimeval.api.comparison import prepared_experiment
 from claimeval.execution.batch import polling
-from claimeval.runs.experiments import Arm, read
-from claimeval.runs.experiments.running import Carried, prepare, run
+from claimeval.runs.experiments import read
+from claimeval.runs.experiments.running import Carried, run
 from claimeval.types.options import RunOptions
-from claimeval.types.progress import Progress
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
 
@@ -37,13 +35,8 @@ def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Carr
     design = {"data": str(folder / "samples.jsonl"), "judges": judge, "extractor": judge, "metrics": ["faithfulness"]}
     file = folder / "experiment.yaml"
     file.write_text(yaml.safe_dump(design | {"arms": arms}))
-    prepared = prepare(read(file), choose_metrics)
-
-    def show(arm: Arm) -> Callable[[Progress], None]:
-        return lambda progress: None
-
     options = RunOptions(cache=folder / f"{name}-store", **how)
-    return asyncio.run(run(prepared, folder / name, options=options, show=show))
+    return asyncio.run(run(prepared_experiment(read(file), options), folder / name, options=options))
 
 
 def summaries(folder: Path) -> dict[str, object]:

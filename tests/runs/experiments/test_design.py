@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from claimeval.data.survey import Survey
-from claimeval.metrics.derived import MetricSelection, select_metrics
+from claimeval.metrics.derived import select_metrics
 from claimeval.runs import experiments
 from claimeval.runs.experiments.running import prepare
 from claimeval.types.errors import UsageError
+from claimeval.types.records import Sample
 
 PROMPT = """{# purpose: test
 reply: json
@@ -160,15 +159,9 @@ def test_what_is_wrong_with_an_arm_names_the_arm(tmp_path: Path, line: str, word
 
 def takers(folder: Path, text: str) -> list[tuple[str, str, float | None]]:
     """Name, model and temperature of the extractor of every arm."""
-    sample = {"id": "s", "question": "q", "answer": "a", "contexts": ["c"]}
-    (folder / "samples.jsonl").write_text(json.dumps(sample))
-
-    def chosen(asked: MetricSelection | None, survey: Survey) -> MetricSelection:
-        assert asked is not None
-        return asked
-
-    found = prepare(read(folder, "metrics: [faithfulness]\n" + dedent(text)), chosen)
-    return [(plan.extractor.name, plan.extractor.model, plan.extractor.temperature) for plan in found.plans]
+    sample = {"id": "s", "question": "q", "answer": "a", "contexts": [{"id": "1", "text": "c"}]}
+    plans = prepare(read(folder, "metrics: [faithfulness]\n" + dedent(text)), [Sample.model_validate(sample)])
+    return [(plan.extractor.name, plan.extractor.model, plan.extractor.temperature) for plan in plans]
 
 
 def test_arms_judge_the_claims_of_the_baselines_extractor(tmp_path: Path) -> None:
