@@ -25,6 +25,7 @@ from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.measure import job_of as measured_again
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
+from claimeval.runs.directory import results_file
 from claimeval.runs.rejudge import RejudgeSource, open_source, prepare
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
@@ -200,11 +201,11 @@ async def arejudge(
             raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be others")
         job = measured_again(before.manifest, None if metrics is None else list(map(str, metric_names(metrics))))
         samples = Reiterable(lambda: (result.sample for result in before.results()))
-        record = job.manifest.of_data(before.name, limit=limit)
+        record = before.recorded(job.manifest, limit)
         prepared = Prepared(job, record, samples, sum(1 for _ in samples), path_of(source))
     else:
         rejudged = prepare(before, wanted, keep_verdicts=keep_verdicts, options=options)
-        record = rejudged.manifest.of_data(before.name, limit=limit)
+        record = before.recorded(rejudged.manifest, limit, fields)
         prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
@@ -217,7 +218,10 @@ def _source(data: Data, fields: Mapping[str, str], limit: int | None, skip_malfo
     if isinstance(data, Run):
         run = data
         source = RejudgeSource(
-            str(run.path or run.manifest.data.path or "run"), lambda: iter(run.results), run.manifest
+            str(run.path or run.manifest.data.path or "run"),
+            lambda: iter(run.results),
+            run.manifest,
+            file=results_file(run.path) if run.path else None,
         )
     elif isinstance(data, (str, Path)):
         source = open_source(Path(data), fields=fields, skip_malformed=skip_malformed)

@@ -346,10 +346,8 @@ class Examination:
     def noted(self, record: Manifest) -> Manifest:
         """The manifest of a run over these samples, with a note of the rows that were left out."""
         problems = self._samples.problems if isinstance(self._samples, ReadSamples) else None
-        if not problems or not problems.errors:
-            return record
-        count = f"{problems.count}" if self.total is not None else f"{problems.count} or more"
-        return record.model_copy(update={"notes": (*record.notes, f"{count} malformed rows were left out")})
+        note = problems.note(complete=self.total is not None) if problems else None
+        return record.model_copy(update={"notes": (*record.notes, note)}) if note else record
 
     @property
     def items(self) -> Iterable[Sample]:

@@ -93,6 +93,10 @@ class Problems:
             self.count += more
             self._alike += more * (others.errors[0].kind == self.errors[0].kind)
 
+    def note(self, *, complete: bool = True) -> str | None:
+        """Return what stands beside the numbers if rows were left out; `complete` if all were read."""
+        return f"{self.count}{'' if complete else ' or more'} malformed rows were left out" if self.errors else None
+
     def clear(self) -> None:
         """Begin anew."""
         self.errors.clear()

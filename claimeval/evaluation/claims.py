@@ -142,7 +142,6 @@ class ClaimsJob:
             judges=self.judges,
             extractor=self.extractor,
             prompts=tuple(prompt.record for prompt in used),
-            asked_with={judge.name: self.asks_with(judge) for judge in self.judges},
             panel=self.panel,
             settings={
                 "per_document": self.panel.per_document,
@@ -153,11 +152,6 @@ class ClaimsJob:
             cluster=self.cluster,
             versions=versions(),
         )
-
-    def asks_with(self, judge: Judge) -> tuple[str, ...]:
-        """The ids of the prompts that a judge is asked with."""
-        rows = (metric for metric in self.metrics if not metric.prompt or reads_prompts(judge))
-        return tuple(dict.fromkeys(self.prompt(row.claims_of, row.against).id for row in rows))
 
     def prompt(self, of: Part, against: Part) -> Prompt:
         """What judges are asked of the claims of a part against a text."""

@@ -118,7 +118,6 @@ class GradeJob:
             questions=self.records,
             judges=self.judges,
             prompts=(self.prompt.record,),
-            asked_with={judge.name: (self.prompt.id,) for judge in self.judges},
             panel=self.panel,
             settings={"against": self.against, "documents_per_call": self.per_call},
             cluster=self.cluster,

@@ -25,6 +25,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.derived import is_derived
 from claimeval.metrics.rows import METRICS, Metric
+from claimeval.providers import reads_prompts
 from claimeval.providers.specs import short_names
 from claimeval.types.records import Record
 from claimeval.types.requests import Judge, Learned
@@ -51,6 +52,24 @@ class DataSource(Record):
     """How many of its samples were read; None for all."""
     fields: dict[str, str] = Field(default_factory=dict)
     """The column of each field of a sample that has another name in the file."""
+
+
+class RunSource(Record):
+    """What was judged again: a run, or the results of another tool."""
+
+    path: str | None = None
+    """None for a run in memory."""
+    digest: str | None = None
+    """SHA-256 of its results."""
+    asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By judge, the ids of the prompts that its verdicts come from; empty for a judge that was asked elsewhere, whose
+    prompts are not known."""
+
+    @classmethod
+    def of(cls, path: Path | None, results: Path | None, asked_with: Mapping[str, tuple[str, ...]]) -> RunSource:
+        """Return the record of a source whose results are in a file."""
+        digest = _digest(results) if results else None
+        return cls(path=str(path) if path else None, digest=digest, asked_with=dict(asked_with))
 
 
 class QuestionRecord(Record):
@@ -111,15 +130,14 @@ class Manifest(Record):
     extractor: _Judge | None = None
     """Who takes the claims from the texts; None for a job that takes none."""
     prompts: tuple[PromptRecord, ...] = ()
-    asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """By judge, the ids of the prompts that its verdicts come from; empty for a judge that was asked elsewhere, whose
-    prompts are not known."""
     panel: Panel = Panel()
     notes: tuple[str, ...] = ()
     """What must stand beside the numbers, such as "lexical support score, not an LLM judgment"."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     """The other parameters of the job."""
     data: DataSource = DataSource()
+    source: RunSource | None = None
+    """The run that was judged again; None for one that was not made from another."""
     cluster: str | None = None
     """The field by which samples belong together in intervals; None for their question."""
     versions: dict[str, str] = Field(default_factory=dict)
@@ -181,6 +199,20 @@ class Manifest(Record):
         return self.judges if self.extractor is None else (*self.judges, self.extractor)
 
     @property
+    def asked_with(self) -> Mapping[str, tuple[str, ...]]:
+        """By judge, the ids of the prompts that its verdicts come from, as in `RunSource`."""
+        if self.source:
+            return self.source.asked_with
+        asked = dict.fromkeys(one.prompt for one in self.questions if one.prompt)
+        steps = {prompt.id: prompt.step for prompt in self.prompts if prompt.id in asked or not asked}
+
+        def prompts_of(judge: Judge) -> tuple[str, ...]:
+            """A judge that reads no prompts is asked only what a text supports."""
+            return tuple(i for i in asked or steps if steps[i] != "weigh" or reads_prompts(judge))
+
+        return {judge.name: prompts_of(judge) for judge in self.judges}
+
+    @property
     def short_names(self) -> dict[str, str]:
         """What the judges and the extractor are called in tables, by name."""
         return short_names(judge.name for judge in self.asked)
@@ -230,6 +262,9 @@ class Manifest(Record):
         for field in ("path", "digest", "limit", "fields"):
             if getattr(self.data, field) != getattr(other.data, field):
                 return f"data.{field}"
+        for field in ("path", "digest"):
+            if getattr(self.source, field, None) != getattr(other.source, field, None):
+                return f"source.{field}"
         return None
 
 

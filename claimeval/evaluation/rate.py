@@ -154,7 +154,6 @@ class RateJob:
             questions=self.records,
             judges=self.judges,
             prompts=tuple(prompt.record for prompt in self.prompts),
-            asked_with={judge.name: tuple(put.prompt.id for put in self.questions) for judge in self.judges},
             panel=self.panel,
             cluster=self.cluster,
             versions=versions(),

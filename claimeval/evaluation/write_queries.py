@@ -86,14 +86,11 @@ class WriteQueriesJob:
     @property
     def manifest(self) -> Manifest:
         """Everything about the job that decides what is written."""
-        asked_with: dict[str, tuple[str, ...]] = {self.writer.name: (self.write_prompt.id,)}
-        asked_with[self.checker.name] = (*asked_with.get(self.checker.name, ()), self.check_prompt.id)
         return Manifest(
             job=NAME,
             metrics=tuple(UNITS),
             judges=self.judges,
             prompts=(self.write_prompt.record, self.check_prompt.record),
-            asked_with=asked_with,
             settings={"per_document": self.per_document},
             versions=versions(),
         )

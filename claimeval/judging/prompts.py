@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import yaml
-from pydantic import Field
+from pydantic import Field, computed_field, model_validator
 
 from claimeval.types.errors import PromptError, unknown_name
 from claimeval.types.records import Record
@@ -89,10 +89,16 @@ class PromptRecord(Record):
     parameters: dict[str, str] = Field(default_factory=dict)
     """The values of the prompt's own parameters."""
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def id(self) -> str:
         """The first eight characters of the digest, by which verdicts, claims and calls say what was asked."""
         return self.digest[:8]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_id(cls, fields: Any) -> Any:
+        return {name: value for name, value in fields.items() if name != "id"} if isinstance(fields, dict) else fields
 
 
 class Prompt:

@@ -241,6 +241,8 @@ def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
             "data.digest": "contents of its data file",
             "data.limit": "--limit",
             "data.fields": "--field",
+            "source.path": "source",
+            "source.digest": "contents of its source",
             "asked_with": "prompts of its judges",
         }
         what = words.get(field, field)

@@ -19,7 +19,7 @@ from claimeval.data.foreign.field_maps import FieldMap
 from claimeval.data.foreign.recorded import RecordedReplies
 from claimeval.data.foreign.records import JudgedSample, RecordedResults, UnreadReply, recorded_judge
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.evaluation.manifest import DataSource, Manifest, versions
+from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
@@ -93,6 +93,18 @@ def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
     return found
 
 
+def recorded_manifest(judged: RecordedResults, data: str, panel: Panel) -> Manifest:
+    """Return the manifest of the run that recorded results are."""
+    record = Manifest(
+        metrics=(*judged.metrics, *judged.derived),
+        judges=judged.judges,
+        extractor=EXTRACTOR,
+        panel=panel,
+        versions=versions(),
+    )
+    return record.of_data(data)
+
+
 def import_judged(
     judged: RecordedResults,
     data: str,
@@ -121,16 +133,7 @@ def import_judged(
         UsageError: If a weighted vote lacks weights and the file has no human labels.
     """
     panel = _panel(judged, options)
-    record = Manifest(
-        metrics=(*judged.metrics, *judged.derived),
-        judges=judged.judges,
-        extractor=EXTRACTOR,
-        prompts=(),
-        panel=panel,
-        data=DataSource(path=data),
-        cluster=cluster,
-        versions=versions(),
-    )
+    record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
         revote, tallies = Revote(record), Tallies(record)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,6 +65,8 @@ class JudgeOverview(Record):
     endpoint: str | None
     served_models: dict[str, int]
     """Replies by the model name that came with them."""
+    prompts: tuple[str, ...]
+    """Names of the prompts that its verdicts come from; none where it was asked elsewhere."""
     extractions: int
     """Calls that took claims from texts."""
     assessments: int
@@ -324,7 +326,12 @@ class Gathering:
         self._manifest = manifest
         self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._distributions = {name: [0] * BINS for name in manifest.names}
-        self._judges = {judge.name: _JudgeTally(judge, shorter[judge.name]) for judge in manifest.asked}
+        names = {prompt.id: prompt.name for prompt in manifest.prompts}
+        asked_with = {judge: [names[i] for i in ids if i in names] for judge, ids in manifest.asked_with.items()}
+        self._judges = {
+            judge.name: _JudgeTally(judge, shorter[judge.name], asked_with.get(judge.name, ()))
+            for judge in manifest.asked
+        }
         self._ranks = _RankTally()
         self._worst = WorstClaims(tuple(metric.against for metric in manifest.rows if not metric.prompt))
 
@@ -348,12 +355,14 @@ class Gathering:
 
     def facts(self, folder: Path) -> Overview:
         """What the samples so far come to, with what the run directory itself adds up to."""
-        summary = load_summary(folder)
+        summary, source = load_summary(folder), self._manifest.source
+        hidden = source and source.model_copy(update={"path": source.path and _last_part(source.path)})
         return Overview(
             name=folder.resolve().name,
             manifest=self._manifest.model_copy(
                 update={
                     "data": self._manifest.data.model_copy(update={"path": data_name(self._manifest)}),
+                    "source": hidden,
                     "created": None,  # equal settings over equal replies give equal pages
                 }
             ),
@@ -377,7 +386,11 @@ class Gathering:
 
 def data_name(manifest: Manifest) -> str | None:
     """The name of the data file; its folder is nobody's business who is sent a report."""
-    return manifest.data.path and re.split(r"[\\/]", manifest.data.path)[-1]
+    return manifest.data.path and _last_part(manifest.data.path)
+
+
+def _last_part(path: str) -> str:
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
 def bar(value: float) -> int:
@@ -390,8 +403,9 @@ def bar(value: float) -> int:
 class _JudgeTally:
     """What one judge was asked and said."""
 
-    def __init__(self, judge: Judge, short: str) -> None:
+    def __init__(self, judge: Judge, short: str, prompts: Iterable[str]) -> None:
         self._judge = judge
+        self._prompts = tuple(prompts)
         self.short = short
         self._steps: Counter[str] = Counter()
         self._served: Counter[str] = Counter()
@@ -418,6 +432,7 @@ class _JudgeTally:
             model=self._judge.model,
             endpoint=self._judge.endpoint,
             served_models=dict(self._served.most_common()),
+            prompts=self._prompts,
             extractions=self._steps["extract"],
             assessments=self._steps.total() - self._steps["extract"],
             failed=dict(self._failed.most_common()),

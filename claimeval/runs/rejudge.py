@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval.data.foreign import recognize
-from claimeval.data.foreign.records import RECORDED, RecordedResults
+from claimeval.data.foreign.records import RECORDED
 from claimeval.data.reading import NO_FIELDS, Problems, read_samples
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import (
@@ -26,7 +26,7 @@ from claimeval.evaluation.claims import (
 from claimeval.evaluation.claims import notes as notes_of
 from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.judgment import OtherJudging
-from claimeval.evaluation.manifest import DataSource, Manifest, versions
+from claimeval.evaluation.manifest import Manifest, RunSource
 from claimeval.evaluation.rate import RateJob
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
@@ -35,8 +35,8 @@ from claimeval.metrics.derived import MetricSelection, derived, resolve_derived,
 from claimeval.metrics.rows import SUPPORT, Metric
 from claimeval.providers import specs
 from claimeval.providers.specs import PanelSpec
-from claimeval.runs.directory import MANIFEST, incomplete, load_manifest, read_results
-from claimeval.runs.import_replies import EXTRACTOR
+from claimeval.runs.directory import MANIFEST, incomplete, load_manifest, read_results, results_file
+from claimeval.runs.import_replies import recorded_manifest
 from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts, reused
 from claimeval.runs.revote import Revote, job_of
 from claimeval.types.clusters import check_cluster
@@ -55,41 +55,51 @@ class RejudgeSource(NamedTuple):
     """Goes over the samples anew each time it is called."""
     manifest: Manifest | None
     """None for plain samples."""
-    note: str | None = None
-    """What must stand beside the numbers of a run that is judged again before it was complete."""
+    note: Callable[[], str | None] = lambda: None
+    """What must stand beside the numbers of a run that is judged again before it was complete, or of which rows were
+    left out; known when the source was read."""
+    file: Path | None = None
+    """The file of the results; None for a run in memory and for plain samples."""
+
+    def recorded(self, record: Manifest, limit: int | None, fields: Mapping[str, str] = NO_FIELDS) -> Manifest:
+        """Return the manifest of a run made from this source, with its data, its digest and who was asked with what.
+
+        Args:
+            record: What is asked now.
+            limit: The number of samples that are taken, from the first; None for all.
+            fields: Sample field to column name, for a file of samples.
+        """
+        before = self.manifest
+        if before is None:
+            return record.of_data(self.name, limit=limit, fields=fields)
+        data = before.data.model_copy(update={"samples": None, "limit": limit or before.data.limit})
+        source = RunSource.of(self.file and Path(self.name), self.file, record.asked_with)
+        return record.model_copy(update={"data": data, "source": source})
 
 
 def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
     """A run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
-        note = None
+        note: str | None = None
         if line := incomplete(path):
             if next(read_results(path), None) is None:
                 raise UsageError(f"{path} has no finished sample to judge again; run the command that began it first")
             warnings.warn(line, stacklevel=2)
             note = f"the run that was judged again was not complete: {line}"
-        return RejudgeSource(str(path), lambda: read_results(path), load_manifest(path), note)
+        return RejudgeSource(
+            str(path), lambda: read_results(path), load_manifest(path), lambda: note, results_file(path)
+        )
     if not path.is_dir() and (found := recognize(path)):
-        return _recorded(path, found)
+        panel = specs.valid_settings(found.panel_settings, found.scale)
+        record = recorded_manifest(found, str(path), panel)
+        return RejudgeSource(str(path), lambda: (one.result for one in found.samples()), record, file=path)
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
-    return RejudgeSource(str(path), lambda: map(_unjudged, read_samples(path, fields=fields, problems=problems)), None)
 
+    def unjudged() -> Iterator[SampleResult]:
+        """Read the samples, which have no verdicts."""
+        return (SampleResult(sample=sample) for sample in read_samples(path, fields=fields, problems=problems))
 
-def _unjudged(sample: Sample) -> SampleResult:
-    return SampleResult(sample=sample)
-
-
-def _recorded(path: Path, judged: RecordedResults) -> RejudgeSource:
-    record = Manifest(
-        metrics=(*judged.metrics, *judged.derived),
-        judges=judged.judges,
-        extractor=EXTRACTOR,
-        prompts=(),
-        panel=specs.valid_settings(judged.panel_settings, judged.scale),
-        data=DataSource(path=str(path)),
-        versions=versions(),
-    )
-    return RejudgeSource(str(path), lambda: (sample.result for sample in judged.samples()), record)
+    return RejudgeSource(str(path), unjudged, None, problems.note)
 
 
 class Results:
@@ -138,14 +148,13 @@ def prepare(
         options: With `offline` the judges of the run are not asked, and their verdicts are all there is; with
             `ask_again` they are asked, even if nothing else has changed.
     """
+    check_cluster(wanted.cluster, (result.sample for result in source.results()))
     if source.manifest and not source.manifest.of_claims:
         prepared = _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
     else:
         prepared = _prepare_claims(source, wanted, keep_verdicts, options)
-    if source.note is None:
-        return prepared
-    record = prepared.manifest
-    return prepared._replace(manifest=record.model_copy(update={"notes": (*record.notes, source.note)}))
+    note, record = source.note(), prepared.manifest
+    return prepared._replace(manifest=record.model_copy(update={"notes": (*record.notes, note)})) if note else prepared
 
 
 def _prepare_claims(
@@ -189,7 +198,6 @@ def _prepare_claims(
     if found and source.manifest is None:
         check_questions(plan, found)
     check_families(plan, found.generators if found else ())
-    check_cluster(wanted.cluster, (result.sample for result in source.results()))
     return PreparedRejudge(
         plan=plan,
         manifest=_record(source, plan, known),
@@ -237,9 +245,8 @@ def _prepare_ratings(
 
     prompt = known.assess_prompt if wanted.assess_prompt else None
     job = job.again(OtherJudging(line_up.judges, on_record, prompt, counted, wanted.cluster or before.cluster))
-    check_cluster(wanted.cluster, (result.sample for result in source.results()))
     job.check_families(result.sample.generator for result in source.results())
-    record = job.manifest.of_data(source.name)
+    record = job.manifest
     asked_with = {
         name: before.asked_with.get(name, ids) if name in on_record else ids for name, ids in record.asked_with.items()
     }
@@ -250,7 +257,11 @@ def _prepare_ratings(
     return PreparedRejudge(
         plan=job,
         manifest=record.model_copy(
-            update={"prompts": prompts, "asked_with": asked_with, "notes": _prompt_notes(asked_with, records)}
+            update={
+                "prompts": prompts,
+                "source": RunSource(asked_with=asked_with),
+                "notes": _prompt_notes(asked_with, records),
+            }
         ),
         samples=sum(1 for _ in source.results()) if asks else None,
         results=Results(source, lambda result, saved: reused(result, job, before_ids, saved)),
@@ -406,7 +417,7 @@ def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> 
     before = source.manifest
     taker = before.extractor if before and before.extractor and known.claims_hold else plan.extractor
     notes = notes_of(plan, taker)
-    record = plan.manifest.of_data(source.name).model_copy(update={"notes": notes})
+    record = plan.manifest.model_copy(update={"notes": notes})
     if before is None:
         return record
     records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
@@ -424,7 +435,7 @@ def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> 
     return record.model_copy(
         update={
             "prompts": tuple(records[i] for i in used),
-            "asked_with": asked_with,
+            "source": RunSource(asked_with=asked_with),
             "questions": tuple(
                 one if one.prompt in used else one.model_copy(update={"prompt": None}) for one in record.questions
             ),

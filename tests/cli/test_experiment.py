@@ -212,3 +212,27 @@ def test_an_arm_that_nobody_can_read_is_a_failure(
     assert done.returncode == 3
     assert "arm babbling failed: " in done.stderr
     assert "10 unreadable replies in a row" in done.stderr
+
+
+def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
+    with (file.parent / "samples.jsonl").open("a") as samples:
+        samples.write('{"id": "6", "question": "Tower 6?", "answer": 6, "contexts": {}}\n')
+    done = claimeval("experiment", file)
+    assert done.returncode == 2
+    assert "samples.jsonl, line 7" in done.stderr
+    assert server.exchanges() == []
+    file.write_text(file.read_text() + "skip_malformed: true\n")
+    done = claimeval("experiment", file, "--json", "-o", "found")
+    assert "1 malformed row left out" in done.stderr
+    table = json.loads(done.stdout)
+    assert table["samples"] == 6
+    run = Path(table["arms"][0]["run"])
+    summary = json.loads((file.parent / "here" / run / "summary.json").read_text())
+    assert summary["notes"] == ["1 malformed rows were left out"]
+    ends = [
+        (one["low"], one["high"])
+        for one in (summary["metrics"]["faithfulness"], table["arms"][0]["metrics"]["faithfulness"])
+    ]
+    assert ends[0] == ends[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -107,6 +108,44 @@ def test_two_runs_are_judged_again_by_one_command(
         folder = tmp_path / "here" / "again" / name
         assert [judge.name for judge in load_manifest(folder).judges] == [spec(server), spec(other, "judge-2")]
         assert (folder / "report.html").exists()
+
+
+def test_a_run_keeps_its_data_and_says_which_run_it_was_made_from(claimeval: Run, data: Path, tmp_path: Path) -> None:
+    """The store is empty and nothing may be asked: a run directory is enough to vote again and to report."""
+    assert claimeval("score", data, "-j", "local:lexical", "-o", "a", "--max-missing", "1").returncode == 0
+    elsewhere = ("--offline", "--cache", tmp_path / "empty", "--max-missing", "1")
+    done = claimeval("rejudge", "a", "--vote", "any", "-o", "b", *elsewhere)
+    assert done.returncode == 0, done.stderr
+    here = tmp_path / "here"
+    first, second = (json.loads((here / name / "manifest.json").read_text()) for name in ("a", "b"))
+    assert (first["source"], second["data"]) == (None, first["data"])
+    results = (here / "a" / "results.jsonl").read_bytes()
+    assert second["source"] == {
+        "path": "a",
+        "digest": hashlib.sha256(results).hexdigest(),
+        "asked_with": {"local:lexical": [first["questions"][0]["prompt"]]},
+    }
+    assert [prompt["id"] for prompt in second["prompts"]] == [prompt["digest"][:8] for prompt in first["prompts"]]
+    assert claimeval("report", "b", "--format", "md").stdout.startswith(f"### claimeval: `{data.name}`")
+    (here / "a" / "results.jsonl").write_bytes(b"".join(results.splitlines(keepends=True)[:-1]))
+    again = claimeval("rejudge", "a", "--vote", "any", "-o", "b", *elsewhere)
+    assert again.returncode == 2
+    assert "b holds a run with other contents of its source" in again.stderr
+
+
+def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(
+    claimeval: Run, data: Path, tmp_path: Path
+) -> None:
+    with data.open("a") as rows:
+        rows.write('{"id": "odd", "question": "Q?", "answer": {}}\n')
+    asked = ("rejudge", data, "-j", "local:lexical", "-m", "faithfulness", "-o", "a", "--max-missing", "1")
+    done = claimeval(*asked)
+    assert done.returncode == 2
+    assert "--skip-malformed leaves them out" in done.stderr
+    done = claimeval(*asked, "--skip-malformed")
+    assert done.returncode == 0, done.stderr
+    assert "1 malformed row left out" in done.stderr
+    assert load_summary(tmp_path / "here" / "a").notes[-1] == "1 malformed rows were left out"
 
 
 def test_votes_are_counted_again_as_json(claimeval: Run, data: Path, server: ThreadHandle) -> None:

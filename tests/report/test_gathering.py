@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from claimeval.providers.prices import price
 from claimeval.report.packing import row
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.overview import LabelCounts, bar, gather
-from claimeval.types.records import SampleResult
-from claimeval.types.requests import Judge
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 
@@ -42,21 +40,16 @@ def test_judges_are_told_with_calls_failures_and_labels(tmp_path: Path) -> None:
     assert (taker.extractions, taker.assessments) == (2, 0)
 
 
-def test_cost_is_what_the_tokens_cost_and_unknown_where_they_were_not_counted(tmp_path: Path) -> None:
-    def counted(result: SampleResult) -> SampleResult:
-        calls = tuple(c.model_copy(update={"prompt_tokens": 1000, "completion_tokens": 100}) for c in result.calls)
-        return result.model_copy(update={"calls": calls})
-
-    run = make(tmp_path / "run", revise=counted)
-    manifest = load_manifest(run)
-    judge = Judge(name="strict", model="openai:gpt-5-mini")
-    stated = price(judge.model, None)
-    assert stated is not None
-    changed = manifest.model_copy(update={"judges": (judge,)})
-    (run / "manifest.json").write_text(changed.model_dump_json())
+def test_the_cost_of_a_judge_is_the_one_in_the_summary(tmp_path: Path) -> None:
+    """The prices that a run was given are known to its summary alone."""
+    run = make(tmp_path / "run")
+    summary = json.loads((run / "summary.json").read_text())
+    for one in summary["cost"]["by"]:
+        one["cost"]["dollars"] = {"strict": 0.5, "taker": None}[one["judge"]]
+    (run / "summary.json").write_text(json.dumps(summary))
     strict, taker = gather(run).judges
-    assert strict.cost.dollars == pytest.approx((2000 * stated.input + 200 * stated.output) / 1e6)
-    assert taker.cost.dollars is None
+    assert (strict.cost.calls, strict.cost.dollars) == (2, 0.5)
+    assert (taker.cost.calls, taker.cost.dollars) == (2, None)
 
 
 def test_ranks_say_where_evidence_and_reference_contexts_stand(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ function judgeSettings(judge, facts, extracts) {
     extracts && el("p", { class: "quiet small" }, "also takes the claims from the texts"),
     definitions([
       ...given.map(([key, value]) => [key.replaceAll("_", " "), inWords(value)]),
-      ...(judges ? [["asked with", promptsOf(name, manifest)]] : []),
+      ...(judges ? [["asked with", asked?.prompts.join(", ") || "asked elsewhere; its prompt is not known"]] : []),
       ["models as served", served.join(", ") || "not said"],
     ]),
   );
@@ -85,13 +85,6 @@ function judgeSettings(judge, facts, extracts) {
 
 function inWords(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-// The prompts that a judge's verdicts come from; verdicts from elsewhere have none that is known.
-function promptsOf(judge, manifest) {
-  const ids = manifest.asked_with[judge] ?? [];
-  const names = manifest.prompts.filter(({ digest }) => ids.includes(digest.slice(0, 8))).map(({ name }) => name);
-  return names.join(", ") || "asked elsewhere; its prompt is not known";
 }
 
 function definitions(entries) {
