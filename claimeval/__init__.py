@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from claimeval.api.check import acheck, check
     from claimeval.api.claims import arejudge, ascore, rejudge, score
     from claimeval.api.comparison import Comparison, compare, experiment
     from claimeval.api.data import doctor, draw, import_replies, read_samples
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from claimeval.types.requests import Judge
 
 _HOMES = {
+    "api.check": ("acheck", "check"),
     "api.claims": (
         "arejudge",
         "ascore",
@@ -102,12 +104,14 @@ __all__ = [
     "StoppedEarly",
     "StoreError",
     "UsageError",
+    "acheck",
     "agrade",
     "agreement",
     "annotate",
     "arate",
     "arejudge",
     "ascore",
+    "check",
     "compare",
     "correct",
     "doctor",

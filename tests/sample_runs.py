@@ -35,12 +35,12 @@ class Run(NamedTuple):
     @property
     def values(self) -> list[float | None]:
         """Faithfulness, sample by sample."""
-        return [result.score("faithfulness").value for result in self.results]
+        return [result["faithfulness"].value for result in self.results]
 
     @property
     def reasons(self) -> list[str | None]:
         """Why there is none."""
-        return [result.score("faithfulness").because for result in self.results]
+        return [result["faithfulness"].because for result in self.results]
 
 
 def values(result: SampleResult) -> dict[str, float | None]:

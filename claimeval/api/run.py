@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args, overload
 
 from claimeval.data.rows import dataframe
 from claimeval.evaluation import write_queries
@@ -43,11 +43,15 @@ if TYPE_CHECKING:
     import pandas
 
 Format = Literal["html", "md", "csv", "json"]
+Figure = Literal["mean", "low", "hits", "judged", "n"]
+"""What an assertion compares."""
 NO_GATES: Mapping[str, float] = MappingProxyType({})
 EXCERPT = 120
 """Characters of a reply that a warning quotes."""
 WORST = 5
 """Claims that a failed assertion names."""
+MAX_MISSING = 0.01
+"""The share of samples or claims of a metric that may be lost to failures."""
 
 R = TypeVar("R")
 
@@ -211,7 +215,7 @@ class Run:
         *,
         fail_under: Mapping[str, float] = NO_GATES,
         fail_over: Mapping[str, float] = NO_GATES,
-        max_missing: float = 0.01,
+        max_missing: float = MAX_MISSING,
     ) -> tuple[str, ...]:
         """Check the means and what was lost to failures; an undefined mean fails its gate.
 
@@ -244,22 +248,59 @@ class Run:
         ]
         return tuple(failed)
 
-    def assert_at_least(self, **least: float) -> None:
-        """Assert that means are at least so high: `run.assert_at_least(faithfulness=0.9)`.
+    def assert_at_least(self, figure: Figure = "mean", /, **least: float) -> None:
+        """Assert that metrics are at least so high: `run.assert_at_least(faithfulness=0.9)`.
+
+        Args:
+            figure: What must be so high: the `mean`, the low end of its interval (`low`), or a count: `hits` (supported
+                claims), `judged` (claims with a label), `n` (samples with a value).
+            least: The least value of each metric.
 
         Raises:
-            AssertionError: A mean is lower or undefined; the message has the interval, the counts and the worst claims.
+            AssertionError: A metric is lower or undefined, or over 1 % of its samples or claims were lost to failures;
+                the message has the interval, the counts and the worst claims.
             UsageError: The run has no such metric, or a limit is out of range.
         """
-        if not (failed := self.gate(fail_under=least, max_missing=1.0)):
+        __tracebackhide__ = True
+        if figure not in get_args(Figure):
+            raise unknown_name("figure", figure, get_args(Figure))
+        of_share = figure in ("mean", "low")
+        check_gates(self.summary, *((least,) if of_share else ({name: 0.0} for name in least)))
+        lines: list[str] = []
+        for name, limit in least.items():
+            metric = self[name]
+            found: float | None = getattr(metric, figure)
+            if found is None or not found >= limit:
+                what = name if figure == "mean" else f"{name}: {figure}"
+                is_what = "undefined" if found is None else decimal(found) if of_share else str(found)
+                lines.append(f"{what} is {is_what}, below {limit:g}")
+            if metric.failure_rate > MAX_MISSING:
+                lines.append(f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures")
+        if not lines:
             return
-        lines = [text.removeprefix("gate failed: ") for text in failed]
         for name in least:
             metric = self[name]
             missing = "".join(f", {count} {reason}" for reason, count in metric.missing.items())
             lines.append(f"{name}: 95% interval {interval(metric.interval)}, n {metric.n}{missing}")
-        lines += self._worst(canonical_name(name) for name in least)
-        raise AssertionError("\n".join(lines))
+        raise AssertionError("\n".join([*lines, *self.worst_claims(*least)]))
+
+    def worst_claims(self, *metrics: str, limit: int = WORST) -> list[str]:
+        """Return claims that are not supported, with verdicts and evidence, in words; those of the lowest scores first.
+
+        Args:
+            metrics: The metrics that the claims count for; none for all.
+            limit: The number of claims.
+        """
+        rows = {metric.name: metric for metric in self.manifest.rows}
+        found: dict[str, float] = {}
+        for name in map(canonical_name, metrics or rows):
+            if not (metric := rows.get(name)):
+                continue
+            for result in self.results:
+                value = result[name].value
+                for text in result.failed_claims(metric.claims_of, metric.against):
+                    found.setdefault(f"{result.sample.id}: {text}", -1.0 if value is None else value)
+        return sorted(found, key=found.__getitem__)[:limit]
 
     def report(self, out: str | Path | None = None, *, format: Format = "html", rows: tables.Rows = "samples") -> str:
         """Return the report of the run as text, and write it to a file.
@@ -334,24 +375,6 @@ class Run:
             return
         with TemporaryDirectory() as folder:
             yield self._write(Path(folder) / "run")
-
-    def _worst(self, names: Iterator[str]) -> list[str]:
-        """The claims that count against the metrics, from the samples with the lowest scores."""
-        wanted = {metric.name: metric for metric in self.manifest.rows}
-        found: list[tuple[float, str]] = []
-        for name in names:
-            if not (metric := wanted.get(name)):
-                continue
-            for result in self.results:
-                claims = {claim.id: claim for claim in result.claims if claim.of == metric.claims_of}
-                value = result.score(name).value
-                found += [
-                    (value, f"{result.sample.id}: {a.label}: {claims[a.subject].text}")
-                    for a in result.assessments
-                    if value is not None and a.subject in claims and a.evidence.part == metric.against
-                    if a.support in ("contradicted", "not_found")
-                ]
-        return [text for _, text in sorted(found)[:WORST]]
 
 
 def failures_in_words(record: Summary) -> Iterator[str]:

@@ -310,7 +310,7 @@ def count_queries(results: Iterable[SampleResult]) -> WrittenCounts:
     failures: Counter[Reason] = Counter()
     for result in results:
         documents += 1
-        if because := result.score("written_queries").because:
+        if because := result["written_queries"].because:
             failures[because] += 1
         for query in queries_of(result):
             written += 1

@@ -149,6 +149,7 @@ async def run_items(
     progress: Progress,
     on_result: Callable[[R], None],
     run: str = "",
+    signals: bool = True,
 ) -> RunStatus:
     """Run the job on every item and pass each result to `on_result`, in item order.
 
@@ -162,6 +163,7 @@ async def run_items(
         progress: Counts items, calls and cost.
         on_result: Called with each result.
         run: Name of what the caps apply to.
+        signals: Whether Ctrl-C and its like end the run with what is finished; False leaves them to the program.
 
     Returns:
         The status of the run, with the reason if it stopped early.
@@ -217,7 +219,7 @@ async def run_items(
             every = map_from(0, evaluate)
         interrupt = Interrupt(online)
         complete = True
-        with interrupt.listening():
+        with interrupt.listening() if signals else contextlib.nullcontext():
             try:
                 async with aclosing(every) as results:
                     async for result in results:

@@ -140,6 +140,25 @@ def scores(metrics: Sequence[Metric], result: SampleResult, derived: Sequence[st
     return scored
 
 
+def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResult:
+    """Return the result for a decision about this one answer: a score is undefined if claims of it were lost.
+
+    A mean over many samples may rest on the claims that could be judged. One answer of which half the claims were not
+    judged in time must pass no gate. Counts and bounds stay. Abstentions are answers of a judge and lose nothing.
+    """
+    parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
+    lost = {
+        pair: [a.unassessed for a in assessments if a.unassessed and a.unassessed not in NOT_APPLICABLE | ABSTAINED]
+        for pair, assessments in result.columns().items()
+    }
+    scored = dict(result.scores)
+    for name, one in scored.items():
+        pairs = [parts[name]] if name in parts else [*lost]  # a derived metric is read off several
+        if one.value is not None and (reasons := Counter(reason for pair in pairs for reason in lost.get(pair, ()))):
+            scored[name] = one.model_copy(update={"value": None, "because": reasons.most_common(1)[0][0]})
+    return result.model_copy(update={"scores": scored})
+
+
 ABSTAINING = 0.1
 """The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
 

@@ -49,7 +49,7 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
         sample = result.sample
         row: list[Cell] = [sample.id, sample.question, sample.answer, sample.generator]
         for name in names:
-            score = result.score(name)
+            score = result[name]
             row += [score.value, score.because]
             row += [score.hits, score.judged, score.total]
         yield row

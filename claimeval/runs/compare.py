@@ -172,7 +172,7 @@ class Comparing:
         if self._by:
             self._slices.append(value_of(pair.a.sample, self._by) or "")
         for name, values in self._values.items():
-            values.append((pair.a.score(name).value, pair.b.score(name).value))
+            values.append((pair.a[name].value, pair.b[name].value))
         self._other_texts += _texts(pair.a) != _texts(pair.b)
         self._other_claims += _claims(pair.a) != _claims(pair.b)
         found = self._tally.add(pair.a, pair.b)
@@ -341,7 +341,7 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         ids = [result.sample.id for result, _ in pairs]
         clusters = [cluster_of(result.sample, cluster or before.cluster) for result, _ in pairs]
         for name in shared_others(before, after) if pairs else ():
-            values = [(result.score(name).value, other[name].value) for result, other in pairs]
+            values = [(result[name].value, other[name].value) for result, other in pairs]
             metrics.append(pair_up(name, job, ids, values, clusters))
     return Attached(tuple(metrics), tuple(settings))
 

@@ -84,7 +84,7 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
     known: dict[str, None] = {}
     for result in results:
         known.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
-        values = [result.score(metric).value for metric in metrics]
+        values = [result[metric].value for metric in metrics]
         groups.setdefault(value_of(result.sample, field), []).append((cluster_of(result.sample, cluster), values))
     if set(groups) <= {None} and f"metadata.{name}" not in known:
         raise unknown_name("field to slice by:", field, (*FIELDS, *known))

@@ -9,7 +9,7 @@ import json
 import math
 import random
 import re
-from typing import Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -22,6 +22,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticSerializationError
+
+from claimeval.types.errors import UsageError, unknown_name, visible
 
 Part = str
 """A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `asked` (the question), or a name
@@ -420,6 +422,10 @@ class Assessment(_Labeled):
         return not self.verdicts and self.label is not None
 
 
+FAILED: tuple[Label | None, ...] = ("contradicted", "not_found", None)
+"""What claims that are not supported are, in the order of messages."""
+SHOWN, SHOWN_DOCUMENTS = 160, 3
+"""Characters of a text, and documents of evidence of which none is cited, that a message shows."""
 _EQUAL = 1e-9
 """By how much a share may pass 0 or 1 by rounding."""
 
@@ -444,6 +450,16 @@ class Score(Record):
     because: Reason | None = None
     alternative: int | None = None
     """Of several gold answers that are alternatives, the one that it is counted over, from 1."""
+
+    def in_words(self, name: str) -> str:
+        """Return the score in words, such as `faithfulness is 0.500 (1 of 2 claims)`."""
+        if self.value is None:
+            return (
+                f"{name} is undefined ({self.because}: {REASONS[self.because]})"
+                if self.because
+                else f"{name} is undefined"
+            )
+        return f"{name} is {self.value:.3f}" + (f" ({self.hits} of {self.judged} claims)" if self.judged else "")
 
     @classmethod
     def share(cls, value: float | None, **fields: Any) -> Score:
@@ -539,6 +555,82 @@ class SampleResult(Record):
             columns.setdefault((part[assessment.subject], assessment.evidence.part), []).append(assessment)
         return columns
 
-    def score(self, metric: str) -> Score:
-        """The score of a metric by name; KeyError when it was not asked for."""
-        return self.scores[metric]
+    def __getitem__(self, metric: str) -> Score:
+        """Return the score of a metric by name; KeyError names the nearest one that was asked for."""
+        if (score := self.scores.get(metric)) is None:
+            raise KeyError(str(unknown_name("metric", metric, self.scores)))
+        return score
+
+    if TYPE_CHECKING:
+
+        @property
+        def faithfulness(self) -> float | None: ...
+        @property
+        def correctness(self) -> float | None: ...
+        @property
+        def coverage(self) -> float | None: ...
+        @property
+        def context_recall(self) -> float | None: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the value of a metric that was asked for: `result.faithfulness`, None where it is undefined."""
+            scores = self.__dict__.get("scores", {})
+            return scores[name].value if name in scores else super().__getattr__(name)
+
+    def assert_at_least(self, **least: float) -> None:
+        """Assert that scores are at least so high: `result.assert_at_least(faithfulness=0.9)`.
+
+        Raises:
+            AssertionError: A score is lower or undefined; the message has the claims that are not supported, with what
+                the judges said and the evidence.
+            UsageError: There is no such score, or a limit is not from 0 to 1.
+        """
+        __tracebackhide__ = True
+        failed = []
+        for name, limit in least.items():
+            if name not in self.scores:
+                raise unknown_name("metric", name, self.scores)
+            if not 0 <= limit <= 1:
+                raise UsageError(f"{name}={limit:g}: give a value from 0 to 1")
+            if (value := self.scores[name].value) is None or value < limit:
+                failed.append(f"{self.scores[name].in_words(name)}, not at least {limit:g}")
+        if failed:
+            raise AssertionError("\n".join([*failed, *self.failed_claims()]))
+
+    def failed_claims(self, of: Part | None = None, against: Part | None = None) -> tuple[str, ...]:
+        """Return the claims that are not supported in words: label and text, then what judges said and the evidence.
+
+        Args:
+            of: The part whose claims are meant; None for all.
+            against: The evidence they are held against; None for all.
+
+        Returns:
+            Several lines a claim: contradicted claims first, then those not found, then those without a label.
+        """
+        claims = {claim.id: claim for claim in self.claims}
+        failed = [
+            (FAILED.index(a.support), self._in_words(claims[a.subject], a))
+            for a in self.assessments
+            if a.support != "supported" and a.subject in claims
+            if of in (None, claims[a.subject].of) and against in (None, a.evidence.part)
+        ]
+        lost = [f"no claims of {part}: {REASONS[why]}" for part, why in self.unextracted.items() if of in (None, part)]
+        return tuple([text for _, text in sorted(failed, key=lambda pair: pair[0])] + lost)
+
+    def _in_words(self, claim: Claim, assessment: Assessment) -> str:
+        why = assessment.unassessed and f"unassessed ({assessment.unassessed})"
+        lines = [f"{why or assessment.label}: {visible(claim.text)}"]
+        for verdict in assessment.verdicts:
+            said = verdict.explanation or (verdict.unassessed and REASONS[verdict.unassessed])
+            if said:
+                lines.append(f"{verdict.judge}: {visible(said, SHOWN)}")
+        documents = self.sample.documents(assessment.evidence) or ()
+        cited = {name for verdict in assessment.verdicts for name in verdict.cites}
+        shown = [one for one in documents if one.id in cited] or documents[:SHOWN_DOCUMENTS]
+        lines += [f"{assessment.evidence.part} {one.id}: {visible(one.text, SHOWN)}" for one in shown]
+        if more := 0 if cited else len(documents) - len(shown):
+            lines.append(f"and {more} more")
+        elif not documents:
+            lines.append(f"{assessment.evidence.part}: empty")
+        return "\n    ".join(lines)

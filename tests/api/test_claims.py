@@ -53,7 +53,7 @@ def spec(server: ThreadHandle, model: str = "judge-1") -> str:
 
 
 def values(report: ce.Run, metric: str) -> list[float | None]:
-    return [result.score(metric).value for result in report.results]
+    return [result[metric].value for result in report.results]
 
 
 def test_scores_come_out_as_the_rule_foretells(openai_judge: ThreadHandle) -> None:
@@ -104,7 +104,7 @@ def test_an_evidence_set_of_ones_own_is_a_metric(openai_judge: ThreadHandle) -> 
     own = ce.Metric(name="by_policy", claims_of="answer", against="policy")
     report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["on_policy=answer:policy", own])
     assert values(report, "on_policy") == values(report, "by_policy") == [None, 0.5, None]
-    assert report.results[0].score("on_policy").because == "missing_input"
+    assert report.results[0]["on_policy"].because == "missing_input"
 
 
 def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(openai_judge: ThreadHandle) -> None:
@@ -162,7 +162,7 @@ def test_offline_uses_stored_replies_only(openai_judge: ThreadHandle) -> None:
     report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"], options=RunOptions(offline=True))
     assert len(openai_judge.exchanges()) == sent
     assert values(report, "faithfulness") == [1.0, None, None]
-    assert report.results[1].score("faithfulness").because == "not_in_cache"
+    assert report.results[1]["faithfulness"].because == "not_in_cache"
 
 
 def test_local_lexical_scores_without_a_server_and_says_what_it_is() -> None:
@@ -170,7 +170,7 @@ def test_local_lexical_scores_without_a_server_and_says_what_it_is() -> None:
     assert report.record.notes == ("lexical support score, not an LLM judgment",)
     labels = {a.label for result in report.results for a in result.assessments}
     assert labels <= {"supported", "not_found", None}
-    assert report.results[0].score("faithfulness").value == 1.0
+    assert report.results[0]["faithfulness"].value == 1.0
 
 
 @pytest.mark.parametrize("extract", ["atomic", "bullets"])
@@ -179,7 +179,7 @@ def test_local_lexical_answers_in_every_reply_format(extract: str, assess: str) 
     report = ce.score(
         COPIED, judges=["local:lexical"], extract_prompt=extract, assess_prompt=assess, metrics=["faithfulness"]
     )
-    assert report.results[0].score("faithfulness").value == 1.0
+    assert report.results[0]["faithfulness"].value == 1.0
     failed = [call for result in report.results for call in result.calls if call.failed]
     assert not failed
 

@@ -77,7 +77,7 @@ def test_metrics_without_a_judge_are_a_run(tmp_path: Path) -> None:
     assert (run.job, run.path) == ("measure", tmp_path / "run")
     assert run["token_recall"].n == 2
     own = measure(SAMPLES[:2], {"words": lambda sample: len((sample.answer or "").split())})
-    assert [result.score("words").value for result in own] == [11.0, 14.0]
+    assert [result["words"].value for result in own] == [11.0, 14.0]
     with pytest.raises(ce.DataError, match="Duplicate sample id"):
         measure([SAMPLES[0], SAMPLES[0]], "token_recall")
 

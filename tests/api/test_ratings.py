@@ -140,7 +140,7 @@ def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(start_ser
     assert found.qrels == {}
     (result,) = found
     assert [vote.unassessed for vote in result.assessments] == ["unparsable", "missing_input"]
-    score = result.score("context_relevance")
+    score = result["context_relevance"]
     assert (score.value, score.because, score.bounds) == (None, "unparsable", (0.0, 1.0))
     assert len(server.exchanges()) == 2, "a document without a text is not asked about"
 

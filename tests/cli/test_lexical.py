@@ -27,7 +27,7 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     assert metrics["exact_match"]["n"] == 3
     results = list(directory.read_results(data.parent / "here" / "run"))
     assert [result.sample.id for result in results] == ["good", "bad", "silent"]
-    assert results[0].score("answer_length").value == 10.0
+    assert results[0]["answer_length"].value == 10.0
 
 
 def test_one_table_shows_lexical_scores_beside_judged_ones(claimeval: Run, data: Path) -> None:

@@ -64,7 +64,7 @@ def test_an_answer_that_is_one_of_the_alternatives_covers_the_gold_answer(server
         "correctness": 1.0,
         "f1": 1.0,
     }
-    assert (found.score("coverage").alternative, found.score("coverage").total) == (1, 1)
+    assert (found["coverage"].alternative, found["coverage"].total) == (1, 1)
 
 
 @pytest.mark.parametrize("where", ["data", "option"])
@@ -73,7 +73,7 @@ def test_answers_that_belong_together_are_all_needed(server: Server, where: str)
         report = scored(server, row(references="together"), "coverage")
     else:
         report = scored(server, row(references="any"), "coverage", references="together")
-    found = report.results[0].score("coverage")
+    found = report.results[0]["coverage"]
     assert found.value == pytest.approx(1 / 3)
     assert (found.hits, found.total, found.alternative) == (1, 3, None)
 
@@ -82,9 +82,9 @@ def test_f1_and_nuggets_go_by_the_alternative_that_is_covered_best(server: Serve
     """Of the first alternative half is covered, of the second 2 of 3: f1 = 2 (1 * 2/3) / (1 + 2/3) = 0.8."""
     answers = ["It is. FROM_here.", "It is. It was. FROM_there."]
     found = scored(server, row(reference_answers=answers), "f1,nugget_recall,coverage").results[0]
-    assert found.score("coverage").value == pytest.approx(2 / 3)
-    assert found.score("f1").value == pytest.approx(0.8)
-    assert found.score("nugget_recall").value == pytest.approx(2 / 3)
+    assert found["coverage"].value == pytest.approx(2 / 3)
+    assert found["f1"].value == pytest.approx(0.8)
+    assert found["nugget_recall"].value == pytest.approx(2 / 3)
     assert {s.alternative for name, s in found.scores.items() if name != "correctness"} == {2}
 
 
@@ -102,7 +102,7 @@ def test_alternatives_keep_the_order_in_which_they_are_given() -> None:
 
 def test_equal_alternatives_count_once(server: Server) -> None:
     found = scored(server, row(reference_answers=["Paris.", "paris", " PARIS . "]), "coverage").results[0]
-    assert (found.sample.reference_answers, found.score("coverage").total) == (("Paris.",), 1)
+    assert (found.sample.reference_answers, found["coverage"].total) == (("Paris.",), 1)
     assert len(server.prompts) == 2
 
 
@@ -139,7 +139,7 @@ def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server,
     scored(server, row(), "coverage").save(tmp_path / "a")
     extractions = len(server.prompts) - len(server.assessments)
     again = ce.rejudge(tmp_path / "a", judges=[f"openai:other@{server.url}"])
-    assert (again.results[0].score("coverage").value, again.results[0].score("coverage").alternative) == (1.0, 1)
+    assert (again.results[0]["coverage"].value, again.results[0]["coverage"].alternative) == (1.0, 1)
     assert len(server.prompts) - len(server.assessments) == extractions == 3
     assert len(server.assessments) == 2
 
@@ -178,7 +178,7 @@ def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> Non
 
     sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))
     executor = scripted.Scripted([testing.claims_reply("Paris."), scripted.FAILED])
-    score = asyncio.run(scripted.plan("coverage").evaluate(sample, executor)).score("coverage")
+    score = asyncio.run(scripted.plan("coverage").evaluate(sample, executor))["coverage"]
     assert score.because == "provider_error"
 
 

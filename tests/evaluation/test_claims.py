@@ -51,7 +51,7 @@ def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
 
 def score_of(extract: Sequence[str], assess: Sequence[object], metric: str) -> tuple[float | int | None, ...]:
     executor = Scripted(extract, assess)  # type: ignore[arg-type]  # answers from `marks`
-    score = run(SAMPLE, plan(metric, assess_prompt="tags"), executor).score(metric)
+    score = run(SAMPLE, plan(metric, assess_prompt="tags"), executor)[metric]
     return score.value, score.hits, score.judged, score.total
 
 
@@ -75,7 +75,7 @@ def test_two_of_six_reference_claims_is_coverage_one_third() -> None:
 
 def test_no_claims_is_no_score_and_no_assessment() -> None:
     executor = Scripted([claims_reply()])
-    score = run(SAMPLE, plan("faithfulness"), executor).score("faithfulness")
+    score = run(SAMPLE, plan("faithfulness"), executor)["faithfulness"]
     assert (score.value, score.because, score.total) == (None, "no_claims", 0)
     assert len(executor.requests) == 1
 
@@ -83,7 +83,7 @@ def test_no_claims_is_no_score_and_no_assessment() -> None:
 def test_an_answer_that_says_nothing_is_never_sent() -> None:
     for answer in ("", "  \n", ":", "🎉 !"):
         executor = Scripted()
-        score = run(SAMPLE.model_copy(update={"answer": answer}), plan("faithfulness"), executor).score("faithfulness")
+        score = run(SAMPLE.model_copy(update={"answer": answer}), plan("faithfulness"), executor)["faithfulness"]
         assert score.because == "no_claims"
 
 
@@ -91,7 +91,7 @@ def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -
     five = verdicts_reply(["supported"] * 4 + ["not_found"])
     executor = Scripted([claims_reply(*ANSWER)], [five, '{"verdicts": []}'])
     result = run(SAMPLE, plan("faithfulness"), executor)
-    score = result.score("faithfulness")
+    score = result["faithfulness"]
     assert (score.value, score.judged, score.total) == (0.8, 5, 6)
     assert score.bounds == (4 / 6, 5 / 6)
     assert result.assessments[5].unassessed == "incomplete"
@@ -104,13 +104,13 @@ def test_a_claim_left_out_once_gets_its_verdict_when_asked_alone() -> None:
     executor = Scripted([claims_reply(*ANSWER)], [five, verdicts_reply(["contradicted"])])
     result = run(SAMPLE, plan("faithfulness"), executor)
     assert result.assessments[5].label == "contradicted"
-    assert result.score("faithfulness").value == 5 / 6
+    assert result["faithfulness"].value == 5 / 6
 
 
 def test_many_claims_left_out_are_asked_about_together() -> None:
     executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"]), verdicts_reply(["not_found"] * 5)])
     result = run(SAMPLE, plan("faithfulness"), executor)
-    assert result.score("faithfulness").value == 1 / 6
+    assert result["faithfulness"].value == 1 / 6
 
 
 def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -> None:
@@ -127,13 +127,13 @@ def test_a_further_evidence_set_is_a_metric_by_its_row_alone() -> None:
     policy = {"policy": (Document(id="p", text="Rules."),)}
     executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 3 + ["contradicted"] * 3)])
     result = run(SAMPLE.model_copy(update={"evidence": policy}), plan("on_policy=answer:policy"), executor)
-    assert result.score("on_policy").value == 0.5
+    assert result["on_policy"].value == 0.5
     assert {a.evidence for a in result.assessments} == {Evidence(part="policy")}
 
 
 def test_missing_input_is_no_score_and_no_call() -> None:
     sample = SAMPLE.model_copy(update={"reference_answers": ()})
-    score = run(sample, plan("correctness"), Scripted()).score("correctness")
+    score = run(sample, plan("correctness"), Scripted())["correctness"]
     assert score.because == "missing_input"
 
 
@@ -141,44 +141,44 @@ def test_missing_input_is_no_score_and_no_call() -> None:
 def test_contexts_that_are_empty_support_no_claim_and_no_judge_is_asked(prompt: str) -> None:
     sample = SAMPLE.model_copy(update={"contexts": ()})
     executor = Scripted([claims_reply(*ANSWER)])
-    score = run(sample, plan("faithfulness", assess_prompt=prompt), executor).score("faithfulness")
+    score = run(sample, plan("faithfulness", assess_prompt=prompt), executor)["faithfulness"]
     assert (score.value, score.hits, score.judged, score.total) == (0.0, 0, 6, 6)
 
 
 def test_contexts_that_are_not_given_are_missing_and_nothing_is_asked() -> None:
     sample = SAMPLE.model_copy(update={"contexts": None})
-    assert run(sample, plan("faithfulness"), Scripted()).score("faithfulness").because == "missing_input"
+    assert run(sample, plan("faithfulness"), Scripted())["faithfulness"].because == "missing_input"
 
 
 def test_a_failed_extraction_is_no_score() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted([FAILED]))
-    assert result.score("faithfulness").because == "provider_error"
+    assert result["faithfulness"].because == "provider_error"
     assert result.calls[0].message == FAILED.message
 
 
 def test_an_unparsable_extraction_is_asked_once_more() -> None:
     executor = Scripted(["Here are the claims: none", claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 6)])
-    assert run(SAMPLE, plan("faithfulness"), executor).score("faithfulness").value == 1.0
+    assert run(SAMPLE, plan("faithfulness"), executor)["faithfulness"].value == 1.0
     assert [r.attempt for r in executor.requests] == [0, 1, 0]
     assert executor.requests[0].key != executor.requests[1].key
 
 
 def test_an_extraction_that_stays_unparsable_is_no_score() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted(["?", "??"]))
-    assert result.score("faithfulness").because == "unparsable"
+    assert result["faithfulness"].because == "unparsable"
 
 
 def test_a_judge_that_fails_leaves_its_claims_unassessed() -> None:
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [FAILED]))
     assert {a.unassessed for a in result.assessments} == {"provider_error"}
-    assert result.score("faithfulness").because == "provider_error"
+    assert result["faithfulness"].because == "provider_error"
 
 
 def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
     cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
     halves = [verdicts_reply(["supported"] * 3), verdicts_reply(["not_found"] * 3)]
     executor = Scripted([claims_reply(*ANSWER)], [cut, *halves])
-    assert run(SAMPLE, plan("faithfulness"), executor).score("faithfulness").value == 0.5
+    assert run(SAMPLE, plan("faithfulness"), executor)["faithfulness"].value == 0.5
     first, *again = executor.requests[1:]
     assert [r.max_tokens for r in again] == [2 * first.max_tokens] * 2
 
@@ -186,13 +186,13 @@ def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
 def test_a_complete_looking_reply_with_finish_reason_length_does_not_count() -> None:
     cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [cut, cut, cut]))
-    assert result.score("faithfulness").because == "truncated"
+    assert result["faithfulness"].because == "truncated"
 
 
 def test_a_refusal_is_not_asked_again() -> None:
     refused = completion("x").model_copy(update={"refusal": "I cannot help with that.", "text": None})
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [refused]))
-    assert result.score("faithfulness").because == "refused"
+    assert result["faithfulness"].because == "refused"
 
 
 def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
@@ -202,14 +202,14 @@ def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
     result = run(SAMPLE, plan("faithfulness", judges=[one, two]), executor)
     assert [v.judge for v in result.assessments[0].verdicts] == ["one", "two"]
     assert result.assessments[5].unassessed == "tie"
-    assert result.score("faithfulness").judged == 5
+    assert result["faithfulness"].judged == 5
 
 
 def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
     many = [f"Fact {i} holds." for i in range(45)]
     answers = [verdicts_reply(["supported"] * n) for n in (20, 20, 5)]
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*many)], answers))
-    assert result.score("faithfulness").total == 45
+    assert result["faithfulness"].total == 45
     assert [len(c.subjects) for c in result.calls if c.step == "assess"] == [20, 20, 5]
 
 

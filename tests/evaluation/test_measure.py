@@ -61,8 +61,8 @@ def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
 def test_a_function_of_ones_own_is_a_metric(tmp_path: Path) -> None:
     words = {"words": lambda sample: None if sample.answer is None else float(len(sample.answer.split()))}
     results, outcome = run(Measurement(metrics=words), tmp_path)
-    assert [result.score("words").value for result in results] == [3.0, None]
-    assert results[1].score("words").because == "no_evidence"
+    assert [result["words"].value for result in results] == [3.0, None]
+    assert results[1]["words"].because == "no_evidence"
     assert outcome.summary["words"].mean == 3.0
 
 

@@ -89,7 +89,7 @@ def test_one_letter_digit_or_ideograph_is_an_answer_that_is_judged(server: Serve
 @pytest.mark.parametrize("answer", ["...", "-", "—", "?!", "🎉"])
 def test_marks_alone_are_no_answer(server: Server, answer: str) -> None:
     found = scored(server, row(answer=answer, contexts=["x"]), "faithfulness")
-    assert found.results[0].score("faithfulness").because == "no_claims"
+    assert found.results[0]["faithfulness"].because == "no_claims"
     assert server.prompts == []
 
 
@@ -144,7 +144,7 @@ def test_a_blank_reference_in_a_data_frame_is_no_reference() -> None:
 def test_a_reference_of_marks_alone_is_missing_for_the_judge(server: Server) -> None:
     two = [row(reference_answers=["-"]), row(id="b", reference_answers=["Two."])]
     found = ce.score(two, judges=[f"openai:judge-1@{server.url}"], metrics=["correctness"])
-    assert found.results[0].score("correctness").because == "missing_input"
+    assert found.results[0]["correctness"].because == "missing_input"
 
 
 # --- Blank documents ---
@@ -153,7 +153,7 @@ def test_a_reference_of_marks_alone_is_missing_for_the_judge(server: Server) -> 
 def test_blank_contexts_are_the_same_as_none(server: Server) -> None:
     three = [row(id=str(i), contexts=contexts) for i, contexts in enumerate(([""], [" ", "..."], []))]
     found = ce.score([*three, row(contexts=["x"])], judges=[f"openai:judge-1@{server.url}"], metrics=["faithfulness"])
-    blank, marks, none, one = (result.score("faithfulness") for result in found.results)
+    blank, marks, none, one = (result["faithfulness"] for result in found.results)
     assert blank == marks == none != one
     assert server.evidence == ['d1: "x"\n']
 
@@ -224,8 +224,8 @@ def test_an_empty_answer_covers_nothing_and_no_judge_is_asked(server: Server) ->
         "coverage": 0.0,
         "f1": 0.0,
     }
-    assert [found.score(name).because for name in ("faithfulness", "correctness")] == ["no_claims"] * 2
-    assert found.score("coverage").total == 2
+    assert [found[name].because for name in ("faithfulness", "correctness")] == ["no_claims"] * 2
+    assert found["coverage"].total == 2
     assert server.evidence == []
 
 

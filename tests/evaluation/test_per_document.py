@@ -94,14 +94,14 @@ def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHand
     assert "high" not in together.rpartition("<claims>")[2]
     first = report.results[0].assessments[0].verdicts[0]
     assert (first.label, first.cites) == ("supported", ("1",))
-    assert report.results[0].score("faithfulness").value == 3 / 5
+    assert report.results[0]["faithfulness"].value == 3 / 5
 
 
 def test_one_document_is_asked_about_once_and_none_not_at_all(server: ThreadHandle, asked: list[str]) -> None:
     report = ce.score([ALONE, BARE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     assert assessed(asked) == 1
     assert [result.per_document for result in report.results] == [(), ()]
-    assert report.results[1].score("faithfulness").value == 0  # nothing was retrieved, and that is known
+    assert report.results[1]["faithfulness"].value == 0  # nothing was retrieved, and that is known
 
 
 def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
@@ -130,7 +130,7 @@ def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
     assert list(found) == list(tower)
     again = ce.rejudge(report, metrics=["ragchecker"])
     assert len(server.exchanges()) == sent
-    assert again.results[0].score("hallucination").value == 3 / 5
+    assert again.results[0]["hallucination"].value == 3 / 5
     assert report.to_pandas()["hallucination"]["tower"] == 3 / 5
 
 
@@ -160,7 +160,7 @@ def test_a_run_without_single_documents_is_asked_only_about_these(server: Thread
     sent = assessed(asked)
     report = ce.rejudge(plain, **SINGLY)
     assert assessed(asked) == sent + 3 + 1
-    assert report.results[0].score("faithfulness_per_document").value == 2 / 5
+    assert report.results[0]["faithfulness_per_document"].value == 2 / 5
     back = ce.rejudge(report, per_document=False)
     assert assessed(asked) == sent + 3 + 1  # the store has it
     assert [name for name, s in back.results[0].scores.items()] == ["faithfulness", "correctness", "contradiction_rate"]
@@ -314,7 +314,7 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate.value) == (1, 1, 1, 0, 1.0)
     places = [(p.rank, p.labelled, p.supported, p.compared, p.flipped) for p in orders.places]
     assert places == [(1, 1, 1, 0, 0), (2, 1, 0, 1, 1)]
-    assert report.results[0].score("faithfulness").value == 1.0
+    assert report.results[0]["faithfulness"].value == 1.0
 
 
 def test_what_single_documents_leave_open_is_counted_with_its_reason(start_server: StartServer) -> None:
@@ -403,8 +403,8 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     first = asyncio.run(plan.evaluate(sample, executor))
     both = replace(plan, judges=(*plan.judges, scripted.judge("second")), on_record=frozenset({"first"}))
     again = asyncio.run(both.evaluate(first, executor))
-    assert (first.score("x").value, first.score("y").value) == (1.0, 0.0)
-    assert (again.score("x").value, again.score("y").value) == (1.0, 0.0)
+    assert (first["x"].value, first["y"].value) == (1.0, 0.0)
+    assert (again["x"].value, again["y"].value) == (1.0, 0.0)
     kept = [a.verdicts[0].label for a in again.assessments if a.evidence.part == "policy.2"]
     assert kept == ["supported", "supported"]
 

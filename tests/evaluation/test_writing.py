@@ -105,7 +105,7 @@ def test_an_empty_list_is_a_reply_and_a_failure_is_none() -> None:
     assert counts(written(listed())[0]) == (0, 0)
     failed = written(FAILED)[0]
     assert counts(failed) == (None, None)
-    assert failed.score("kept_queries").because == "provider_error"
+    assert failed["kept_queries"].because == "provider_error"
     assert failed.details == {}
 
 

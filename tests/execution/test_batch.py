@@ -356,7 +356,7 @@ def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> 
     report = ce.score(
         material, judges=[judge], metrics=["faithfulness"], options=RunOptions(cache=tmp_path, batch=True)
     )
-    assert [result.score("faithfulness").value for result in report.results] == [RIGHT] * 2
+    assert [result["faithfulness"].value for result in report.results] == [RIGHT] * 2
     assert len(server.batch_lines()) == 4
 
 

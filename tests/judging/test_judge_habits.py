@@ -129,7 +129,7 @@ def test_an_unknown_label_is_unparsable_and_named_in_the_record(start_server: St
     assert messages == [None, *["answer-3: unknown label 'mostly true'"] * 2]
     assert [call.failed for call in result.calls] == [None] * 3
     assert ran.values == [pytest.approx(2 / 3)]
-    assert result.score("faithfulness").bounds == (0.5, 0.75)
+    assert result["faithfulness"].bounds == (0.5, 0.75)
 
 
 def test_a_claim_that_a_reply_leaves_out_is_incomplete(start_server: StartServer, tmp_path: Path) -> None:

@@ -95,10 +95,10 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
         recorded = json.loads(line)["metrics"]
         assert len(recorded) == 11
         for metric, value in recorded.items():
-            assert result.score(called.get(metric, metric)).value == pytest.approx(value, abs=1e-12), metric
+            assert result[called.get(metric, metric)].value == pytest.approx(value, abs=1e-12), metric
     overall = json.loads((path.parent / "examples_metrics.json").read_text(encoding="utf-8"))
     for metric, percent in {k: v for group in overall.values() for k, v in group.items()}.items():
-        values = [result.score(called.get(metric, metric)).value or 0.0 for result in results]
+        values = [result[called.get(metric, metric)].value or 0.0 for result in results]
         assert round(100 * sum(values) / len(values), 1) == percent, metric
 
 

@@ -75,7 +75,7 @@ def test_escalation_asks_the_third_judge_only_about_claims_that_divide_the_first
 
 def test_escalation_asks_nobody_more_when_the_first_agree() -> None:
     executor = Scripted(EXTRACTED, [said("+0-"), said("+0-")])
-    assert run(executor, Panel(escalate=2)).score("faithfulness").value == 1 / 3
+    assert run(executor, Panel(escalate=2))["faithfulness"].value == 1 / 3
 
 
 def test_a_first_judge_that_fails_counts_as_divided() -> None:
@@ -141,7 +141,7 @@ def test_claims_and_verdicts_of_an_earlier_result_are_not_asked_for_again() -> N
 def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
     earlier = run(Scripted([FAILED]), Panel(), [judge("one")])
     result = run(Scripted(EXTRACTED, [said("+++")]), Panel(), [judge("one")], item=earlier)
-    assert result.score("faithfulness").value == 1.0
+    assert result["faithfulness"].value == 1.0
 
 
 def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
@@ -163,7 +163,7 @@ def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
         ("two", ["answer-3"]),
     ]
     assert [a.label for a in result.assessments] == ["supported", "supported", "not_found"]
-    score = result.score("faithfulness")
+    score = result["faithfulness"]
     assert score.value == (2 / 2 + 0 / 1) / 2  # three says nothing
     assert (score.hits, score.judged, score.total, score.bounds) == (2, 3, 3, (0.5, 0.5))
 
@@ -173,7 +173,7 @@ def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few()
     executor = Scripted(
         [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+00"), said("+"), FAILED]
     )
-    score = run(executor, Panel(extract_per_judge=True)).score("faithfulness")
+    score = run(executor, Panel(extract_per_judge=True))["faithfulness"]
     assert score.value == pytest.approx((1 / 3 + 1) / 2)
     assert score.bounds == pytest.approx(((1 / 3 + 1 + 0) / 3, (1 / 3 + 1 + 1) / 3))
     assert (score.hits, score.judged, score.total) == (2, 4, 5)
@@ -185,4 +185,4 @@ def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
     assert (result.unextracted, len(result.claims)) == ({}, 2)
     assert [call.message for call in result.calls if call.failed] == ["status 503: overloaded"]
     nobody = run(Scripted([FAILED] * 3), Panel(extract_per_judge=True))
-    assert nobody.score("faithfulness").because == "provider_error"
+    assert nobody["faithfulness"].because == "provider_error"

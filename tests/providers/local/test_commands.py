@@ -49,8 +49,8 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
     texts = first.details["texts"]
     assert isinstance(texts, list)
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
-    assert none.score("query_likelihood").because == "missing_input"
-    assert last.score("query_likelihood") == last.score("query_likelihood@5")
+    assert none["query_likelihood"].because == "missing_input"
+    assert last["query_likelihood"] == last["query_likelihood@5"]
     manifest = directory.load_manifest(data.parent / "run")
     assert manifest.job == "measure"
     assert "sha256:" in " ".join(map(str, manifest.settings.values()))

@@ -214,7 +214,7 @@ def test_results_of_another_tool_are_judged_again(first: ThreadHandle, tmp_path:
     assert values(counted, "faithfulness") == values(counted, "claim_recall") == [1.0]
     assert values(rejudge(path, metrics=["ragchecker"]), "hallucination") == [0.0]
     lacking = rejudge(path, metrics=["by_topic"]).results[0]
-    assert {lacking.score(name).because for name in ("on_topic", "not_found_on_topic")} == {"not_in_cache"}
+    assert {lacking[name].because for name in ("on_topic", "not_found_on_topic")} == {"not_in_cache"}
     again = rejudge(path, judges=[spec(first)], metrics=["faithfulness"])
     assert values(again, "faithfulness") == [0.5]
     assert sent(first) == 1

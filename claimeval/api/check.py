@@ -1,0 +1,173 @@
+"""One answer, judged now: a guardrail with a time limit, and no run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import uuid
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from claimeval.api.data import Metrics, samples_of
+from claimeval.api.jobs import JudgeSpec, metric_names, parse_spec
+from claimeval.api.twins import blocking_twin
+from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
+from claimeval.execution import Executor, Review
+from claimeval.execution.runner import run_items
+from claimeval.metrics.derived import select_metrics
+from claimeval.metrics.rows import FIELDS
+from claimeval.metrics.scoring import without_lost
+from claimeval.providers.specs import parse_judge
+from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
+from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.requests import Failure, Judge, Outcome, Request
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def acheck(
+    answer: str,
+    contexts: Sequence[str | Document] = (),
+    *,
+    judge: JudgeSpec,
+    question: str = "",
+    reference_answers: str | Sequence[str] = (),
+    metrics: Metrics = "faithfulness",
+    extract_prompt: str | Path = "atomic",
+    assess_prompt: str | Path = "three_way",
+    timeout: float = 30.0,
+    options: RunOptions = RunOptions(),
+) -> SampleResult:
+    """Judge one answer now, before it is shown. `check` blocks, `acheck` is awaited; both take the same arguments.
+
+    Claims are taken from the answer once, and one judge assesses them once. There is no run directory; replies come
+    from the reply cache and go there. A score is a number only if the judge answered about every claim that it counts:
+    `check(...).faithfulness` is None where calls failed or time was up, and `["faithfulness"].because` says why.
+
+    Args:
+        answer: The answer.
+        contexts: What was retrieved for it, in order; none means that nothing supports the answer.
+        judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there is no default.
+        question: What was asked. Judges read it to understand the answer.
+        reference_answers: Gold answers, for metrics such as `correctness`.
+        metrics: As for `score`.
+        extract_prompt: Name or path of the prompt that extracts claims.
+        assess_prompt: Name or path of the prompt that assesses claims.
+        timeout: Seconds for everything. What has no reply by then is unassessed (`timeout`). A model on this machine
+            first ends the batch that it computes.
+        options: How the judge is asked, and what may be spent.
+
+    Returns:
+        The claims with spans, verdicts and explanations, and the scores.
+
+    Raises:
+        UsageError: Before any call, for what you can fix. A call that fails raises nothing.
+        StoreError: The reply cache cannot be read or written.
+    """
+    deadline = asyncio.get_running_loop().time() + _seconds(timeout)
+    sample = _sample(answer, contexts, question, reference_answers)
+    selection = select_metrics(metric_names(metrics))
+    for metric in selection.rows:
+        if part := metric.missing_part(sample):
+            raise UsageError(f"metric {metric.name!r} needs {FIELDS.get(part, part)}, which check was not given")
+    if options.batch:
+        raise UsageError("options.batch: batches take hours; check asks now")
+    wanted = ClaimsOptions(
+        judges=(_one_judge(judge),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
+    )
+    job = _CheckJob(make_job(wanted, selection), deadline)
+    await run_items(
+        job,
+        [sample],
+        options=options,
+        progress=Progress(1, options.progress),
+        on_result=lambda _: None,
+        run=f"check {uuid.uuid4().hex}",
+        signals=False,
+    )
+    assert job.result, "the only sample was evaluated"
+    return without_lost(job.claims.metrics, job.result)
+
+
+def _says_in_a_loop(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function with a warning where it blocks a running event loop."""
+
+    @functools.wraps(function)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_running_loop()
+            warnings.warn("check blocks the event loop that runs here; use `await acheck(...)`", stacklevel=2)
+        return function(*args, **kwargs)
+
+    return door
+
+
+check = _says_in_a_loop(blocking_twin(acheck))
+
+
+class _CheckJob:
+    """The claims of one answer; what has no reply at the deadline is unassessed. Keeps the result, however it ends."""
+
+    def __init__(self, claims: ClaimsJob, deadline: float) -> None:
+        self.claims = claims
+        self.asked = claims.asked
+        self.result: SampleResult | None = None
+        self._deadline = deadline
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Nothing is: what cannot be asked is unassessed."""
+        return False
+
+    async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
+        """Return the claims, verdicts and scores of the answer."""
+        self.result = await self.claims.evaluate(item, _ExecutorUntil(executor, self._deadline))
+        return self.result
+
+
+class _ExecutorUntil:
+    """Executor that fails with `timeout` what has no reply at the deadline."""
+
+    def __init__(self, behind: Executor, deadline: float) -> None:
+        self._behind = behind
+        self._deadline = deadline
+        self.review: Review | None = getattr(behind, "review", None)
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the reply, or the failure."""
+        await asyncio.sleep(0)  # `asyncio.timeout` needs its task; see `concurrently.start_soon`
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                return await self._behind.ask(request)
+        except TimeoutError:
+            return Failure(reason="timeout", message="the time of check was up")
+
+
+def _seconds(timeout: float) -> float:
+    if not (isinstance(timeout, int | float) and timeout > 0):
+        raise UsageError(f"timeout: {timeout!r}; it needs a number of seconds above 0")
+    return timeout
+
+
+def _sample(
+    answer: str, contexts: Sequence[str | Document], question: str, reference_answers: str | Sequence[str]
+) -> Sample:
+    if not isinstance(answer, str):
+        raise UsageError(f"answer: {type(answer).__name__}; give one text")
+    if isinstance(contexts, str):
+        raise UsageError("contexts: one text; give a list of texts, as in [text]")
+    row = {"id": "answer", "question": question, "answer": answer, "contexts": list(contexts)}
+    row |= {"reference_answers": reference_answers} if reference_answers else {}
+    (sample,) = samples_of([row])
+    return sample
+
+
+def _one_judge(judge: JudgeSpec) -> Judge:
+    if not isinstance(judge, str | Path | Mapping | Judge):
+        raise UsageError(f"judge: {type(judge).__name__}; check asks one judge, and `score` asks a panel")
+    return parse_judge(parse_spec(judge))
