@@ -357,4 +357,9 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
     except (OSError, UnicodeDecodeError) as error:
         problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
-    return Prompt(name, step, source, parameters)
+    return Prompt(name, step, source, parameters) if parameters else _parsed(name, step, source)
+
+
+@lru_cache(maxsize=64)
+def _parsed(name: str, step: str, source: str) -> Prompt:
+    return Prompt(name, step, source)

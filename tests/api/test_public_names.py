@@ -25,6 +25,10 @@ DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_thr
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "score": ("data", *QUESTIONS, "references", *READ, *WRITE, *ASK),
     "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK),
+    "check": (
+        *("answer", "contexts", "judge", "question", "reference_answers", "metrics", "extract_prompt", "assess_prompt"),
+        *("timeout", "options"),
+    ),
     "rate": ("data", "judges", "ask", "prompts", *READ, *WRITE, *ASK),
     "experiment": ("design", "out", "select", "options"),
     "plan": ("door", "args", "kwargs"),
