@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,15 +104,17 @@ def verify(given: VerifyOptions) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions:
-    """Write all replies as JSON Lines: key, origin, checksum, and the body as it was received.
+    """Write replies as JSON Lines: key, origin, checksum, and the body as it was received.
 
-    The file holds the judges' words in plain text, never a key. Exits with 1 if damaged rows had to be left out.
+    The file holds the judges' words in plain text, never a key. Exits with 1 if replies had to be left out.
 
-    Example: claimeval cache export replies.jsonl, or claimeval cache export - | gzip > replies.jsonl.gz
+    Example: claimeval cache export replies.jsonl, or claimeval cache export - --run runs/a | gzip > replies.jsonl.gz
     """
 
     file: Annotated[Path, Argument("FILE")]
     """File to write; `-` for standard output."""
+    run: Path | None = None
+    """Only the replies that the results of this run rest on. Default: all in the cache."""
     cache: Path | None = None
     """Folder of the reply cache."""
     output: Output = Output()
@@ -122,14 +125,16 @@ def export(given: ExportOptions) -> int:
     from claimeval.store import transfer
 
     to_stdout = str(given.file) == "-"
+    keys = None if given.run is None else _keys(given.run)
     with _open(given.cache) as store:
         if to_stdout:
-            done = transfer.write(store, sys.stdout.buffer)
+            done = transfer.write(store, sys.stdout.buffer, keys)
             sys.stdout.buffer.flush()
         else:
-            done = _export(store, given.file)
+            done = _export(store, given.file, keys)
     if done.left_out:
-        say(f"damaged or unreadable rows left out: {done.left_out}")
+        what = "damaged or unreadable rows left out" if keys is None else "replies of the run that the cache lacks"
+        say(f"{what}: {done.left_out}")
     code = 1 if done.left_out else 0
     if to_stdout or not given.output.json:
         say(f"replies exported: {done.replies}")
@@ -137,7 +142,14 @@ def export(given: ExportOptions) -> int:
     return given.output.result("cache export", {"file": str(given.file), **done._asdict()}, exit_code=code)
 
 
-def _export(store: Store, file: Path) -> transfer.ExportCounts:
+def _keys(run: Path) -> Iterator[str]:
+    """Yield the keys of the calls of a run that brought a reply."""
+    from claimeval.runs.directory import read_results
+
+    return (call.key for result in read_results(run) for call in result.calls if call.reply is not None)
+
+
+def _export(store: Store, file: Path, keys: Iterable[str] | None) -> transfer.ExportCounts:
     """Write a file that is complete or missing, and readable by its owner alone."""
     from claimeval.store import transfer
     from claimeval.types.errors import UsageError
@@ -147,7 +159,7 @@ def _export(store: Store, file: Path) -> transfer.ExportCounts:
     part = file.with_name(file.name + ".part")
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as out:
-            done = transfer.write(store, out)
+            done = transfer.write(store, out, keys)
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)

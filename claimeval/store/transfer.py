@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from typing import BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
@@ -16,7 +17,7 @@ from pydantic import Field, ValidationError
 from claimeval.store.lessons import Lessons
 from claimeval.store.replies import ReplyOrigin, join, unpack
 from claimeval.store.stats import LATEST, read_origin
-from claimeval.store.store import Store, digest
+from claimeval.store.store import Store, StoredRow, digest
 from claimeval.types.chat_format import MOST_TOKENS, read_chat
 from claimeval.types.errors import DataError
 from claimeval.types.records import Record
@@ -36,7 +37,7 @@ class ExportCounts(NamedTuple):
 
     replies: int
     left_out: int
-    """Damaged or unreadable rows; `claimeval cache verify` counts them."""
+    """Damaged or unreadable rows, which `claimeval cache verify` counts; keys without a reply."""
 
 
 class TransferCounts(NamedTuple):
@@ -66,13 +67,14 @@ class _ExportedLesson(Record):
     context_tokens: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
 
 
-def write(store: Store, file: BinaryIO) -> ExportCounts:
-    """Write the lessons of a store, then every reply, each as a line, in the order they were first stored."""
+def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> ExportCounts:
+    """Write the lessons of a store, then its replies, each as a line: those under these keys, by default all."""
     replies = left_out = 0
     for judge, learned in Lessons(store.folder).known.items():
         fields = {"judge": judge, **learned.model_dump(exclude_defaults=True, exclude={"schema_honoured"})}
         file.write(json.dumps(fields, separators=(",", ":")).encode() + b"\n")
-    for row in store.rows():
+    rows = store.rows() if keys is None else (StoredRow(0, key, store.get(key)) for key in dict.fromkeys(keys))
+    for row in rows:
         if row.value is None or read_origin(row.value) is None:
             left_out += 1
             continue

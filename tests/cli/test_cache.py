@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.loopback import claim_judge
 from claimeval.judging import prompts
 from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
 from claimeval.types.chat_format import write_chat
+from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
+from tests.conftest import StartServer
 
 DIGEST = prompts.load("extract", "atomic").digest
 NOON = 1_763_640_000.0
@@ -114,3 +117,24 @@ def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(clai
     assert done.returncode == 2
     assert "there is no reply cache in" in done.stderr
     assert not (tmp_path / "nothing").exists()
+
+
+def test_the_replies_of_one_run_answer_the_same_command_elsewhere(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
+    judge = spec(start_server(judge=claim_judge.answer))
+    for name, samples in (("a", SAMPLES[:1]), ("b", SAMPLES)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+        asked = ("score", tmp_path / f"{name}.jsonl", "-j", judge, "-m", "faithfulness")
+        assert claimeval(*asked, "-o", name, "--cache", tmp_path / "store").returncode == 0
+    replies = tmp_path / "replies.jsonl"
+    done = claimeval("cache", "export", replies, "--run", "a", "--cache", tmp_path / "store")
+    assert (done.returncode, done.stderr) == (0, "claimeval: replies exported: 2\n")
+    assert claimeval("cache", "import", replies, "--cache", tmp_path / "other").returncode == 0
+    offline = ("score", tmp_path / "a.jsonl", "-j", judge, "-m", "faithfulness", "--offline")
+    assert claimeval(*offline, "-o", "again", "--cache", tmp_path / "other").returncode == 0
+    first, again = (tmp_path / "here" / name / "results.jsonl" for name in ("a", "again"))
+    assert again.read_bytes() == first.read_bytes()
+    lacking = claimeval("cache", "export", tmp_path / "b-replies", "--run", "b", "--cache", tmp_path / "other")
+    assert lacking.returncode == 1
+    assert "replies of the run that the cache lacks: " in lacking.stderr
