@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,8 @@ from claimeval.api.run import Run, raise_if_stopped
 from claimeval.api.twins import blocking
 from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name
-from claimeval.report import forms
+from claimeval.report import forms, notebook
+from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.compare import Series, track
 from claimeval.runs.compare import compare as compare_folders
 from claimeval.runs.directory import incomplete
@@ -114,6 +116,20 @@ class Comparison:
         changes = ", ".join(f"{name} {signed(metric.difference.value)}" for name, metric in self.metrics.items())
         return f"<Comparison of {len(self.runs)} runs: {changes}>"
 
+    def _repr_html_(self) -> str:
+        """Show differences with intervals and tests, and the first claims that flipped; of an experiment its table."""
+        if self.table:
+            flips = self.against(self._last).flips if len(self.table.arms) == len(self.runs) else ()
+            return notebook.experiment(self.table, flips)
+        pairs = {self._name(i): self.against(i) for i in range(len(self.runs)) if i != self.baseline}
+        return notebook.comparison(pairs, self._name(self.baseline))
+
+    def _name(self, position: int) -> str:
+        """The name of a run, with its number if it has no directory or another has the same name."""
+        names = [run.path.name if run.path else "" for run in self.runs]
+        alone = names[position] and names.count(names[position]) == 1
+        return names[position] if alone else f"run {position + 1} {names[position]}".strip()
+
     @property
     def _last(self) -> int:
         return next(i for i in reversed(range(len(self.runs))) if i != self.baseline)
@@ -209,6 +225,7 @@ def experiment(
     if select and not plan.labels:
         raise UsageError("select needs human labels: give the experiment the key `labels`")
     prepared = prepared_experiment(plan, options)
+    options = replace(options, progress=options.progress or progress_bar())
     with ExitStack() as stack:
         if out is None:
             folder = Path(stack.enter_context(TemporaryDirectory()))

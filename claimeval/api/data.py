@@ -25,6 +25,7 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
+from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -328,7 +329,7 @@ class Examination:
 
     def __init__(self, samples: Iterable[Sample], progress: Callable[[Progress], None] | None) -> None:
         self._samples = samples
-        self._progress = Progress(None, progress, unit="samples read")
+        self._progress = Progress(None, progress or progress_bar(), unit="samples read")
 
     def __iter__(self) -> Iterator[Sample]:
         first = itertools.islice(self._samples, EXAMINED if isinstance(self._samples, LargeFile) else None)

@@ -82,23 +82,30 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     job: Any = prepared.job
     if isinstance(job, MeasureJob):
         return Forecast(samples=prepared.total or 0, lines=(), how=())
-    with cached_replies(options) as store:
-        batched = batched_judges(job.asked, options)
-        return blocking(forecast(prepared.items, job, store, options.prices, batched=batched))
+
+    async def walk() -> Forecast:
+        with cached_replies(options) as store:  # is open in the thread that reads it
+            batched = batched_judges(job.asked, options)
+            return await forecast(prepared.items, job, store, options.prices, batched=batched)
+
+    return blocking(walk())
 
 
 def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
     """Return what each arm of an experiment would ask; what an earlier arm asks is not counted again."""
     prepared = prepared_experiment(read(design), options)
     asked: set[int] = set()
-    forecasts: dict[str, Forecast] = {}
-    with cached_replies(options) as store:
-        for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
-            asked_of = (*job.judges, job.extractor)
-            batched = batched_judges(asked_of, options_for(asked_of, options))
-            walked = forecast(prepared.samples, job, store, options.prices, asked, batched)
-            forecasts[arm.name] = blocking(walked)
-    return forecasts
+
+    async def walk() -> dict[str, Forecast]:
+        forecasts: dict[str, Forecast] = {}
+        with cached_replies(options) as store:
+            for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
+                asked_of = (*job.judges, job.extractor)
+                batched = batched_judges(asked_of, options_for(asked_of, options))
+                forecasts[arm.name] = await forecast(prepared.samples, job, store, options.prices, asked, batched)
+        return forecasts
+
+    return blocking(walk())
 
 
 def _forecast_arms(design: Any, options: RunOptions) -> Forecast:

@@ -22,6 +22,7 @@ from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import Metric
 from claimeval.providers import specs
 from claimeval.report import forms
+from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunWriter
 from claimeval.runs.jobs import recount_into, run_into
 from claimeval.runs.rejudge import PreparedRejudge
@@ -114,7 +115,7 @@ async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, 
     """Ask, or only count the votes of a source again, and write the run."""
     if prepared.rejudged and not prepared.rejudged.asks:
         return recount_into(writer, prepared.rejudged, panel, options).status
-    job, progress = prepared.job, Progress(prepared.total, options.progress, unit=prepared.unit)
+    job, progress = prepared.job, Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
     if isinstance(job, MeasureJob):
         outcome = run_measure(
             job, prepared.items, writer.manifest, options=options, progress=progress, on_result=writer.add

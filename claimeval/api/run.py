@@ -19,7 +19,7 @@ from claimeval.evaluation.summary.records import PanelSummary
 from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.report import forms, page, tables
+from claimeval.report import forms, notebook, page, tables
 from claimeval.runs.directory import (
     MANIFEST,
     RunWriter,
@@ -166,6 +166,11 @@ class Run:
         where = f" in {self.path}" if self.path else ""
         stopped = "" if self.complete else ", stopped early"
         return f"<Run of {len(self)} samples{where}{stopped}: {means}>"
+
+    def _repr_html_(self) -> str:
+        """Show a card a metric, what must be read with the numbers, and the five worst claims with their evidence."""
+        attached = {job: run.record for job, run in self.attached.items()}
+        return notebook.run(self.manifest, self.record, self.results, attached)
 
     def by(self, field: str, *, metrics: str | Sequence[str] | None = None) -> Slices:
         """Return each metric per value of a field of the samples.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -151,11 +151,12 @@ def _print(output: Output, run: Path, report: Agreement, names: dict[str, str], 
 
 def _without_interval(report: Agreement, names: dict[str, str]) -> dict[str, list[str]]:
     """By reason the printed values that have no interval; that pairs of many raters have none needs no reason."""
+    from claimeval.runs.agreement import by_measure
     from claimeval.statistics.bootstrap import NOT_REQUESTED
 
     printed = [("alpha", report.alpha), ("AC1", report.ac1)]
     if len(report.raters) <= COLUMNS:
-        for name, numbers in _rows(report.raters):
+        for name, numbers in by_measure(report.raters):
             of = zip(report.raters, numbers, strict=True)
             printed += [(f"{name} of {names.get(rater.rater, rater.rater)}", number) for rater, number in of]
     for pair in report.pairs if len(report.pairs) <= PAIRS else ():
@@ -180,24 +181,12 @@ def _print_numbers(output: Output, raters: Sequence[RaterReport], names: dict[st
         more = ("grades", "kappa^2") if graded else ()
         output.table(("rater", "compared", "accuracy", "balanced", "F1", "kappa", *more), rows)
         return
+    from claimeval.runs.agreement import by_measure
+
     counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
     lines = [("compared (+ unassessed)", *counts)]
-    lines += [(name, *map(_of, numbers)) for name, numbers in _rows(raters) if any(numbers)]
+    lines += [(name, *map(_of, numbers)) for name, numbers in by_measure(raters) if any(numbers)]
     output.table(("", *(names.get(rater.rater, rater.rater) for rater in raters)), lines)
-
-
-def _rows(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
-    graded = any(rater.weighted_kappa for rater in raters)
-    yield "accuracy", [rater.accuracy for rater in raters]
-    yield "balanced accuracy", [rater.balanced_accuracy for rater in raters]
-    yield "precision", [rater.precision for rater in raters]
-    yield "recall", [rater.recall for rater in raters]
-    yield "F1", [rater.f1 for rater in raters]
-    yield "kappa, yes or no", [rater.kappa for rater in raters]
-    yield "AUROC", [rater.auroc for rater in raters]
-    yield "same grade" if graded else "same label", [rater.same for rater in raters]
-    yield "kappa, all grades" if graded else "kappa, all labels", [rater.kappa_of_labels for rater in raters]
-    yield "kappa, squared", [rater.weighted_kappa for rater in raters]
 
 
 def _print_pairs(output: Output, report: Agreement, names: dict[str, str]) -> None:

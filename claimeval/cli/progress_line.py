@@ -58,37 +58,8 @@ class ProgressLine:
 
 
 def describe(progress: Progress) -> str:
-    """What was done, how fast, at what cost, and what is being waited for.
-
-    `[#####.....] 120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420  3 failed (timeout 3)
-    16 in flight  1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`
-    """
-    total = progress.total
-    done = f"{progress.done}/{total}" if total else str(progress.done)
-    parts = [f"{done} {progress.unit}", f"{progress.calls} calls"]
-    if total:
-        filled = 20 * progress.done // total
-        parts[0] = f"[{'#' * filled}{'.' * (20 - filled)}] {parts[0]}"
-    if progress.replies:
-        replies, tokens = progress.per_minute()
-        parts[1] += f" ({_short(replies)}/min, {_short(tokens)} tokens/min)"
-    if progress.cached:
-        parts.append(f"{progress.cached} from cache")
-    if progress.spent:
-        parts.append(f"${progress.spent:.4f}")
-    if failures := progress.failures.total():
-        reasons = ", ".join(f"{reason} {n}" for reason, n in progress.failures.most_common(2))
-        parts.append(f"{failures} failed ({reasons})")
-    if progress.in_flight:
-        parts.append(f"{progress.in_flight} in flight")
-    if (left := progress.seconds_remaining()) is not None:
-        parts.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-    parts += [f"waiting for {who}: {what}" for who, what in progress.waiting.items()]
-    return "  ".join(parts)
-
-
-def _short(number: float) -> str:
-    """`96`, `41k`, `1.2M`."""
-    if number < 1000:
-        return f"{number:.0f}"
-    return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+    """The progress in words, after a bar if the total is known: `[#####.....] 120/240 samples  480 calls ...`."""
+    if not progress.total:
+        return progress.in_words()
+    filled = 20 * progress.done // progress.total
+    return f"[{'#' * filled}{'.' * (20 - filled)}] {progress.in_words()}"

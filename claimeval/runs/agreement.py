@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from claimeval.data.labels import read_labels
@@ -19,6 +19,8 @@ from claimeval.statistics import (
     pairwise_agreement,
     raw_agreement,
 )
+from claimeval.statistics.formatting import UNDEFINED, estimate
+from claimeval.types import html
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -84,6 +86,47 @@ class Agreement(Record):
     """Krippendorff's alpha of the judges, where there are several."""
     ac1: Estimate | None
     """Gwet's AC1 of the judges."""
+
+    def _repr_html_(self) -> str:
+        """A column a rater with its numbers against people, the pairs of raters, and the confusion of the first."""
+        estimates = ((name, *map(_in_words, numbers)) for name, numbers in by_measure(self.raters) if any(numbers))
+        compared = ("compared (+ unassessed)", *(f"{r.compared} (+{r.unassessed})" for r in self.raters))
+        pairs = ((f"{p.first} / {p.second}", str(p.items), *map(_in_words, (p.raw, p.kappa))) for p in self.pairs)
+        among = (("Krippendorff's alpha", self.alpha), ("Gwet's AC1", self.ac1))
+        what = "labeled items" if self.raters else "claims, no human labels"
+        confused = self.raters[0] if self.raters else None
+        return html.shown(
+            html.element("p", html.element("b", "agreement"), html.Html(" "), f"{self.items} {what}"),
+            *([html.element("p", f"Labels {words}", class_="caution")] if (words := self.labels.words()) else ()),
+            *([html.table(("", *(r.rater for r in self.raters)), (compared, *estimates))] if self.raters else ()),
+            *([html.table(("pair", "items", "equal", "kappa"), pairs)] if self.pairs else ()),
+            *(html.element("p", f"{name} of the judges: {_in_words(number)}") for name, number in among if number),
+            *([_confusion(confused)] if confused else ()),
+        )
+
+
+def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
+    """Yield the name of each number against people, and the number of each rater."""
+    graded = any(rater.weighted_kappa for rater in raters)
+    yield "accuracy", [rater.accuracy for rater in raters]
+    yield "balanced accuracy", [rater.balanced_accuracy for rater in raters]
+    yield "precision", [rater.precision for rater in raters]
+    yield "recall", [rater.recall for rater in raters]
+    yield "F1", [rater.f1 for rater in raters]
+    yield "kappa, yes or no", [rater.kappa for rater in raters]
+    yield "AUROC", [rater.auroc for rater in raters]
+    yield "same grade" if graded else "same label", [rater.same for rater in raters]
+    yield "kappa, all grades" if graded else "kappa, all labels", [rater.kappa_of_labels for rater in raters]
+    yield "kappa, squared", [rater.weighted_kappa for rater in raters]
+
+
+def _in_words(number: Estimate | None) -> str:
+    return estimate(number.value, number.interval) if number else UNDEFINED
+
+
+def _confusion(rater: RaterReport) -> html.Html:
+    rows = ((label, *map(str, counts)) for label, counts in zip(rater.labels, rater.confusion, strict=True))
+    return html.table((f"people \\ {rater.rater}", *rater.labels), rows)
 
 
 def measure_run(

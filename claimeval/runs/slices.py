@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from claimeval.data.rows import dataframe
 from claimeval.statistics import mean_interval
+from claimeval.statistics.formatting import decimal, interval
+from claimeval.types import html
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import unknown_name
 from claimeval.types.estimates import Estimate
@@ -62,6 +64,23 @@ class Slices(Record):
             ends = (mean.value, mean.low, mean.high, mean.n, mean.clusters)
             rows.append((row.value, row.metric, row.samples, *ends, row.contribution))
         return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
+
+    def _repr_html_(self) -> str:
+        """A row a value and metric."""
+        head = (self.field, "metric", "samples", "mean", "95 %", "n", "contribution to the loss")
+        rows = (
+            (
+                "(without)" if row.value is None else row.value,
+                row.metric,
+                str(row.samples),
+                decimal(row.estimate.value),
+                interval(row.estimate.interval),
+                str(row.estimate.n),
+                decimal(row.contribution),
+            )
+            for row in self.rows
+        )
+        return html.shown(html.table(head, rows))
 
 
 def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], cluster: str | None = None) -> Slices:

@@ -109,7 +109,10 @@ class RunOptions:
     of the run that is judged again.
     """
     progress: Callable[[Progress], None] | None = field(default=None, compare=False)
-    """Called after every change. Python only."""
+    """Called after every change. Python only.
+
+    None draws a bar in notebooks, and nothing elsewhere.
+    """
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "concurrency", "rpm", "tpm", "attempts", "max_reply_bytes")

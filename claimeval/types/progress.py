@@ -125,6 +125,31 @@ class Progress:
             return None
         return (time.monotonic() - self.started) / self.done * (self.total - self.done)
 
+    def in_words(self) -> str:
+        """Return what was done, how fast, at what cost, and what is being waited for.
+
+        `120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420  3 failed (timeout 3)  16 in flight
+        1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`
+        """
+        done = f"{self.done}/{self.total}" if self.total else str(self.done)
+        parts = [f"{done} {self.unit}", f"{self.calls} calls"]
+        if self.replies:
+            replies, tokens = self.per_minute()
+            parts[1] += f" ({_short(replies)}/min, {_short(tokens)} tokens/min)"
+        if self.cached:
+            parts.append(f"{self.cached} from cache")
+        if self.spent:
+            parts.append(f"${self.spent:.4f}")
+        if failures := self.failures.total():
+            reasons = ", ".join(f"{reason} {n}" for reason, n in self.failures.most_common(2))
+            parts.append(f"{failures} failed ({reasons})")
+        if self.in_flight:
+            parts.append(f"{self.in_flight} in flight")
+        if left := self.seconds_remaining():
+            parts.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
+        parts += [f"waiting for {who}: {what}" for who, what in self.waiting.items()]
+        return "  ".join(parts)
+
     def _record_rate(self) -> None:
         now = time.monotonic()
         if now - self._checkpoints[-1].time >= 1.0:
@@ -136,3 +161,10 @@ class Progress:
         """Call `on_change`."""
         if self._on_change:
             self._on_change(self)
+
+
+def _short(number: float) -> str:
+    """`96`, `41k`, `1.2M`."""
+    if number < 1000:
+        return f"{number:.0f}"
+    return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"

@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError
 
+from claimeval.types import html
 from claimeval.types.errors import UsageError, unknown_name, visible
 
 Part = str
@@ -634,3 +635,18 @@ class SampleResult(Record):
         elif not documents:
             lines.append(f"{assessment.evidence.part}: empty")
         return "\n    ".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Question, answer, scores, and the claims by what they are of and what they were held against."""
+        claims = {claim.id: claim for claim in self.claims}
+        columns: dict[str, list[html.Html]] = {}
+        for one in (*self.assessments, *self.per_document):
+            claim = claims.get(one.subject)
+            line = html.labeled(one.label or f"{one.unassessed}", one.support, claim.text if claim else one.subject)
+            columns.setdefault(f"{claim.of if claim else one.question} against {one.evidence}", []).append(line)
+        return html.shown(
+            html.element("p", html.element("b", f"{self.sample.id}: {self.sample.question}")),
+            *([html.element("blockquote", self.sample.answer)] if self.sample.answer else ()),
+            *(html.element("div", score.in_words(name)) for name, score in self.scores.items()),
+            *(html.listed(heading, lines) for heading, lines in columns.items()),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -14,8 +15,19 @@ from claimeval.api.data import doctor, draw, import_replies
 from claimeval.api.forecast import plan
 from claimeval.api.measures import measure
 from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, agreement, annotate, correct
+from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
+
+
+def test_a_plan_inside_a_running_loop_reads_the_reply_cache() -> None:
+    """As in a notebook, where the work is done in another thread than the cell."""
+
+    async def cell() -> tuple[int, int]:
+        return plan(ce.score, SAMPLES, judges=ScriptedJudge(), metrics="faithfulness").calls
+
+    ce.score(SAMPLES, judges=ScriptedJudge(), metrics="faithfulness")
+    assert asyncio.run(cell()) == (0, 0)
 
 
 def test_doctor_counts_what_is_missing_and_malformed(tmp_path: Path) -> None:

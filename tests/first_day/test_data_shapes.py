@@ -9,7 +9,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +17,7 @@ import pytest
 from pydantic import BaseModel
 
 import claimeval as ce
+from claimeval.report.tables import Table
 from tests.command_line import call
 
 TRUE = {"faithfulness": 0.5, "context_precision_claims": 0.5}
@@ -191,6 +192,19 @@ TABLES: dict[str, Callable[[], Any]] = {
 def test_a_table_in_memory_scores_the_same_in_every_shape(table: Callable[[], Any]) -> None:
     run = ce.score(table(), judges="local:lexical", metrics=",".join(TRUE), per_document=True)
     assert {name: run[name].mean for name in TRUE} == TRUE
+
+
+def test_tables_of_a_run_become_data_sets() -> None:
+    import datasets
+
+    run = ce.score(dataset(), judges="local:lexical", metrics="faithfulness", per_document=True)
+    for table in get_args(Table):
+        frame = run.to_pandas(table)
+        again = datasets.Dataset.from_pandas(frame)
+        assert len(again) == len(frame) > 0
+    claims = datasets.Dataset.from_pandas(run.to_pandas("claims"))
+    assert claims[0]["id"] == "q0"
+    assert claims[0]["label"] == next(iter(run)).assessments[0].label
 
 
 def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:

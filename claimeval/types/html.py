@@ -1,0 +1,94 @@
+"""HTML that objects show in a notebook: every text escaped; no script, no link, no id.
+
+Notebooks have themes of their own, which need not follow the system's. So colors are mixed from that of the text around
+(`currentColor`), and those of the labels can be read on white and on black. A notebook that is not trusted is shown
+without styles: headings, tables and lists remain. The classes keep MathJax from reading dollars as formulas.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+from claimeval.types.errors import visible
+
+STYLE = """
+.claimeval{color:inherit;line-height:1.45;max-width:62rem;overflow-wrap:anywhere}
+.claimeval p,.claimeval ul,.claimeval ol{margin:.35em 0}
+.claimeval h4{margin:1em 0 .3em;font-size:1em;font-weight:600}
+.claimeval small{font-size:.88em}
+.claimeval small{opacity:.78}
+.claimeval .cards{display:flex;flex-wrap:wrap;gap:.6rem;margin:.6em 0}
+.claimeval .card{flex:1 1 11rem;max-width:16rem;box-sizing:border-box;padding:.55rem .8rem;
+border:1px solid color-mix(in srgb,currentColor 28%,transparent);
+border-radius:.4rem}
+.claimeval .card div{font-variant-numeric:tabular-nums}
+.claimeval .value{font-size:1.6em;font-weight:600;line-height:1.25}
+.claimeval svg{display:block;width:100%;height:.7rem;overflow:visible}
+.claimeval table{border-collapse:collapse;margin:.5em 0}
+.claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;
+border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);background:none}
+.claimeval th:first-child{text-align:left}
+.claimeval .caution{margin:.5em 0;padding:.3em .8em;border-left:.25rem solid #b8860b}
+.claimeval li{margin:.5em 0}
+.claimeval blockquote{margin:.2em 0;padding:.1em .8em;
+border-left:2px solid color-mix(in srgb,currentColor 30%,transparent)}
+.claimeval .supported,.claimeval .contradicted,.claimeval .not_found,.claimeval .unassessed{padding-left:.4em;
+border-left:.3rem solid color-mix(in srgb,currentColor 35%,transparent)}
+.claimeval .supported{border-color:#128a74}
+.claimeval .contradicted{border-color:#d8463b}
+.claimeval .not_found{border-color:#b8860b}
+"""
+
+
+class Html(str):
+    """Text that is HTML already; any other text is escaped."""
+
+    __slots__ = ()
+
+
+def element(name: str, *content: str | None, **attributes: object) -> Html:
+    """Return an element; None is no content.
+
+    In the name of an attribute, an underscore at the end is left out, and any other is a dash.
+    """
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_escape(str(value))}"' for key, value in attributes.items()
+    )
+    inner = "".join(part if isinstance(part, Html) else _escape(part) for part in content if part is not None)
+    return Html(f"<{name}{given}>{inner}</{name}>")
+
+
+def joined(parts: Iterable[Html]) -> Html:
+    """Return elements one after the other."""
+    return Html("".join(parts))
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
+    """Return a table with a heading for each column, and for each row its first cell."""
+    body = joined(
+        element("tr", *(element("td" if column else "th", cell) for column, cell in enumerate(row))) for row in rows
+    )
+    top = element("tr", *(element("th", cell) for cell in head))
+    return element("table", element("thead", top), element("tbody", body))
+
+
+def listed(heading: str, items: Iterable[str], kind: str = "ul") -> Html:
+    """Return a heading and a list; nothing for no items."""
+    found = [element("li", item) for item in items]
+    return joined((element("h4", heading), element(kind, *found))) if found else Html()
+
+
+def labeled(word: str, support: str | None, text: str) -> Html:
+    """Return a text under its label; `support` says in which color, None in none."""
+    return element("div", element("b", word.replace("_", " ")), Html(" "), text, class_=support or "unassessed")
+
+
+def shown(*parts: Html) -> str:
+    """Return the fragment that a notebook shows."""
+    inner = joined((Html(f"<style>{STYLE}</style>"), *parts))
+    return element("div", inner, class_="claimeval mathjax_ignore tex2jax_ignore")
+
+
+def _escape(text: str) -> str:
+    return html.escape(visible(text))
