@@ -173,11 +173,14 @@ def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
 
 
 @contextmanager
-def serve(respond: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes]]) -> Iterator[str]:
+def serve(
+    respond: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]],
+) -> Iterator[str]:
     """Serve JSON on this machine as long as the block lasts, and give the base URL.
 
     Args:
-        respond: Returns status and body of the answer to a path, headers (names in lower case) and a body.
+        respond: Returns status and body of the answer to a path, headers (names in lower case) and a body, which is
+            empty in a GET; further headers may follow.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -188,12 +191,15 @@ def serve(respond: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes]])
             """Answer a request."""
             content = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            status, body = respond(self.path, headers, content)
+            status, body, *more = respond(self.path, headers, content)
             self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
+            said = {"content-type": "application/json", **(more[0] if more else {}), "content-length": str(len(body))}
+            for name, value in said.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        do_GET = do_POST
 
         def log_message(self, format: str, *args: object) -> None:
             """Tests print nothing."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-KEY_VARIABLES = ("OPENAI_API_KEY", "MISTRAL_API_KEY", "CLAIMEVAL_ENDPOINT_KEY")
+KEY_VARIABLES = ("OPENAI_API_KEY", "MISTRAL_API_KEY", "ANTHROPIC_API_KEY", "CLAIMEVAL_ENDPOINT_KEY")
 CANARY = f"sk-CANARY/{uuid.uuid4()}+=&%"
 """Made anew for every session, with characters that URLs, JSON and base64 write in ways of their own."""
 

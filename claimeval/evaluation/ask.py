@@ -134,6 +134,7 @@ def _call(
         prompt_tokens=completion.usage.prompt_tokens if completion else None,
         completion_tokens=completion.usage.completion_tokens if completion else None,
         cached_tokens=completion.usage.cached_tokens if completion else None,
+        cache_write_tokens=completion.usage.cache_write_tokens if completion else None,
     )
 
 

@@ -24,15 +24,13 @@ from claimeval.execution.cached import OfflineExecutor
 from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import Backend, provider, reads_prompts
-from claimeval.providers.prices import FREE, MESSAGE_TOKENS, Price, batch_price_of, cost_bound, price_of, prompt_bytes
+from claimeval.providers.prices import FREE, Price, batch_price_of, cost_bound, overhead, price_of, prompt_bytes
 from claimeval.store.lessons import Lessons
 from claimeval.store.replies import completion
 from claimeval.store.store import Store
 from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
 from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
 
-OVERHEAD = 3 * MESSAGE_TOKENS
-"""Tokens around a system message, a user message, and the whole, in the worst case."""
 NOTHING = Range(0, 0)
 
 
@@ -198,7 +196,8 @@ class StepWorkload:
             calls += requests
             size += added
             output += estimates.verdicts(self.judge, requests, texts.texts * claims)[end]
-            worst += (self.price or FREE).dollars(added + requests * OVERHEAD, requests * self.judge.max_tokens)
+            tokens = added + requests * overhead(self.judge, 2)
+            worst += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
         return _Sum(calls, size, output, worst)
 
     def _how(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:

@@ -140,7 +140,7 @@ def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _
     tokens = [read_tokens(reply.body) for reply in trial.replies]
     aloud = [_THINKS.search(reply.text or "") is not None for reply in trial.replies]
     changes: dict[str, object] = {
-        "reachable": bool(trial.replies) or bool(statuses - {None}),
+        "reachable": bool(trial.replies) or bool(statuses - {None, 200}),
         "key_accepted": True if trial.replies else False if statuses & {401, 403} else None,
         "problem": next((step.problem for step in steps if step.problem), None),
         "served_model": next((reply.served_model for reply in trial.replies if reply.served_model), None),

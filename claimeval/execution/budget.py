@@ -39,11 +39,7 @@ def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> N
 
 def cost(completion: Completion, price: Price) -> float | None:
     """Return the cost of a reply in US dollars, or None if the provider did not report token counts."""
-    usage = completion.usage
-    if not counted(usage):
-        return None
-    prompt = usage.prompt_tokens or 0
-    return price.dollars(prompt, usage.completion_tokens or 0, min(usage.cached_tokens or 0, prompt))
+    return price.of(completion.usage) if counted(completion.usage) else None
 
 
 class Spending(NamedTuple):

@@ -34,7 +34,10 @@ UNREACHED_FOR = 3.0
 """Seconds after which a judge that no call has ever reached is stopped: nobody listens there, or the name is wrong."""
 MAX_REFUSED = 4
 """Requests in a row, at one step, that a server may refuse in the same words before the judge is stopped."""
-_NUMBERS = re.compile(r"\d+")
+_NUMBERS = re.compile(r" \(request \S+\)|\d+")
+"""What differs between refusals for the same reason."""
+MAX_STRANGE = 3
+"""Answers with status 200 that are no replies, from an address that never gave one, before the judge is stopped."""
 
 Keep = Callable[[Request, Completion], None]
 
@@ -69,6 +72,8 @@ class OnlineExecutor:
         self._clock = clock
         self._unreached: dict[str, float | None] = {}
         """When the first call to a judge failed to connect; None once a call has reached it."""
+        self._strange: dict[str, int | None] = {}
+        """How many answers of a judge were no replies; None once a reply came."""
         self._unanswered: Counter[tuple[str, str]] = Counter()
         """By judge and prompt, since a server may take the questions of one step and refuse those of another."""
         self._refusals: dict[tuple[str, str], list[str]] = {}
@@ -140,6 +145,12 @@ class OnlineExecutor:
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
         """Stop a judge that no call reaches; one that a call has reached once may be away for a while."""
+        if error is None:
+            self._strange[judge] = None
+        elif error.status == 200 and error.retryable and (strange := self._strange.get(judge, 0)) is not None:
+            self._strange[judge] = strange + 1
+            if strange + 1 >= MAX_STRANGE:
+                self.stop(judge, f"{MAX_STRANGE} answers and no reply: {error.message}; check the endpoint")
         if error is None or error.status is not None or error.possibly_paid or error.reason != "provider_error":
             self._unreached[judge] = None
         elif (since := self._unreached.setdefault(judge, self._clock())) is not None:

@@ -66,11 +66,15 @@ class Provider:
     endpoint_variable: str | None = None
     """The environment variable that may name another such server."""
     key_variable: str | None = None
-    """The environment variable that holds the key; None if there is none."""
+    """The environment variable that holds the key; None if its servers need none."""
     own_host: re.Pattern[str] | None = None
     """Further hosts of the provider, such as those of regions, which get its key."""
+    refuses: frozenset[str] = frozenset()
+    """Settings of a judge that its servers do not take; one that is set is refused before any call."""
     reasons: Callable[[str], bool] | None = None
     """Whether a model of this name spends hidden tokens before it answers."""
+    schema_tokens: int = 0
+    """More tokens than it adds to a prompt whose reply is held to a schema, beside the schema."""
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
     note: Callable[[Judge], str] | None = None
@@ -92,26 +96,30 @@ class Provider:
 
     def api_key(self, judge: Judge) -> SecretStr:
         """Return the key for a resolved judge; UsageError if it is absent, empty or malformed."""
-        from claimeval.providers.keys import key_for
+        from claimeval.providers.keys import ENDPOINT_KEY, key_for
 
         assert judge.endpoint, "the judge is resolved"
-        assert self.key_variable, "the provider has keys"
         return key_for(
             judge.endpoint,
-            is_provider_endpoint=self.owns(judge.endpoint),
-            default_env=self.key_variable,
+            is_provider_endpoint=self.key_variable is not None and self.owns(judge.endpoint),
+            default_env=self.key_variable or ENDPOINT_KEY,
             judge_env=judge.key_variable,
         )
 
 
 PROVIDERS = {
     "openai": "claimeval.providers.openai",
+    "anthropic": "claimeval.providers.anthropic",
     "mistral": "claimeval.providers.mistral",
+    "azure": "claimeval.providers.compatible:AZURE",
+    "gemini": "claimeval.providers.compatible:GEMINI",
+    "ollama": "claimeval.providers.compatible:OLLAMA",
+    "openrouter": "claimeval.providers.compatible:OPENROUTER",
     "local": "claimeval.providers.local.backend",
     "callable": "claimeval.providers.callables",
     "testing": "claimeval.testing",
 }
-"""The modules whose `PROVIDER` is the row of a name; one is loaded when a judge needs it."""
+"""The row of each name: the `PROVIDER` of a module, or the name after its colon; loaded when a judge needs it."""
 ENTRY_POINTS = "claimeval.providers"
 """The group of entry points by which other packages name providers of theirs."""
 
@@ -120,7 +128,8 @@ ENTRY_POINTS = "claimeval.providers"
 def _row(name: str) -> Provider | None:
     """Return the row of a name, from this package or another; None if there is none."""
     if name in PROVIDERS:
-        row: Provider = importlib.import_module(PROVIDERS[name]).PROVIDER
+        module, _, attribute = PROVIDERS[name].partition(":")
+        row: Provider = getattr(importlib.import_module(module), attribute or "PROVIDER")
         return row
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         try:
@@ -186,6 +195,12 @@ def reasons(judge: Judge) -> bool:
     return row is not None and row.reasons is not None and row.reasons(judge.model.partition(":")[2])
 
 
+def schema_tokens(judge: Judge) -> int:
+    """Return more tokens than a judge's provider adds to a prompt whose reply is held to a schema."""
+    row = _row(judge.provider)
+    return row.schema_tokens if row else 0
+
+
 def check_settings(judge: Judge) -> None:
     """Raise UsageError for settings that would undo the caps or write a secret into files; for language models."""
     from claimeval.providers.keys import check_secrets
@@ -193,6 +208,12 @@ def check_settings(judge: Judge) -> None:
 
     if reason := refused_in_extra(judge.extra):
         raise UsageError(f"judge {judge.name!r}, extra: {reason}")
+    row = _row(judge.provider)
+    for name in sorted(row.refuses if row else ()):
+        if getattr(judge, name) is not None:
+            raise UsageError(
+                f"judge {judge.name!r}: {judge.provider} does not take {name}; leave it out of its settings"
+            )
     check_secrets("headers", judge.headers, judge.name)
     check_secrets("query", judge.query, judge.name)
     check_secrets("extra", judge.extra, judge.name)

@@ -26,6 +26,9 @@ WINDOW_HOURS: Final = 24
 CHUNK = 1 << 18
 """Bytes of a file that are in memory at once."""
 
+MAX_LINE_BYTES = 17_000_000
+"""Longer lines are not results."""
+
 Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
 """`ended`: the results are in the files. `expired`: the same, but other requests did not run. `refused`: none ran."""
 
@@ -71,8 +74,11 @@ class BatchBackend(Protocol):
         """Start a batch. After an error that is `possibly_paid`, it may have started all the same."""
         ...
 
-    async def find(self, name: str, since: float) -> list[BatchStatus]:
-        """List the batches with this name, of those started after `since` (seconds since 1970)."""
+    async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
+        """List the batches with this name, of those started after `since` (seconds since 1970).
+
+        A provider that keeps no names goes by what `upload` returned, `file_id`.
+        """
         ...
 
     async def status(self, batch_id: str) -> BatchStatus:
@@ -97,6 +103,8 @@ class Batches:
     line: Callable[[Request], bytes]
     """Writes the line of a request file: the very body that goes out online."""
     limits: FileLimits
+    share: float = 1.0
+    """What a token costs in a batch at the provider's own endpoint, as a share of its price."""
 
 
 def supports_batches(model: str) -> bool:

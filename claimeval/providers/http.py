@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC
@@ -44,14 +44,24 @@ _FATAL_CODES = {
 _BAD_SETTING = "the model does not take a parameter that is set: change the judge's settings"
 _FATAL_WORDS = (
     (re.compile(r"invalid model name|model.{0,80}(?:does not exist|not found)|unknown model", re.I), "model_not_found"),
-    (re.compile(r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key", re.I), "invalid_api_key"),
+    (
+        re.compile(r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key|api key not valid", re.I),
+        "invalid_api_key",
+    ),
+    (re.compile(r"credit balance is too low", re.I), "insufficient_quota"),
 )
 """What a gateway says with status 400 or 422 and no code of its own."""
 _TOO_LONG = re.compile(
-    r"maximum context length|context[ _](?:length|window)|ContextWindowExceeded|prompt is too long|too many tokens",
+    r"maximum context length|context[ _](?:length|window|limit)|ContextWindowExceeded|prompt is too long|"
+    r"too many tokens|input token count",
     re.I,
 )
-_WINDOW = re.compile(r"(?:maximum context length|context (?:window|size|length))(?: is| of|:)? *(\d{3,8})", re.I)
+_WINDOW = re.compile(
+    r"(?:(?:maximum context length|context (?:window|size|length))(?: is| of|:)? *"
+    r"|(?:prompt is too long|context limit)[^>]{0,40}> *)(\d{3,8})",
+    re.I,
+)
+_FILTERED = re.compile(r"content filtering policy|content management policy|ContentPolicyViolation", re.I)
 _LIMIT_TOO_HIGH = re.compile(
     r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)", re.I
 )
@@ -68,12 +78,12 @@ _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
 _UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument|UnsupportedParams")
 """How Mistral (422), OpenAI and LiteLLM (400) refuse a field of the body; none gives the error a code of its own."""
 _RATE_LIMITS = (
-    ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute"),
-    ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute"),
-    ("x-ratelimit-limit-tokens", "x-ratelimit-limit-tokens-minute"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens-minute"),
+    ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute", "anthropic-ratelimit-requests-limit"),
+    ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute", "anthropic-ratelimit-requests-remaining"),
+    ("x-ratelimit-limit-tokens", "x-ratelimit-limit-tokens-minute", "anthropic-ratelimit-tokens-limit"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens-minute", "anthropic-ratelimit-tokens-remaining"),
 )
-"""The headers of each field of `RateLimitStatus`, OpenAI's and Mistral's."""
+"""The headers of each field of `RateLimitStatus`: OpenAI's, Mistral's and Anthropic's."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -93,6 +103,8 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     code, kind, words, parameter = _details(body)
     reason = scrub(words, key)[:500]
     message = f"status {status}: {reason}"
+    if request_id := headers.get("request-id"):
+        message += f" (request {scrub(request_id, key)[:80]})"
     if 300 <= status < 400:
         return CallError(
             "judge_stopped",
@@ -101,7 +113,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
             status=status,
             fatal=True,
         )
-    if code == "content_filter" or kind == "content_filter":
+    if "content_filter" in (code, kind) or (status == 400 and _FILTERED.search(words)):
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return _fatal(status, message, advice)
@@ -163,6 +175,8 @@ def _details(body: str) -> tuple[str, str, str, str]:
         content = json.loads(body)
     except (ValueError, RecursionError):
         return "", "", " ".join(body.split())[:500], ""
+    if isinstance(content, list) and content and isinstance(content[0], dict):  # Gemini's
+        content = content[0]
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
         return "", "", str(error), ""
@@ -342,6 +356,19 @@ def _extend(body: bytearray, part: bytes, longest: int) -> None:
         raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
 
 
+def _error_within(body: bytes, headers: Mapping[str, str], key: SecretStr) -> CallError | None:
+    """Return the error that a gateway sent with status 200, by the status that it names within; None for no such."""
+    try:
+        status = int(json.loads(body)["error"]["code"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    if not 400 <= status < 600:
+        return None
+    error = error_for(status, headers, body.decode("utf-8", "replace"), key)
+    error.possibly_paid = True
+    return error
+
+
 _current: ContextVar[ResponseRecorder | None] = ContextVar("recorder", default=None)
 """The recorder that the current task's call belongs to."""
 
@@ -371,9 +398,11 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
 class ResponseRecorder:
     """Records the response to one call."""
 
-    def __init__(self, key: SecretStr, keep: Keep) -> None:
+    def __init__(self, key: SecretStr, keep: Keep, as_chat: Callable[[bytes], bytes] = bytes) -> None:
+        """`as_chat` writes a reply of another format in the chat-completions format."""
         self._key = key
         self._keep = keep
+        self._as_chat = as_chat
         self._started = time.perf_counter()
         self._completion: Completion | None = None
         self._error: CallError | None = None
@@ -395,10 +424,10 @@ class ResponseRecorder:
             return
         latency = time.perf_counter() - self._started
         try:
-            body = scrub_body(response.content, self._key)
+            body = self._as_chat(scrub_body(response.content, self._key))
             self._completion = read_chat(body, latency=latency, rate_limits=rate_limits(headers))
         except CallError as error:
-            self._error = error
+            self._error = _error_within(response.content, headers, self._key) or error
         else:
             self._keep(self._completion)
 

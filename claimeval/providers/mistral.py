@@ -115,6 +115,8 @@ class MistralBackend:
 
 LIMITS = FileLimits(50_000, 200_000_000)
 """Mistral takes twice as much; smaller files are answered sooner, and compatible servers keep to OpenAI's limits."""
+SHARE = 0.5
+"""https://docs.mistral.ai/studio-api/batch-processing ("at a 50% discount") as of 2026-11-20."""
 PHASES: Mapping[str, Phase] = {
     "SUCCESS": "ended",
     "TIMEOUT_EXCEEDED": "expired",
@@ -171,7 +173,7 @@ class MistralBatches:
         )
         return self._status(record)
 
-    async def find(self, name: str, since: float) -> list[BatchStatus]:
+    async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
         """List the jobs of this name created after the time `since`."""
         matches: list[BatchStatus] = []
         after = datetime.fromtimestamp(since, UTC)
@@ -277,5 +279,5 @@ PROVIDER = Provider(
     costs=True,
     endpoint=OFFICIAL,
     key_variable="MISTRAL_API_KEY",
-    batches=Batches(open=open_batches, line=line, limits=LIMITS),
+    batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from claimeval.providers import Keep, Provider, check_settings
+from claimeval.providers import Keep, Provider, check_settings, provider
 from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
 from claimeval.providers.keys import Secrets, scrub
@@ -36,7 +36,7 @@ REASONING_MAX_TOKENS = 16_384
 _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
 """The variable in which Azure's documentation keeps the key; it goes to Azure's hosts alone."""
-_AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
+AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
 
 
 def reasons(model: str) -> bool:
@@ -46,7 +46,12 @@ def reasons(model: str) -> bool:
 
 def resolve(judge: Judge) -> Judge:
     """Return the judge with endpoint, temperature and token limit filled in; UsageError before any call can be made."""
-    address, _, query = (judge.endpoint or PROVIDER.default_endpoint or OFFICIAL).partition("?")
+    row = provider(judge.model)
+    address, _, query = (judge.endpoint or row.default_endpoint or "").partition("?")
+    if not address:
+        raise UsageError(
+            f"judge {judge.name!r} names no server: set {row.endpoint_variable}, or give it as in {row.example}"
+        )
     if query and "@" not in address and not judge.query:
         judge = judge.model_copy(update={"query": dict(parse_qsl(query))})
     endpoint = check_endpoint(address, judge.name)
@@ -63,12 +68,11 @@ def resolve(judge: Judge) -> Judge:
             raise UsageError(
                 f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs out of its settings"
             )
-    if reasons(model):
-        if "max_tokens" not in judge.model_fields_set:
-            settled["max_tokens"] = REASONING_MAX_TOKENS
-    elif "temperature" not in judge.model_fields_set:
+    if row.reasons and row.reasons(model) and "max_tokens" not in judge.model_fields_set:
+        settled["max_tokens"] = REASONING_MAX_TOKENS
+    if not reasons(model) and "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
-    if judge.key_variable is None and _AZURE_HOST.fullmatch(urlsplit(endpoint).hostname or ""):
+    if judge.key_variable is None and AZURE_HOST.fullmatch(urlsplit(endpoint).hostname or ""):
         settled["key_variable"] = AZURE_KEY
     if judge.token_limit is None:
         settled["token_limit"] = "max_completion_tokens" if openai or reasons(model) else "max_tokens"
@@ -86,11 +90,12 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
     from openai import AsyncOpenAI, Omit
 
     assert judge.endpoint, "the judge is resolved"
-    key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
-    headers: dict[str, Any] = {} if PROVIDER.owns(judge.endpoint) else dict.fromkeys(_environment_headers(), Omit())
+    key = Secrets(provider(judge.model).api_key(judge), judge.headers, judge.query)
+    own = judge.provider == PROVIDER.name and PROVIDER.owns(judge.endpoint)
+    headers: dict[str, Any] = {} if own else dict.fromkeys(_environment_headers(), Omit())
     headers |= {name: f"Bearer {key.get_secret_value()}" for name in headers if name.lower() == "authorization"}
     headers |= key.headers
-    if _AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
+    if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
     async with client(judge.endpoint, key) as http:
         yield (
@@ -152,6 +157,8 @@ PHASES: Mapping[str, Phase] = {
     "cancelled": "cancelled",
 }
 """Statuses of ended batches; `validating`, `in_progress`, `finalizing`, `cancelling` and unknown ones are under way."""
+SHARE = 0.5
+"""https://help.openai.com/en/articles/9197833 ("50% cost discount") as of 2026-11-20."""
 QUEUE_FULL = "token_limit_exceeded"
 PAGE = 100
 
@@ -190,7 +197,7 @@ class OpenAIBatches:
             )
         return self._status(_read(reply.content))
 
-    async def find(self, name: str, since: float) -> list[BatchStatus]:
+    async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
         """List the batches of this name; the list is read page by page down to the time `since`."""
         matches: list[BatchStatus] = []
         after: dict[str, Any] = {}
@@ -287,5 +294,5 @@ PROVIDER = Provider(
     key_variable="OPENAI_API_KEY",
     reasons=reasons,
     own_host=_OPENAI_HOST,
-    batches=Batches(open=open_batches, line=line, limits=LIMITS),
+    batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
 )

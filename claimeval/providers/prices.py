@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
+from claimeval import providers
 from claimeval.types.errors import UsageError, read_yaml
 from claimeval.types.records import Call, Record
 from claimeval.types.requests import Judge, Request, Usage
@@ -33,11 +34,26 @@ class Price(NamedTuple):
     """For prompt tokens in the provider's cache; None if it states no such price, and then `input` holds."""
     as_of: date | None
     """The day for which the price is stated; None if no date is given."""
+    cache_write: float | None = None
+    """For prompt tokens that the provider writes to its cache; None if it charges `input` for them."""
 
-    def dollars(self, prompt: float, completion: float, cached: float = 0.0) -> float:
-        """Return US dollars for so many tokens, of which `cached` prompt tokens have the price `cached_input`."""
+    def dollars(self, prompt: float, completion: float) -> float:
+        """Return US dollars for so many tokens, none of them in the provider's cache."""
+        return (prompt * self.input + completion * self.output) / 1e6
+
+    def of(self, usage: Usage | Call) -> float:
+        """Return US dollars for the tokens that a provider reported, with those of its cache at their prices."""
+        prompt = usage.prompt_tokens or 0
+        read = min(usage.cached_tokens or 0, prompt)
+        written = min(usage.cache_write_tokens or 0, prompt - read)
         cached_input = self.input if self.cached_input is None else self.cached_input
-        return ((prompt - cached) * self.input + cached * cached_input + completion * self.output) / 1e6
+        cache_write = self.input if self.cache_write is None else self.cache_write
+        extra = read * (cached_input - self.input) + written * (cache_write - self.input)
+        return self.dollars(prompt, usage.completion_tokens or 0) + extra / 1e6
+
+    def at_most(self, prompt: float, completion: float) -> float:
+        """Return US dollars for so many tokens, every one of the prompt at its highest price."""
+        return self.dollars(prompt, completion) + prompt * max((self.cache_write or 0.0) - self.input, 0.0) / 1e6
 
 
 def counted(usage: Usage | Call) -> bool:
@@ -47,12 +63,6 @@ def counted(usage: Usage | Call) -> bool:
 
 FREE = Price(0.0, 0.0, 0.0, None)
 
-BATCH_SHARE = {"https://api.openai.com": 0.5, "https://api.mistral.ai": 0.5}
-"""What a token costs in a batch, as a share of its price, at the providers' own endpoints.
-
-https://help.openai.com/en/articles/9197833 ("50% cost discount"), https://docs.mistral.ai/studio-api/batch-processing
-("at a 50% discount"), both as of 2026-11-20."""
-
 MESSAGE_TOKENS = 16
 """More than any chat format adds around one message (OpenAI's adds 3, and 3 to the whole)."""
 
@@ -61,6 +71,7 @@ class _PriceRow(Record):
     input: float = Field(ge=0, allow_inf_nan=False, strict=True)
     output: float = Field(ge=0, allow_inf_nan=False, strict=True)
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
     batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
     """What a token costs in a batch, as a share of its price."""
     as_of: date | None = None
@@ -77,22 +88,29 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None) -> P
     engines cost nothing. Files are read once in a process; UsageError if one cannot be read.
     """
     if row := _row(model, endpoint, file):
-        return Price(row.input, row.output, row.cached_input, row.as_of)
+        return Price(row.input, row.output, row.cached_input, row.as_of, row.cache_write)
     return FREE if model.startswith("local:") else None
 
 
 def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Price | None:
     """Return the price of `provider:name` in a batch; None if none is stated.
 
-    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else the value in
-    `BATCH_SHARE`; elsewhere tokens cost the same in a batch. A discount for prompt tokens that the provider has in its
-    own cache is not assumed.
+    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else at the provider's
+    own endpoint that of its batches; elsewhere tokens cost the same in a batch. A discount for prompt tokens that the
+    provider has in its own cache is not assumed.
     """
     row = _row(model, endpoint, file)
     if row is None:
         return price(model, endpoint, file)
-    share = BATCH_SHARE.get(_place(endpoint), 1.0) if row.batch is None else row.batch
-    return Price(row.input * share, row.output * share, None, row.as_of)
+    share = _batch_share(model, endpoint) if row.batch is None else row.batch
+    write = None if row.cache_write is None else row.cache_write * share
+    return Price(row.input * share, row.output * share, None, row.as_of, write)
+
+
+def _batch_share(model: str, endpoint: str) -> float:
+    provider = providers.provider(model)
+    own = provider.batches is not None and _place(endpoint) == _place(provider.endpoint or "")
+    return provider.batches.share if own and provider.batches else 1.0
 
 
 def price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
@@ -131,8 +149,14 @@ def cost_bound(request: Request, price: Price) -> float:
 
     Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
     """
-    tokens = prompt_bytes(request) + MESSAGE_TOKENS * (len(request.messages) + 1)
-    return price.dollars(tokens, request.max_tokens)
+    tokens = prompt_bytes(request) + overhead(request.judge, len(request.messages))
+    return price.at_most(tokens, request.max_tokens)
+
+
+def overhead(judge: Judge, messages: int) -> int:
+    """Return more tokens than a provider adds to so many messages, and for a schema where it has one enforced."""
+    enforced = providers.schema_tokens(judge) if judge.structured else 0
+    return MESSAGE_TOKENS * (messages + 1) + enforced
 
 
 def _place(endpoint: str) -> str:

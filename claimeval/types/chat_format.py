@@ -129,10 +129,15 @@ _NAMED = (
     *SCHEMA_BOUNDS,
 )
 _NAME = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_NAMED)})(?![A-Za-z_])")
-_SCHEMA = re.compile(r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode", re.IGNORECASE)
+_SCHEMA = re.compile(
+    r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode|tool[_ ]choice|input_schema",
+    re.IGNORECASE,
+)
+"""Words for the JSON schema, Anthropic's for the tool that carries it included."""
 _REFUSES = re.compile(
     r"(?:not|n't|un)[ -]?(?:support|accept|permit|allow|recogni|available)|extra_forbidden|unknown|unexpected|"
-    r"deprecated|invalid schema|cannot be|must be omitted|(?:is|are) incompatible|only the default",
+    r"deprecated|invalid schema|schema is invalid|cannot (?:both )?be|may not be|must be omitted|"
+    r"(?:is|are) incompatible|only the default",
     re.IGNORECASE,
 )
 
@@ -172,6 +177,8 @@ def read_chat(
     try:
         reply = _parsed(body)
     except (ValueError, RecursionError) as error:
+        if body.lstrip()[:1] == b"<":
+            raise _error(f"the address answers with a web page and not with a reply: {_preview(body)}") from error
         raise _error(f"the body is not JSON ({str(error)[:100]}): {_preview(body)}") from error
     if not isinstance(reply, dict):
         raise _error(f"the body is not a JSON object: {_preview(body)}")
@@ -260,6 +267,7 @@ def _usage(usage: Mapping[str, object]) -> Usage:
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
         cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        cache_write_tokens=_count(details.get("cache_write_tokens")) if isinstance(details, dict) else None,
     )
 
 

@@ -517,6 +517,8 @@ class Call(Record):
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     """Prompt tokens that the provider had cached."""
+    cache_write_tokens: int | None = None
+    """Prompt tokens that it charged for writing to its cache."""
 
 
 class SampleResult(Record):

@@ -332,6 +332,9 @@ class Usage(Record):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
+    """Those of the prompt that it read from its cache."""
+    cache_write_tokens: int | None = None
+    """Those of the prompt that it charged for writing to its cache."""
 
 
 class RateLimitStatus(NamedTuple):

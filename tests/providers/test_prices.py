@@ -10,12 +10,12 @@ import pytest
 import yaml
 from genai_prices import Usage, calc_price
 
-from claimeval.providers import mistral, openai, specs
+from claimeval.providers import anthropic, mistral, openai, specs
 from claimeval.providers.prices import FREE, TABLE, Price, batch_price, cost_bound, price, prompt_bytes
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge, Message, Request
 
-TODAY = date(2026, 11, 20)
+TODAY = date(2026, 11, 22)
 OPENAI, MISTRAL = openai.OFFICIAL, mistral.OFFICIAL
 
 
@@ -34,9 +34,13 @@ def test_every_row_of_the_package_has_a_date_a_source_and_the_providers_own_endp
     assert date(2026, 1, 1) <= row["as_of"] <= TODAY
     assert "http" in row["source"]
     assert 0 < row["input"] <= row["output"]
-    assert endpoint == {"openai": OPENAI, "mistral": MISTRAL}[provider]
+    assert endpoint == {"openai": OPENAI, "mistral": MISTRAL, "anthropic": anthropic.OFFICIAL}[provider]
     found = price(model, endpoint)
-    assert found == price(model, None) == Price(row["input"], row["output"], row.get("cached_input"), row["as_of"])
+    assert (
+        found
+        == price(model, None)
+        == Price(row["input"], row["output"], row.get("cached_input"), row["as_of"], row.get("cache_write"))
+    )
     assert found.cached_input is None or found.cached_input < found.input
 
 

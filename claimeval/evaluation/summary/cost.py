@@ -11,7 +11,7 @@ from claimeval.judging.panel.settings import Panel
 from claimeval.providers.prices import counted, price_of
 from claimeval.types.estimates import Cost
 from claimeval.types.records import Call, Evidence, Part, Record, SampleResult
-from claimeval.types.requests import Judge
+from claimeval.types.requests import Judge, Usage
 
 
 class StepCost(Record):
@@ -41,6 +41,7 @@ class JudgeCost:
         self._prompt: int | None = None
         self._completion: int | None = None
         self._cached: int | None = None
+        self._written: int | None = None
         self.uncounted = 0
         """Replies that came without a count of tokens, of the prompt or of the reply."""
 
@@ -51,18 +52,25 @@ class JudgeCost:
         self._prompt = _sum((self._prompt, call.prompt_tokens))
         self._completion = _sum((self._completion, call.completion_tokens))
         self._cached = _sum((self._cached, call.cached_tokens))
+        self._written = _sum((self._written, call.cache_write_tokens))
         self.uncounted += call.reply is not None and not counted(call)
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
         known = self._price is not None and not (self.uncounted and self._price.input + self._price.output > 0)
+        used = Usage(
+            prompt_tokens=self._prompt,
+            completion_tokens=self._completion,
+            cached_tokens=self._cached,
+            cache_write_tokens=self._written,
+        )
         return Cost(
             calls=self._calls,
             reused=self._reused,
             prompt_tokens=self._prompt,
             completion_tokens=self._completion,
             cached_tokens=self._cached,
-            dollars=self._price.dollars(self._prompt or 0, self._completion or 0) if known and self._price else None,
+            dollars=self._price.of(used) if known and self._price else None,
         )
 
 

@@ -186,8 +186,9 @@ class BatchLifecycle:
         if batch.upload is None:
             return False
         backend = await self._backend(batch)
-        statuses = await self._with_timeout(backend.find(batch.name, batch.at - CLOCK_TOLERANCE))
-        status = next((status for status in statuses if status.phase != "refused"), None)
+        found = await self._with_timeout(backend.find(batch.name, batch.at - CLOCK_TOLERANCE, batch.upload))
+        others = {other.id for other in self._state.batches()}
+        status = next((status for status in found if status.phase != "refused" and status.id not in others), None)
         if status:
             self._state.mark_submitted(batch.name, status)
         return status is not None

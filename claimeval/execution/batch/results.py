@@ -20,13 +20,12 @@ from pydantic import SecretStr
 from claimeval.execution.batch import Batch, Entry, read_line
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, cost
+from claimeval.providers.batches import MAX_LINE_BYTES
 from claimeval.providers.prices import batch_price_of
 from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.store import Store
 from claimeval.types.requests import CallError, Completion
 
-MAX_LINE_BYTES = 17_000_000
-"""Longer lines are not results."""
 FLUSH_LINES = 1000
 """Lines between two flushes, after each of which other tasks can run."""
 

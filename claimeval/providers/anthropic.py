@@ -1,0 +1,434 @@
+"""Anthropic through the anthropic SDK: messages and message batches.
+
+The JSON schema of a reply is the input of the one tool, which the model must call; models that think before every reply
+refuse that, and get it as their output format. A reply is stored in the chat-completions format with everything that
+Anthropic said beside it. The system prompt, which all calls of a step share, and the tool before it may be kept in
+Anthropic's prompt cache.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from claimeval.providers import Keep, Provider, check_settings
+from claimeval.providers.batches import CHUNK, MAX_LINE_BYTES, Batches, BatchStatus, FileLimits, Phase
+from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
+from claimeval.providers.keys import Secrets
+from claimeval.types.errors import UsageError
+from claimeval.types.requests import CallError, Completion, Judge, Request
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic, RequestOptions
+    from pydantic import SecretStr
+
+OFFICIAL = "https://api.anthropic.com"
+MESSAGES = "/v1/messages"
+SAMPLING_VERSION = {"anthropic-version": "2023-06-01"}
+"""The version of the interface for requests with a temperature, which later ones refuse for every model."""
+TOOL = "reply"
+"""The tool whose input is the reply."""
+SCHEMA_TOKENS = 1024
+"""More than the hidden prompt that makes a model call a tool; Anthropic's table of tool use says 264 to 804."""
+THINKING_MAX_TOKENS = 16_384
+
+_THINKS = re.compile(r"claude-(?:fable|mythos|[a-z]+-(?:[5-9]|\d\d)(?!\d))")
+"""Models that think before a reply unless they are told not to, where they can be; they take no temperature, and the
+later ones no order to call a tool."""
+FORMAT_REFUSES = ("maxItems", "maxLength")
+"""Bounds in a schema that the output format does not take."""
+_EPHEMERAL = {"type": "ephemeral"}
+_REFUSED_EXTRA = {
+    "system": "is set by claimeval: the prompt",
+    "tool_choice": "is set by claimeval; use structured:",
+    "output_config": "is set by claimeval; use reasoning_effort: or structured:",
+    "output_format": "is set by claimeval; use structured:",
+    "speed": "has a price that the caps do not count",
+    "inference_geo": "has a price that the caps do not count",
+    "mcp_servers": "has a price that the caps do not count",
+    "container": "has a price that the caps do not count",
+}
+
+
+def reasons(model: str) -> bool:
+    """Return whether a model of this name, behind whatever gateway, thinks before it replies."""
+    return _THINKS.match(model.rpartition("/")[2]) is not None
+
+
+def resolve(judge: Judge) -> Judge:
+    """Return the judge with endpoint, temperature and token limit filled in; UsageError before any call can be made."""
+    endpoint = check_endpoint(judge.endpoint or PROVIDER.default_endpoint or OFFICIAL, judge.name).removesuffix("/v1")
+    check_settings(judge)
+    if judge.token_limit == "max_completion_tokens":
+        raise UsageError(f"judge {judge.name!r}: Anthropic limits replies by max_tokens; leave token_limit out")
+    for name, value in judge.extra.items():
+        if reason := _REFUSED_EXTRA.get(name):
+            raise UsageError(f"judge {judge.name!r}, extra: {name!r} {reason}")
+        if name == "cache_control" and value != _EPHEMERAL:
+            raise UsageError(f"judge {judge.name!r}, extra: 'cache_control' is {{type: ephemeral}}, for five minutes")
+    settled: dict[str, Any] = {"endpoint": endpoint, "token_limit": None}
+    if reasons(judge.model.partition(":")[2]):
+        if "max_tokens" not in judge.model_fields_set:
+            settled["max_tokens"] = THINKING_MAX_TOKENS
+        if not judge.learned.refused:
+            settled["learned"] = judge.learned.model_copy(update={"refused": FORMAT_REFUSES})
+    elif "temperature" not in judge.model_fields_set and judge.top_p is None:
+        settled["temperature"] = 0.0
+    return judge.model_copy(update=settled)
+
+
+def body(request: Request) -> dict[str, Any]:
+    """Return the body of a request for a message."""
+    judge = request.judge
+    system = "\n\n".join(m.content for m in request.messages if m.role == "system" and m.content.strip())
+    fields: dict[str, Any] = {
+        "model": judge.model.partition(":")[2],
+        "max_tokens": request.max_tokens,
+        "system": [{"type": "text", "text": system, "cache_control": _EPHEMERAL}] if system else None,
+        "messages": [{"role": "user", "content": m.content} for m in request.messages if m.role == "user"],
+        "temperature": judge.temperature,
+        "top_p": judge.top_p,
+    }
+    output: dict[str, Any] = {"effort": judge.reasoning_effort} if judge.reasoning_effort else {}
+    schema = request.schema_sent
+    if schema and reasons(fields["model"]):
+        output["format"] = {"type": "json_schema", "schema": json.loads(schema)}
+    elif schema:
+        description = "Give the reply that the prompt asks for."
+        fields["tools"] = [{"name": TOOL, "description": description, "input_schema": json.loads(schema)}]
+        fields["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
+    fields["output_config"] = output or None
+    return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
+
+
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "stop",
+    "refusal": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+"""The reasons for which a message ends, in the words of the chat-completions format."""
+
+
+def as_chat(content: bytes) -> bytes:
+    """Return a message in the chat-completions format, with all of its own fields; other content as it is."""
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    if not isinstance(message, dict) or message.get("type") != "message":
+        return content
+    blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
+    calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
+    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+    text = json.dumps(calls[0], ensure_ascii=False) if calls else "".join(texts) if texts else None
+    reason = message.get("stop_reason")
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text, "refusal": _refusal(message)},
+        "finish_reason": _FINISH.get(reason, reason) if isinstance(reason, str) else None,
+    }
+    return json.dumps({**message, "choices": [choice], "usage": _usage(message.get("usage"))}).encode()
+
+
+def _refusal(message: Mapping[str, Any]) -> str | None:
+    if message.get("stop_reason") != "refusal":
+        return None
+    details = message.get("stop_details")
+    said = (details.get("explanation") or details.get("category")) if isinstance(details, dict) else None
+    return str(said or "the model refused to reply")
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    """Return token counts with those of the cache among those of the prompt, as in the chat-completions format."""
+    if not isinstance(usage, dict):
+        return {}
+    parts = [usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_")]
+    new, read, written = [part if type(part) is int else None for part in parts]
+    counts = {
+        "prompt_tokens": None if new is None else new + (read or 0) + (written or 0),
+        "completion_tokens": usage.get("output_tokens"),
+        "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
+    }
+    return {**usage, **counts}
+
+
+@asynccontextmanager
+async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretStr]]:
+    """Open the SDK over connections that live as long as the block.
+
+    What it puts into headers from the environment is left out for servers that are not the provider's, as the key is.
+    """
+    try:
+        from anthropic import AsyncAnthropic, Omit
+    except ImportError as error:
+        raise UsageError("models of Anthropic need its SDK: pip install 'claimeval[anthropic]'") from error
+
+    assert judge.endpoint, "the judge is resolved"
+    key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
+    lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
+    foreign = [] if PROVIDER.owns(judge.endpoint) else [line.partition(":")[0].strip() for line in lines if ":" in line]
+    headers: dict[str, Any] = {**dict.fromkeys(foreign, Omit()), **key.headers}
+    if not PROVIDER.owns(judge.endpoint):
+        headers.setdefault("x-api-key", key.get_secret_value())  # which the SDK has put elsewhere since version 2
+    async with client(judge.endpoint, key) as http:
+        yield (
+            AsyncAnthropic(
+                api_key=key.get_secret_value(),
+                base_url=judge.endpoint,
+                max_retries=0,
+                http_client=http,
+                timeout=http.timeout,
+                default_headers=headers,
+                default_query=key.query or None,
+                open_telemetry=False,
+            ),
+            key,
+        )
+
+
+@asynccontextmanager
+async def open_backend(judge: Judge) -> AsyncIterator[AnthropicBackend]:
+    """Open a backend whose connections live as long as the block."""
+    async with _open_sdk(judge) as (sdk, key):
+        yield AnthropicBackend(sdk, key)
+
+
+class AnthropicBackend:
+    """Sends requests through one AsyncAnthropic client."""
+
+    def __init__(self, sdk: AsyncAnthropic, key: SecretStr) -> None:
+        self._sdk = sdk
+        self._key = key
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """Return the reply; the SDK's own model of it is never built."""
+        import anthropic
+        import httpx2
+
+        recorder = ResponseRecorder(self._key, keep, as_chat)
+        with recorder.open():
+            try:
+                fields = body(request)
+                options: RequestOptions = (
+                    {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
+                )
+                await self._sdk.post(MESSAGES, cast_to=httpx2.Response, body=fields, options=options)
+            except anthropic.APIConnectionError as error:
+                recorder.abort(error.__cause__ or error)
+            except anthropic.APIStatusError:
+                pass  # the recorder holds the server's response
+        return recorder.completion()
+
+
+LIMITS = FileLimits(50_000, 32_000_000)
+"""Anthropic takes twice and eight times as much; a batch is one request, which must arrive within a timeout."""
+SHARE = 0.5
+"""https://platform.claude.com/docs/en/build-with-claude/batch-processing ("50% of the standard API prices")."""
+BATCHES = f"{MESSAGES}/batches"
+PAGE = 100
+STATUS_OF = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status of each type of error, which a line of results does not say."""
+
+
+def line(request: Request) -> bytes:
+    """Write a line of a request file. The key is the custom_id, so that the result can be matched with its request."""
+    return json.dumps({"custom_id": request.key, "params": body(request)}, separators=(",", ":")).encode() + b"\n"
+
+
+@asynccontextmanager
+async def open_batches(judge: Judge) -> AsyncIterator[AnthropicBatches]:
+    """Open batches at the judge's endpoint, over connections that live as long as the block."""
+    async with _open_sdk(judge) as (sdk, key):
+        yield AnthropicBatches(sdk, key)
+
+
+class AnthropicBatches:
+    """Message batches through one AsyncAnthropic client.
+
+    Anthropic has no files of requests and keeps no name with a batch. So "uploading" a file notes which batch is the
+    newest: of those made later, the one with as many requests is ours.
+    """
+
+    def __init__(self, sdk: AsyncAnthropic, key: SecretStr) -> None:
+        self._sdk = sdk
+        self.key = key
+
+    async def upload(self, file: Path, name: str) -> str:
+        """Note the newest batch and the number of requests in a file; nothing is sent."""
+        newest = (await self._record(f"{BATCHES}?limit=1")).get("data") or [{}]
+        with file.open("rb") as lines:
+            requests = sum(1 for _ in lines)
+        return json.dumps({"after": newest[0].get("id"), "requests": requests, "file": str(file)})
+
+    async def create(self, file_id: str, name: str) -> BatchStatus:
+        """Start a batch of the requests in a file, which is answered within 24 hours."""
+        file = json.loads(file_id)["file"]
+        try:
+            lines = Path(file).read_bytes().splitlines()
+        except OSError as error:
+            raise CallError("provider_error", f"cannot read {file}: {error.strerror}", status=404) from None
+        content = b'{"requests":[' + b",".join(lines) + b"]}"
+        return _status(await self._record(BATCHES, content))
+
+    async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
+        """List the batches that were made after the file was "uploaded" and have as many requests."""
+        noted = json.loads(file_id)
+        found: list[BatchStatus] = []
+        query = ""
+        while True:
+            page = await self._record(f"{BATCHES}?limit={PAGE}{query}")
+            batches = [_status(batch) for batch in page.get("data") or []]
+            ids = [batch.id for batch in batches]
+            newer = batches[: ids.index(noted["after"])] if noted["after"] in ids else batches
+            found += [batch for batch in newer if batch.total == noted["requests"]]
+            if len(newer) < len(batches) or not page.get("has_more") or not ids:
+                return found
+            query = f"&after_id={ids[-1]}"
+
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Return the status of a batch."""
+        return _status(await self._record(f"{BATCHES}/{batch_id}"))
+
+    async def fetch(self, file_id: str, into: Path) -> None:
+        """Download results in the form of OpenAI's files; `into` holds the whole file or nothing."""
+        import httpx2
+        from anthropic import AsyncStream
+
+        part, ours = (into.with_name(into.name + end) for end in (".raw", ".part"))
+        with self._explained(), part.open("wb") as target:
+            path, cls = f"{BATCHES}/{file_id}/results", AsyncStream[Any]
+            streamed = await self._sdk.get(path, cast_to=httpx2.Response, stream=True, stream_cls=cls)
+            reply = cast(httpx2.Response, streamed)  # as the SDK gives what is to be cast to a response
+            try:
+                async for chunk in reply.aiter_bytes(CHUNK):
+                    target.write(chunk)
+            finally:
+                await reply.aclose()
+        with part.open("rb") as results, ours.open("wb") as lines:
+            for raw in iter(partial(results.readline, MAX_LINE_BYTES), b""):
+                lines.write(as_result(raw))
+            lines.flush()
+            os.fsync(lines.fileno())
+        part.unlink()
+        ours.replace(into)
+
+    async def cancel(self, batch_id: str) -> None:
+        """Cancel a batch."""
+        try:
+            await self._record(f"{BATCHES}/{batch_id}/cancel", b"")
+        except CallError as error:
+            if error.status != 400 or (await self.status(batch_id)).phase == "under_way":
+                raise
+
+    async def _record(self, path: str, content: bytes | None = None) -> dict[str, Any]:
+        """Return the record that a request gives: a POST where it has content."""
+        import httpx2
+
+        with self._explained():
+            if content is None:
+                reply = await self._sdk.get(path, cast_to=httpx2.Response)
+            else:
+                headers = {"content-type": "application/json"}
+                if any(f',"{name}":'.encode() in content for name in ("temperature", "top_p")):
+                    headers |= SAMPLING_VERSION
+                reply = await self._sdk.post(
+                    path, cast_to=httpx2.Response, content=content, options={"headers": headers}
+                )
+        try:
+            record = reply.json()
+        except ValueError:
+            record = None
+        if not isinstance(record, dict) or not ("id" in record or "data" in record):
+            answer = reply.content[:120]
+            raise CallError("provider_error", f"the server's answer is no record: {answer!r}", possibly_paid=True)
+        return record
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Translate errors of the SDK and the HTTP client, without the key."""
+        import anthropic
+        import httpx2
+
+        try:
+            yield
+        except anthropic.APIStatusError as error:
+            raise error_for(error.status_code, error.response.headers, error.response.text, self.key) from None
+        except anthropic.APIConnectionError as error:
+            raise connection_error(error.__cause__ or error, self.key) from None
+        except httpx2.RequestError as error:
+            raise connection_error(error, self.key) from None
+
+
+def as_result(raw: bytes) -> bytes:
+    """Return a line of results in the form of OpenAI's; what is none is returned as it is."""
+    try:
+        one = json.loads(raw)
+        key, result = one["custom_id"], one["result"]
+        kind = result["type"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return raw
+    found: dict[str, Any] = {"custom_id": key}
+    if kind == "succeeded":
+        found["response"] = {"status_code": 200, "body": as_chat(json.dumps(result.get("message")).encode()).decode()}
+    elif kind == "errored":
+        record = result.get("error")
+        inner = record.get("error", record) if isinstance(record, dict) else None
+        status = STATUS_OF.get(inner.get("type", ""), 500) if isinstance(inner, dict) else 500
+        found["response"] = {"status_code": status, "body": record}
+    else:
+        found["error"] = {"code": {"canceled": "batch_cancelled", "expired": "batch_expired"}.get(kind, kind)}
+    return json.dumps(found, separators=(",", ":")).encode() + b"\n"
+
+
+def _status(batch: Mapping[str, Any]) -> BatchStatus:
+    counts = {name: count for name, count in (batch.get("request_counts") or {}).items() if type(count) is int}
+    status = str(batch.get("processing_status"))
+    phase: Phase = "under_way"
+    if status == "ended":
+        phase = "cancelled" if batch.get("cancel_initiated_at") else "expired" if counts.get("expired") else "ended"
+    return BatchStatus(
+        id=str(batch["id"]),
+        name=None,
+        phase=phase,
+        status=status,
+        files=(str(batch["id"]),) if status == "ended" and batch.get("results_url") else (),
+        total=sum(counts.values()),
+        answered=counts.get("succeeded", 0),
+        failed=sum(counts.get(name, 0) for name in ("errored", "canceled", "expired")),
+    )
+
+
+PROVIDER = Provider(
+    name="anthropic",
+    open=open_backend,
+    resolve=resolve,
+    example="anthropic:claude-haiku-4-5",
+    costs=True,
+    endpoint=OFFICIAL,
+    endpoint_variable="ANTHROPIC_BASE_URL",
+    key_variable="ANTHROPIC_API_KEY",
+    refuses=frozenset({"seed", "top_logprobs"}),
+    reasons=reasons,
+    schema_tokens=SCHEMA_TOKENS,
+    batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
+)
