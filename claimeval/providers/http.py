@@ -61,7 +61,10 @@ _WINDOW = re.compile(
     r"|(?:prompt is too long|context limit)[^>]{0,40}> *)(\d{3,8})",
     re.I,
 )
-_FILTERED = re.compile(r"content filtering policy|content management policy|ContentPolicyViolation", re.I)
+_FILTERED = re.compile(
+    r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged", re.I
+)
+"""How Anthropic, Azure and LiteLLM (400) and OpenRouter (403) say that a filter refused the prompt."""
 _LIMIT_TOO_HIGH = re.compile(
     r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)", re.I
 )
@@ -113,7 +116,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
             status=status,
             fatal=True,
         )
-    if "content_filter" in (code, kind) or (status == 400 and _FILTERED.search(words)):
+    if "content_filter" in (code, kind) or (status in (400, 403) and _FILTERED.search(words)):
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return _fatal(status, message, advice)
