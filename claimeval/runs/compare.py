@@ -83,7 +83,8 @@ class Other:
         self._places: dict[str, int] = {}
         place = 0
         for result, length in zip(read_results(folder), map(len, result_lines(folder)), strict=True):
-            self._places[result.sample.id] = place
+            if self._places.setdefault(result.sample.id, place) != place:
+                raise DataError(f"{folder}: duplicate sample id {result.sample.id!r}")
             place += length
             gathering.add(result)
         self.facts: Overview = gathering.facts(folder)
@@ -194,7 +195,7 @@ class Comparing:
         shared = len(self._clusters)
         if not shared:
             raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
-        source = CLAIMS if self._a.metrics else self._a.job
+        source = _source(self._a)
         of_claims = {metric.name for metric in self.metrics}
         metrics = [
             pair_up(name, source, self._ids, values, self._clusters).model_copy(
@@ -204,6 +205,9 @@ class Comparing:
         ]
         names = joint_names([(metric.source, metric.metric) for metric in attached.metrics], self._values)
         metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached.metrics]
+        if not metrics:
+            told = [", ".join(manifest.names) for manifest in (self._a, self._b)]
+            raise UsageError(f"the runs have no metric in common: one has {told[0]}, the other {told[1]}")
         return PairedRuns(
             a=a.name,
             b=b.name,
@@ -252,16 +256,15 @@ class Comparing:
                 yield f"{name}: {said}. The difference says little."
 
 
-def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
-    """The metrics over claims that two runs share, by name and by what they compare.
+def _source(manifest: Manifest) -> str:
+    """Return whose scores the metrics of a run are."""
+    return CLAIMS if manifest.of_claims else manifest.job
 
-    UsageError if they share no metric at all.
-    """
-    metrics = tuple(metric for metric in a.rows if _row(metric) in {_row(other) for other in b.rows})
-    if not metrics and not shared_others(a, b):
-        names = [", ".join(manifest.names) for manifest in (a, b)]
-        raise UsageError(f"the runs have no metric in common: one has {names[0]}, the other {names[1]}")
-    return metrics
+
+def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
+    """Return the metrics over claims that two runs share, by name and by what they compare."""
+    theirs = {(other.name, other.claims_of, other.against) for other in b.rows}
+    return tuple(metric for metric in a.rows if (metric.name, metric.claims_of, metric.against) in theirs)
 
 
 def shared_others(a: Manifest, b: Manifest) -> tuple[str, ...]:
@@ -346,10 +349,6 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
     return Attached(tuple(metrics), tuple(settings))
 
 
-def _row(metric: Metric) -> tuple[str, str, str]:
-    return metric.name, metric.claims_of, metric.against
-
-
 def _texts(result: SampleResult) -> tuple[object, ...]:
     sample = result.sample
     contexts = tuple((document.id, document.text) for document in sample.contexts or ())
@@ -425,22 +424,8 @@ class Series(NamedTuple):
     settings: tuple[tuple[str, ...], ...]
 
 
-class _Key(NamedTuple):
-    """A metric: the same name from another source is another one."""
-
-    source: str
-    name: str
-
-
-class _LoadedRun(NamedTuple):
-    name: str
-    folder: Path
-    manifest: Manifest
-    points: Mapping[_Key, Point]
-    values: Mapping[_Key, Mapping[str, float | None]]
-    """Metric to sample to value."""
-    clusters: Mapping[str, int]
-    """What each sample belongs to."""
+_Key = tuple[str, str]
+"""Source and name of a metric: the same name from another source is another one."""
 
 
 def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: str | None = None) -> Series:
@@ -449,101 +434,63 @@ def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: s
     Args:
         runs: Two or more run directories, the oldest first. Metrics are joined by source and name.
         metrics: Names of metrics. Default: all that every run has.
-        cluster: Field by which tests draw samples together. Default: the field of the first run.
+        cluster: Field by which tests draw samples together. Default: the field of each pair's first run.
 
     Raises:
-        UsageError: There are fewer than two runs, a run lacks one of the metrics, or a name means different things.
+        UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no sample in common.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
-    names = _names(folders)
-    field = cluster_field(folders[0], cluster)
-    read = [_read(folder, name, field) for folder, name in zip(folders, names, strict=True)]
-    shared = [key for key in read[0].points if all(key in run.points for run in read)]
-    chosen = [key for metric in metrics for key in _called(metric, shared, read)] if metrics else shared
-    if not chosen:
+    names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
+    pairs = [compare(a, b, cluster=cluster).comparison for a, b in itertools.pairwise(folders)]
+    steps = [{(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics} for pair in pairs]
+    shared = [key for key in steps[0] if all(key in step for step in steps)]
+    if not shared:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    _check_meaning(read, chosen)
-    steps = list(itertools.pairwise(read))
-    changes = iter(adjusted([_change(a, b, metric) for metric in chosen for a, b in steps]))
-    main = {key.name for key in chosen if key.source in (CLAIMS, read[0].manifest.job)}
-    labels = joint_names(
-        [key for key in chosen if key.name not in main or key.source not in (CLAIMS, read[0].manifest.job)], main
-    )
+    chosen = [key for metric in metrics for key in _called(metric, shared, points)] if metrics else shared
+    changes = [
+        Change(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
+        for key in chosen
+        for step, pair in zip(steps, pairs, strict=True)
+    ]
+    tested = iter(adjusted(changes))
     return Series(
         tracks=tuple(
             MetricSeries(
-                metric=labels.get(key, key.name),
-                source=key.source,
-                points=tuple(run.points[key] for run in read),
-                changes=tuple(itertools.islice(changes, len(steps))),
+                metric=steps[0][key].metric,
+                source=key[0],
+                points=tuple(of_run[key] for of_run in points),
+                changes=tuple(itertools.islice(tested, len(steps))),
             )
             for key in chosen
         ),
-        settings=tuple(
-            (*changed_settings(a.manifest, b.manifest), *_attached(a.folder, b.folder, field).settings)
-            for a, b in steps
-        ),
+        settings=tuple(pair.settings for pair in pairs),
     )
 
 
-def _called(metric: str, shared: Sequence[_Key], runs: Sequence[_LoadedRun]) -> list[_Key]:
-    """The metrics of that name, of whatever source; UsageError if no source has it in every run."""
-    found = [key for key in shared if metric in (key.name, f"{key.source}/{key.name}")]
-    if found:
+def _points(folder: Path, name: str) -> dict[_Key, Point]:
+    """Return the summaries of all metrics of a run, and of the runs attached to it."""
+    sources = {_source(load_manifest(folder)): folder, **attached(folder)}
+    return {
+        (source, metric): Point(run=name, **dict(summary))
+        for source, inside in sources.items()
+        for metric, summary in load_summary(inside).metrics.items()
+    }
+
+
+def _called(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, Point]]) -> list[_Key]:
+    """Return the metrics of that name, of whatever source; UsageError if no source has it in every run."""
+    if found := [(source, name) for source, name in shared if metric in (name, f"{source}/{name}")]:
         return found
-    sources = {run.name: sorted(key.source for key in run.points if key.name == metric) for run in runs}
-    if all(sources.values()):
-        said = "; ".join(f"{run}: {', '.join(of)}" for run, of in sources.items())
+    sources = [sorted(source for source, name in run if name == metric) for run in runs]
+    if all(of == sources[0] for of in sources) and sources[0]:
+        raise UsageError(f"{metric} means different things in these runs: it compares other texts")
+    if all(sources):
+        names = [next(iter(run.values())).run for run in runs]
+        said = "; ".join(f"{run}: {', '.join(of)}" for run, of in zip(names, sources, strict=True))
         raise UsageError(f"{metric} comes from different sources in these runs ({said}), so it is not one metric")
-    raise unknown_name("metric that all these runs have:", metric, list(dict.fromkeys(key.name for key in shared)))
-
-
-def _names(folders: Sequence[Path]) -> list[str]:
-    """The last parts of the paths where these differ, else the paths."""
-    names = [folder.name for folder in folders]
-    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-
-
-def _read(folder: Path, name: str, cluster: str | None) -> _LoadedRun:
-    manifest = load_manifest(folder)
-    points: dict[_Key, Point] = {}
-    values: dict[_Key, dict[str, float | None]] = {}
-    clusters: dict[str, int] = {}
-    for source, inside in {CLAIMS if manifest.of_claims else manifest.job: folder, **attached(folder)}.items():
-        summaries = load_summary(inside).metrics
-        points |= {_Key(source, metric): _point(name, summary) for metric, summary in summaries.items()}
-        values |= {_Key(source, metric): {} for metric in summaries}
-        seen: set[str] = set()
-        for result in read_results(inside):
-            if result.sample.id in seen:
-                raise DataError(f"{inside}: duplicate sample id {result.sample.id!r}")
-            seen.add(result.sample.id)
-            clusters.setdefault(result.sample.id, cluster_of(result.sample, cluster))
-            for metric, score in result.scores.items():
-                values[_Key(source, metric)][result.sample.id] = score.value
-    return _LoadedRun(name, folder, manifest, points, values, clusters)
-
-
-def _point(run: str, found: MetricSummary) -> Point:
-    return Point(run=run, **dict(found))
-
-
-def _check_meaning(runs: Sequence[_LoadedRun], metrics: Sequence[_Key]) -> None:
-    manifests = [run.manifest for run in runs]
-    for metric in (key.name for key in metrics if key.source == CLAIMS):
-        meant = {(m.claims_of, m.against) for manifest in manifests for m in manifest.rows if m.name == metric}
-        if len(meant) > 1:
-            ways = " and ".join(f"{of}:{against}" for of, against in sorted(meant))
-            raise UsageError(f"{metric} means different things in these runs: {ways}")
-
-
-def _change(a: _LoadedRun, b: _LoadedRun, metric: _Key) -> Change:
-    before, after = a.values[metric], b.values[metric]
-    both = [sample for sample in before if sample in after]
-    if not both:
-        raise UsageError("two neighbouring runs have no sample id in common; give runs of the same test set")
-    values = [(before[sample], after[sample]) for sample in both]
-    paired = pair_up(metric.name, metric.source, both, values, [a.clusters[sample] for sample in both])
-    return Change(**dict(paired), only_before=len(before) - len(both), only_after=len(after) - len(both))
+    raise unknown_name("metric that all these runs have:", metric, list(dict.fromkeys(name for _, name in shared)))
