@@ -24,8 +24,8 @@ from claimeval.runs.compare import compare as compare_folders
 from claimeval.runs.directory import incomplete
 from claimeval.runs.experiments import Experiment, printing, read
 from claimeval.runs.experiments.results import ExperimentResult, tabulate
+from claimeval.runs.experiments.results import select as select_arm
 from claimeval.runs.experiments.running import PreparedExperiment, arm_folder, prepare, run
-from claimeval.runs.experiments.selection import select as select_arm
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.statistics.formatting import signed
 from claimeval.types.clusters import check_cluster

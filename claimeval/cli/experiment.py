@@ -14,7 +14,7 @@ from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
-    from claimeval.runs.experiments.results import ArmResult, ExperimentResult
+    from claimeval.runs.experiments.results import ExperimentResult
 
 
 LISTED = ("Judge", 5, "Compare prompts and judges over the same samples.")
@@ -77,68 +77,26 @@ experiment = command("experiment", ExperimentOptions, do)
 
 def _print(output: Output, table: ExperimentResult, data: str) -> None:
     from claimeval.runs.experiments import printing
-    from claimeval.statistics.formatting import decimal, interval
     from claimeval.types.clusters import sample_count
 
+    arms, base = table.arms, table.baseline
     samples = sample_count(table.samples, table.clusters, table.cluster)
     output.line()
-    output.line(f": {samples}; {len(table.arms)} arms", bold=data)
+    output.line(f": {samples}; {len(arms)} arms", bold=data)
     columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
-    for metric in table.arms[0].metrics:
-        output.table(columns, [_cells(arm, metric, arm.name == table.baseline) for arm in table.arms], title=metric)
-        if any(arm.metrics[metric].shown == "bounds" for arm in table.arms):
+    for metric in arms[0].metrics:
+        output.table(columns, [printing.metric_cells(arm, metric, base, "*") for arm in arms], title=metric)
+        if any(arm.metrics[metric].shown == "bounds" for arm in arms):
             output.line(f" {BOUNDED} of the claims")
     columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
-    output.table(columns, [_costs(arm, table.baseline) for arm in table.arms], title="cost")
+    costs = [printing.cost_cells(arm, base) for arm in arms]
+    output.table(columns, [[*cells[:7], cells[8]] for cells in costs], title="cost")
     for changes in printing.other_changes(table):
         output.line(f" not counted as flips, {changes}", style="dim")
-    rows = [
-        (
-            arm.name,
-            str(found.claims),
-            decimal(found.accuracy.value),
-            decimal(found.balanced_accuracy.value),
-            interval(found.balanced_accuracy.interval),
-            decimal(found.kappa.value),
-        )
-        for arm in table.arms
-        if (found := arm.with_people)
-    ]
-    if rows:
+    if rows := [printing.people_cells(arm) for arm in arms if arm.with_people]:
         columns = ("arm", "claims", "accuracy", "balanced", "95 % interval", "kappa")
         output.table(columns, rows, title="agreement with people")
     if table.selection:
         output.line(printing.chosen(table.selection))
     for line in printing.failures(table):
         output.line(line, style="red")
-
-
-def _cells(arm: ArmResult, metric: str, baseline: bool) -> list[str]:
-    from claimeval.metrics.scoring import ends_in_words
-    from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
-
-    cell = arm.metrics[metric]
-    cells = [arm.name, decimal(cell.mean), ends_in_words(cell, "*"), str(cell.n)]
-    if cell.difference is None:
-        return [*cells, "baseline" if baseline else "-", "", ""]
-    return [
-        *cells,
-        signed(cell.difference.value),
-        signed_interval(cell.difference.interval),
-        p_value(cell.p_adjusted),
-    ]
-
-
-def _costs(arm: ArmResult, baseline: str) -> list[str]:
-    from claimeval.statistics.formatting import dollars, percent
-
-    return [
-        arm.name,
-        str(arm.claims),
-        percent(arm.unassessed_rate),
-        percent(arm.parse_failure_rate),
-        "" if arm.name == baseline else str(arm.flips),
-        str(arm.cost.calls),
-        str(arm.new_calls),
-        dollars(arm.cost.dollars),
-    ]

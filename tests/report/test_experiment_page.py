@@ -9,8 +9,14 @@ import pytest
 
 from claimeval.report import forms
 from claimeval.runs.experiments import printing
-from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
-from claimeval.runs.experiments.selection import LabelAgreement, Selection
+from claimeval.runs.experiments.results import (
+    ArmFlip,
+    ArmMetric,
+    ArmResult,
+    ExperimentResult,
+    LabelAgreement,
+    Selection,
+)
 from claimeval.types.errors import DataError
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Evidence

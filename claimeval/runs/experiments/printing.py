@@ -6,15 +6,14 @@ import contextlib
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from claimeval.data.rows import guarded
 from claimeval.metrics.flips import FlipCounts
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.runs.directory import no_follow, write_text
-from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentResult
-from claimeval.runs.experiments.selection import Selection
+from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentResult, Selection
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, percent, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.estimates import Cost, Estimate
@@ -63,42 +62,67 @@ def to_csv(table: ExperimentResult) -> str:
 
 def to_markdown(table: ExperimentResult) -> str:
     """One table a metric and one for what the arms cost; fits a pull request."""
-    metrics = list(table.arms[0].metrics)
-    parts = [
-        f"# Experiment over {sample_count(table.samples, table.clusters, table.cluster)} of {Path(table.data).name}",
-        "",
-    ]
-    for metric in metrics:
-        parts += [
-            f"## {metric}",
-            "",
-            f"| arm | mean | 95 % interval | n | difference to {_cell(table.baseline)} | 95 % interval | p (Holm) |",
-            "|---|---|---|---|---|---|---|",
-            *(_metric_row(arm, metric, arm.name == table.baseline) for arm in table.arms),
-            "",
-        ]
-    parts += [
-        "## What it took",
-        "",
-        "| arm | claims | unassessed | unreadable replies | flipped | calls | new | tokens in / out | USD | median s |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-        *(_cost_row(arm, arm.name == table.baseline) for arm in table.arms),
-        "",
-        *(f"Not counted as flips, {changes}.\n" for changes in other_changes(table)),
-    ]
-    if any(arm.with_people for arm in table.arms):
-        parts += [
-            "## Agreement with human labels",
-            "",
-            "| arm | labelled claims | accuracy | balanced accuracy | 95 % interval | kappa |",
-            "|---|---|---|---|---|---|",
-            *(_people_row(arm) for arm in table.arms),
-            "",
-        ]
+    arms, base = table.arms, table.baseline
+    samples = sample_count(table.samples, table.clusters, table.cluster)
+    parts = [f"# Experiment over {samples} of {Path(table.data).name}", ""]
+    for metric in arms[0].metrics:
+        columns = ("arm", "mean", "95 % interval", "n", f"difference to {base}", "95 % interval", "p (Holm)")
+        parts += _table(metric, columns, [metric_cells(arm, metric, base) for arm in arms])
+    parts += _table("What it took", COSTS, [cost_cells(arm, base) for arm in arms])
+    parts += [f"Not counted as flips, {changes}.\n" for changes in other_changes(table)]
+    if any(arm.with_people for arm in arms):
+        parts += _table("Agreement with human labels", PEOPLE, [people_cells(arm) for arm in arms])
     if table.selection:
         parts += [chosen(table.selection), ""]
     parts += [f"{line}\n" for line in failures(table)]
     return "\n".join(parts)
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (columns, *rows)]
+    return [f"## {title}", "", lines[0], "|---" * len(columns) + "|", *lines[1:], ""]
+
+
+COSTS = (
+    "arm", "claims", "unassessed", "unreadable replies", "flipped", "calls", "new", "tokens in / out", "USD", "median s"
+)  # fmt: skip
+PEOPLE = ("arm", "labelled claims", "accuracy", "balanced accuracy", "95 % interval", "kappa")
+
+
+def metric_cells(arm: ArmResult, metric: str, baseline: str, mark: str = " (bounds)") -> list[str]:
+    """Return a row of the table of a metric; `mark` stands behind bounds."""
+    cell = arm.metrics[metric]
+    cells = [arm.name, decimal(cell.mean), ends_in_words(cell, mark), str(cell.n)]
+    if cell.difference is None:
+        return [*cells, "baseline" if arm.name == baseline else "-", "", ""]
+    difference = cell.difference
+    return [*cells, signed(difference.value), signed_interval(difference.interval), p_value(cell.p_adjusted)]
+
+
+def cost_cells(arm: ArmResult, baseline: str) -> list[str]:
+    """Return what an arm took, under `COSTS`."""
+    return [
+        arm.name,
+        str(arm.claims),
+        percent(arm.unassessed_rate),
+        percent(arm.parse_failure_rate),
+        "" if arm.name == baseline else str(arm.flips),
+        str(arm.cost.calls),
+        str(arm.new_calls),
+        f"{arm.cost.prompt_tokens or 0} / {arm.cost.completion_tokens or 0}",
+        dollars(arm.cost.dollars),
+        decimal(arm.median_latency, 2),
+    ]
+
+
+def people_cells(arm: ArmResult) -> list[str]:
+    """Return how an arm agrees with people, under `PEOPLE`."""
+    found = arm.with_people
+    if found is None:
+        return [arm.name, "0", "-", "-", "-", "-"]
+    balanced, others = found.balanced_accuracy, (found.accuracy.value, found.kappa.value)
+    accuracy, kappa = map(decimal, others)
+    return [arm.name, str(found.claims), accuracy, decimal(balanced.value), interval(balanced.interval), kappa]
 
 
 def other_changes(table: ExperimentResult) -> list[str]:
@@ -122,47 +146,3 @@ def chosen(selection: Selection) -> str:
         f"{decimal(ours.balanced_accuracy.value)} ({interval(ours.balanced_accuracy.interval)}, {ours.claims} claims), "
         f"the baseline {decimal(base.balanced_accuracy.value)}."
     )
-
-
-def _people_row(arm: ArmResult) -> str:
-    found = arm.with_people
-    if found is None:
-        return f"| {_cell(arm.name)} | 0 | - | - | - | - |"
-    cells = [
-        _cell(arm.name),
-        str(found.claims),
-        decimal(found.accuracy.value),
-        decimal(found.balanced_accuracy.value),
-        interval(found.balanced_accuracy.interval),
-        decimal(found.kappa.value),
-    ]
-    return "| " + " | ".join(cells) + " |"
-
-
-def _metric_row(arm: ArmResult, metric: str, baseline: bool) -> str:
-    cell = arm.metrics[metric]
-    cells = [_cell(arm.name), decimal(cell.mean), ends_in_words(cell), str(cell.n)]
-    if cell.difference is None:
-        return "| " + " | ".join([*cells, "baseline" if baseline else "-", "", ""]) + " |"
-    difference = [signed(cell.difference.value), signed_interval(cell.difference.interval), p_value(cell.p_adjusted)]
-    return "| " + " | ".join([*cells, *difference]) + " |"
-
-
-def _cost_row(arm: ArmResult, baseline: bool) -> str:
-    cells = [
-        _cell(arm.name),
-        str(arm.claims),
-        percent(arm.unassessed_rate),
-        percent(arm.parse_failure_rate),
-        "" if baseline else str(arm.flips),
-        str(arm.cost.calls),
-        str(arm.new_calls),
-        f"{arm.cost.prompt_tokens or 0} / {arm.cost.completion_tokens or 0}",
-        dollars(arm.cost.dollars),
-        decimal(arm.median_latency, 2),
-    ]
-    return "| " + " | ".join(cells) + " |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

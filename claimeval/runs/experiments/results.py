@@ -1,27 +1,55 @@
-"""Run directories of arms -> one table: scores, paired differences to the baseline, flips, costs."""
+"""Run directories of arms -> one table: scores, differences to the baseline, flips, costs, agreement with labels.
+
+An arm that is chosen by labels is not judged on those it was chosen by.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
 from pydantic import Field
 
+from claimeval.data.labels import read_labels
 from claimeval.metrics.flips import Flip
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.agreement import measure
 from claimeval.runs.compare import SamplePair, adjusted, compare
-from claimeval.runs.directory import read_results
-from claimeval.runs.experiments import Experiment
+from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
-from claimeval.runs.experiments.selection import LabelAgreement, Selection, agreement
+from claimeval.runs.labels import PANEL, join
 from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.store.replies import unpack
 from claimeval.store.store import Store, cache_folder
+from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
-from claimeval.types.records import Record
+from claimeval.types.records import Record, Sample
+
+
+class LabelAgreement(Record):
+    """How an arm agrees with human labels; yes is "supported"."""
+
+    claims: int
+    """Labelled claims that the arm judged."""
+    accuracy: Estimate = Estimate()
+    balanced_accuracy: Estimate = Estimate()
+    kappa: Estimate = Estimate()
+
+
+class Selection(Record):
+    """The arm that agrees best with people on one half of the questions, and how it does on the other."""
+
+    arm: str
+    chosen_on: dict[str, LabelAgreement]
+    """Every arm on the half that chose."""
+    held_out: LabelAgreement
+    """The chosen arm on the other half: the only numbers to report."""
+    held_out_baseline: LabelAgreement
 
 
 class ArmMetric(MetricSummary):
@@ -177,3 +205,58 @@ def _adjusted(rows: list[ArmResult]) -> tuple[ArmResult, ...]:
     return tuple(
         row.model_copy(update={"metrics": {name: next(columns[name]) for name in row.metrics}}) for row in rows
     )
+
+
+def agreement(design: Experiment, folder: Path, arm: Arm, which: int | None = None) -> LabelAgreement | None:
+    """Return how an arm agrees with the experiment's labels, over all samples or a half of them; None without labels.
+
+    Args:
+        design: The experiment.
+        folder: Directory of the runs.
+        arm: The arm.
+        which: The half, as `half` numbers them; None for all samples.
+    """
+    if design.labels is None:
+        return None
+    run = arm_folder(folder, arm)
+    manifest = load_manifest(run)
+    results = [result for result in read_results(run) if which in (None, half(result.sample))]
+    ids = {result.sample.id for result in results}
+    labels = [label for label in read_labels(design.labels) if label.sample in ids]
+    against = manifest.rows[0].against
+    joined = join(results, [judge.name for judge in manifest.judges], manifest.panel, labels, against, manifest.cluster)
+    raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
+    if not raters:
+        return LabelAgreement(claims=0)
+    found = raters.get(PANEL) or next(iter(raters.values()))
+    return LabelAgreement(
+        claims=found.compared,
+        accuracy=found.accuracy,
+        balanced_accuracy=found.balanced_accuracy,
+        kappa=found.kappa,
+    )
+
+
+def half(sample: Sample) -> int:
+    """Return 0 or 1 by a hash of the question, so that all answers to one question fall into the same half."""
+    question = " ".join(sample.question.casefold().split())
+    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[-1] & 1
+
+
+def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Selection:
+    """Choose an arm that did not fail by balanced accuracy on half 0, and report on half 1.
+
+    Raises:
+        UsageError: There are no labels on both halves.
+    """
+
+    def on_half(arm: Arm, which: int) -> LabelAgreement:
+        return agreement(design, folder, arm, which) or LabelAgreement(claims=0)
+
+    chosen_on = {arm.name: on_half(arm, 0) for arm in design.arms if arm.name not in failed}
+    best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy.value or -1.0)
+    held_out = on_half(design.arm(best), 1)
+    if chosen_on[best].balanced_accuracy.value is None or not held_out.claims:
+        raise UsageError("--select needs labelled claims of both kinds in each half of the questions; give more labels")
+    baseline = on_half(design.arm(design.baseline), 1)
+    return Selection(arm=best, chosen_on=chosen_on, held_out=held_out, held_out_baseline=baseline)
