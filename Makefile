@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check browser clean
+.PHONY: demo test check compatibility release-check browser clean
 
 demo: $(VENV)/installed  ## score the bundled samples with the local scorer; needs no key
 	$(BIN)/claimeval demo
@@ -19,6 +19,23 @@ check: $(VENV)/installed-for-tests  ## formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+compatibility: $(VENV)/installed-for-tests  ## install beside other packages, with the lowest versions, and on every Python found here
+	$(BIN)/python -m pytest -n 4 compatibility
+
+release-check: $(BIN)/uv  ## build wheel and sdist into dist/ and check them as package index, mypy and pyright do
+	rm -rf dist
+	$(BIN)/uv build --quiet --python $(BIN)/python
+	$(BIN)/uv tool run --quiet twine check --strict dist/*
+	$(BIN)/uv tool run --quiet check-wheel-contents dist/*.whl
+	folder=$$(mktemp -d) && cp compatibility/typed_user.py $$folder && uv=$$(realpath $(BIN)/uv) && wheel=$$(realpath dist/*.whl) && cd $$folder \
+		&& run="$$uv run --quiet --no-project --isolated --python 3.11 --with $$wheel" \
+		&& $$run --with mypy mypy --strict typed_user.py \
+		&& echo '{"typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": true}' > pyrightconfig.json \
+		&& $$run --with 'pyright[nodejs]' pyright
+
+$(BIN)/uv: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "claimeval needs Python 3.11 or newer: make PYTHON=python3.11 ...")'

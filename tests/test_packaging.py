@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from claimeval.data.corpora import bundled
 from claimeval.judging import prompts
 
 ROOT = Path(__file__).parents[1]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +72,21 @@ def test_the_wheel_ships_no_tests_and_its_type_marker(wheels: dict[str, Path]) -
         names = wheel.namelist()
     assert "claimeval/py.typed" in names
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "examples/"))]
+
+
+def test_the_readme_has_no_dead_link_where_the_repository_is_not_around_it(wheels: dict[str, Path]) -> None:
+    with zipfile.ZipFile(wheels["wheel"]) as wheel:
+        (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        links = re.findall(r"\]\(([^)]+)\)", wheel.read(metadata).decode())
+    release = f"https://github.com/claimeval/claimeval/blob/v{VERSION}/"
+    files = {link.removeprefix(release).partition("#")[0] for link in links if link.startswith(release)}
+    assert "docs/reliability.md" in files
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_the_citation_names_the_version() -> None:
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_the_editable_install_reads_the_checkout() -> None:

@@ -58,7 +58,7 @@ class Heading:
         self.name, self.names = name, names
 
 
-class Choice(click.ParamType[Any]):
+class Choice(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
     """One of several words, or else a value of another type."""
 
     name = "choice"
@@ -117,7 +117,7 @@ class RecordCommand(HelpPage):
                 entry.parameter.help = text
                 rows[entry.heading].append(entry.parameter.get_help_record(ctx) or ("", ""))
             else:
-                rows["Positional arguments"].append((entry.parameter.make_metavar(ctx), text))
+                rows["Positional arguments"].append((entry.parameter.metavar or "", text))
         rows["Options"].append(("--help", "Show this message and exit."))
         for heading, listed in rows.items():
             if listed:
@@ -226,7 +226,10 @@ def _parameter(of: Field[Any], hint: Any, marks: list[Any]) -> click.Parameter:
         if isinstance(mark, Argument):
             metavar = mark.metavar or of.name.upper()
             metavar = (f"[{metavar}]" if default else metavar) + "..." * many
-            return click.Argument([of.name], type=kind, nargs=-1 if many else 1, metavar=metavar, **default)
+            settings = {} if many else default  # click 8.1 takes no default for any number
+            return click.Argument(
+                [of.name], type=kind, nargs=-1 if many else 1, metavar=metavar, required=not default, **settings
+            )
     option = "--" + of.name.replace("_", "-")
     names = next((mark.names for mark in marks if isinstance(mark, Names)), (option,))
     if bool in parts:

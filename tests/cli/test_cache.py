@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import sqlite3
 import stat
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -138,3 +142,34 @@ def test_the_replies_of_one_run_answer_the_same_command_elsewhere(
     lacking = claimeval("cache", "export", tmp_path / "b-replies", "--run", "b", "--cache", tmp_path / "other")
     assert lacking.returncode == 1
     assert "replies of the run that the cache lacks: " in lacking.stderr
+
+
+class Touch:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, (f"touch {self.file}",)
+
+
+def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, tmp_path: Path) -> None:
+    """What CVE-2025-69872 is about: diskcache by itself would load the planted values."""
+    data, cache, proof = tmp_path / "data.jsonl", tmp_path / "cache", tmp_path / "proof"
+    data.write_text('{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n')
+    score = ("score", data, "--judge", "local:lexical", "--metrics", "faithfulness", "--cache", cache)
+    assert claimeval(*score, "--out", tmp_path / "before").returncode == 0
+    with closing(sqlite3.connect(cache / "cache.db", isolation_level=None)) as connection:
+        planted = connection.execute("UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Touch(proof)),)).rowcount
+    assert planted > 0
+
+    codes = {
+        "score": claimeval(*score, "--out", tmp_path / "after").returncode,
+        **{what: claimeval("cache", what, "--cache", cache).returncode for what in ("stats", "verify")},
+        "export": claimeval("cache", "export", tmp_path / "replies.jsonl", "--cache", cache).returncode,
+        "drop": claimeval("cache", "verify", "--drop-damaged", "--cache", cache).returncode,
+    }
+
+    assert not proof.exists()
+    assert codes == {"score": 3, "stats": 0, "verify": 1, "export": 1, "drop": 0}

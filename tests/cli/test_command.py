@@ -108,8 +108,8 @@ def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field
         (("--mode", "slwo"), UsageError, "unknown mode 'slwo'. Did you mean 'slow'?"),
         (("--share", "much"), click.UsageError, "'much' is not a valid float"),
         (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
-        (("--hidden", "1"), click.UsageError, "No such option '--hidden'"),
-        (("--naem", "x"), click.UsageError, "'--name'"),
+        (("--hidden", "1"), click.UsageError, "No such option"),
+        (("--naem", "x"), click.UsageError, "--name"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_the_words_of_the_record(

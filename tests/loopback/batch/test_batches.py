@@ -132,7 +132,7 @@ def test_a_bad_input_file_fails_as_a_batch(
 
 def test_a_file_may_be_too_large_or_of_another_kind(start_server: StartServer) -> None:
     server = start_server(Options(batching=Batching(max_bytes=100)))
-    with pytest.raises(openai.APIStatusError, match=r"413 - File is too large"):
+    with pytest.raises(openai.APIStatusError, match=r"413 - .*File is too large"):
         with_openai(server, lambda client: client.files.create(file=("in.jsonl", TEN), purpose="batch"))
     with pytest.raises(openai.BadRequestError, match=r"Must be \.jsonl"):
         with_openai(server, lambda client: client.files.create(file=("in.txt", b""), purpose="batch"))
