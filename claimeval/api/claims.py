@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-from claimeval.api.data import Data, Examination, Metrics, path_of, samples_of
+from claimeval.api.data import Data, Examination, Metrics, Read, path_of, samples_of
 from claimeval.api.jobs import Judges, JudgeSpec, Prepared, logger, metric_names, parse_spec, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking_twin
@@ -27,7 +27,6 @@ from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.runs.directory import results_file
 from claimeval.runs.rejudge import RejudgeSource, open_source, prepare
-from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import References, SampleResult
@@ -89,13 +88,8 @@ async def ascore(
         StoppedEarly: A cap is reached, batches are detached, or no judge is left; `.run` is the run as far as it went,
             and the same call resumes it.
     """
-    samples = samples_of(
-        data,
-        fields=fields,
-        limit=limit,
-        skip_malformed=skip_malformed,
-        references=parse_references(references),
-    )
+    read = Read(fields, limit, skip_malformed)
+    samples = samples_of(data, read, references=parse_references(references))
     wanted = ClaimsOptions(
         judges=parse_specs(judges),
         extractor=None if extractor is None else parse_spec(extractor),
@@ -109,7 +103,7 @@ async def ascore(
     )
     selection = select_metrics(metric_names(metrics)) if metrics is not None else None
     make_job(wanted, selection or MetricSelection(SUPPORT, None))  # refuses judges and prompts before the data are read
-    examination = Examination(samples, options.progress)
+    examination = Examination(samples, data, read, options)
     found = survey(examination, selection.rows if selection else SUPPORT)
     chosen = choose_metrics(selection, found)
     for missing, names in incomplete(found, chosen.rows).items():
@@ -117,10 +111,7 @@ async def ascore(
     job = make_job(wanted, chosen)
     check_questions(job, found)
     check_families(job, found.generators)
-    check_cluster(options.cluster, samples)
-    path = path_of(data)
-    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
-    prepared = Prepared(job, record, examination.items, examination.total, path)
+    prepared = Prepared.over(job, examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -195,7 +186,7 @@ async def arejudge(
         panel=panel,
         cluster=options.cluster,
     )
-    before = _source(source, fields, limit, skip_malformed)
+    before = _source(source, Read(fields, limit, skip_malformed))
     if before.manifest and before.manifest.job == MeasureJob.name:
         if wanted != ClaimsOptions(metrics=wanted.metrics, cluster=wanted.cluster) or keep_verdicts:
             raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be others")
@@ -213,7 +204,7 @@ async def arejudge(
 rejudge = blocking_twin(arejudge)
 
 
-def _source(data: Data, fields: Mapping[str, str], limit: int | None, skip_malformed: bool) -> RejudgeSource:
+def _source(data: Data, read: Read) -> RejudgeSource:
     """A run, another tool's results, or samples without verdicts."""
     if isinstance(data, Run):
         run = data
@@ -224,10 +215,8 @@ def _source(data: Data, fields: Mapping[str, str], limit: int | None, skip_malfo
             file=results_file(run.path) if run.path else None,
         )
     elif isinstance(data, (str, Path)):
-        source = open_source(Path(data), fields=fields, skip_malformed=skip_malformed)
+        source = open_source(Path(data), fields=read.fields, skip_malformed=read.skip_malformed)
     else:
-        samples = samples_of(data, fields=fields, skip_malformed=skip_malformed)
+        samples = samples_of(data, read._replace(limit=None))
         source = RejudgeSource("data", lambda: (SampleResult(sample=sample) for sample in samples), None)
-    if limit is None:
-        return source
-    return source._replace(results=lambda: islice(source.results(), limit))
+    return source._replace(results=lambda: islice(source.results(), read.limit)) if read.limit else source

@@ -28,8 +28,9 @@ from claimeval.metrics.rows import rows as metric_rows
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
 from claimeval.runs.import_replies import import_judged, open_file
+from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, UsageError, unknown_name
-from claimeval.types.options import PanelOptions
+from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 
@@ -77,7 +78,7 @@ def read_samples(
         DataError: A row is malformed (the message names file, line and field), no column is known, or there is no row.
         UsageError: `fields` names a field that samples do not have, or the data are nothing that can be read.
     """
-    return iter(samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed))
+    return iter(samples_of(data, Read(fields, limit, skip_malformed)))
 
 
 def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, str] = NO_FIELDS) -> Survey:
@@ -100,7 +101,7 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
     reading.check_fields(fields)
     problems = Problems(skip=True, quiet=True)
     try:
-        found = survey(samples_of(data, fields=fields, problems=problems), chosen)
+        found = survey(samples_of(data, Read(fields), problems=problems), chosen)
     except DataError:
         if not problems.errors:
             raise
@@ -228,30 +229,20 @@ def import_replies(
 
 
 def samples_of(
-    data: Data,
-    *,
-    fields: Mapping[str, str] = NO_FIELDS,
-    limit: int | None = None,
-    skip_malformed: bool = False,
-    references: References | None = None,
-    problems: Problems | None = None,
+    data: Data, read: Read = Read(), *, references: References | None = None, problems: Problems | None = None
 ) -> Iterable[Sample]:
-    """Return the samples as an iterable that can be iterated more than once; each pass reads a large file anew.
+    """Return the samples as an iterable that can be iterated more than once; each pass reads a large file again.
 
     Args:
         data: Samples, rows, a run, or the path of a file or run directory.
-        fields: Column name of each sample field, if the file uses another name.
-        limit: Number of samples to take from the start. Default: all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        read: How the data are read.
         references: Whether one of several gold answers is enough, for all samples.
-        problems: What becomes of rows that cannot be read, instead of `skip_malformed`.
-
-    Returns:
-        The samples in the order of the data.
+        problems: What becomes of rows that cannot be read, instead of `read.skip_malformed`.
 
     Raises:
         UsageError: If a field is unknown, `limit` is below 1, or the data are nothing that can be read.
     """
+    fields, limit, skip_malformed = read
     reading.check_fields(fields)
     if limit is not None and limit < 1:
         raise UsageError(f"limit: {limit!r}; it needs 1 or more")
@@ -262,15 +253,14 @@ def samples_of(
     if isinstance(data, (str, Path)):
         path = Path(data)
 
-        def read(problems: Problems) -> Iterator[Sample]:
-            """Read the file."""
+        def read_file(problems: Problems) -> Iterator[Sample]:
             return reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems)
 
         if path.is_file() and path.stat().st_size > HELD:
             strict = Problems(unique_ids=True)
-            ahead = (lambda: iter(())) if problems.skip else (lambda: read(strict))
-            return LargeFile(path, lambda: read(problems), problems, ahead)
-        return ReadSamples(lambda: read(problems), problems, hold=True)
+            ahead = (lambda: iter(())) if problems.skip else (lambda: read_file(strict))
+            return LargeFile(path, lambda: read_file(problems), problems, ahead)
+        return ReadSamples(lambda: read_file(problems), problems, hold=True)
     rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
     read_rows = reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit)
     samples = list(read_rows)
@@ -327,9 +317,16 @@ class LargeFile(ReadSamples):
 class Examination:
     """A pass over samples before the first call: over all, or over the first ones of a large file."""
 
-    def __init__(self, samples: Iterable[Sample], progress: Callable[[Progress], None] | None) -> None:
-        self._samples = samples
-        self._progress = Progress(None, progress or progress_bar(), unit="samples read")
+    def __init__(
+        self,
+        samples: Iterable[Sample],
+        data: Data | None = None,
+        read: Read = Read(),
+        options: RunOptions = RunOptions(),
+    ) -> None:
+        self.path = None if data is None else path_of(data)
+        self._samples, self._read, self._cluster = samples, read, options.cluster
+        self._progress = Progress(None, options.progress or progress_bar(), unit="samples read")
 
     def __iter__(self) -> Iterator[Sample]:
         first = itertools.islice(self._samples, EXAMINED if isinstance(self._samples, LargeFile) else None)
@@ -344,8 +341,14 @@ class Examination:
         count = self._progress.done
         return None if isinstance(self._samples, LargeFile) and count == EXAMINED else count
 
-    def noted(self, record: Manifest) -> Manifest:
-        """The manifest of a run over these samples, with a note of the rows that were left out."""
+    def described(self, record: Manifest) -> Manifest:
+        """Return the manifest of a run over these samples, with a note of the rows that were left out.
+
+        Raises UsageError if the samples do not have the field of the clusters.
+        """
+        check_cluster(self._cluster, self._samples)
+        fields, limit, _ = self._read
+        record = record.of_data(str(self.path) if self.path else None, limit=limit, fields=fields)
         problems = self._samples.problems if isinstance(self._samples, ReadSamples) else None
         note = problems.note(complete=self.total is not None) if problems else None
         return record.model_copy(update={"notes": (*record.notes, note)}) if note else record

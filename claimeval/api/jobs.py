@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval import providers
-from claimeval.api.data import Metrics
+from claimeval.api.data import Examination, Metrics
 from claimeval.api.run import Run, failures_in_words, raise_if_stopped
 from claimeval.evaluation.job import Job
 from claimeval.evaluation.manifest import Manifest
@@ -53,6 +53,12 @@ class Prepared(NamedTuple):
     """What is taken over from the source, if it is judged again."""
     unit: str = "samples"
     """What the progress counts."""
+
+    @classmethod
+    def over(cls, job: Job[Any] | MeasureJob, examination: Examination) -> Prepared:
+        """Return the job over samples that were examined."""
+        record = examination.described(job.manifest)
+        return cls(job, record, examination.items, examination.total, examination.path)
 
     @property
     def metrics(self) -> tuple[str, ...]:

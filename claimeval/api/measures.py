@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from claimeval.api.data import Data, Examination, path_of, samples_of
+from claimeval.api.data import Data, Examination, Read, samples_of
 from claimeval.api.jobs import Prepared, run_prepared
 from claimeval.api.run import Run
 from claimeval.api.twins import blocking
 from claimeval.data.reading import NO_FIELDS
 from claimeval.data.survey import repeated_id
 from claimeval.evaluation.measure import Measurement, make_job
-from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
 from claimeval.types.records import Sample
@@ -69,13 +68,10 @@ def measure(
             cluster=options.cluster,
         )
     )
-    samples = samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed)
-    examination = Examination(samples, options.progress)
+    read = Read(fields, limit, skip_malformed)
+    examination = Examination(samples_of(data, read), data, read, options)
     _check_ids(examination)
-    check_cluster(options.cluster, samples)
-    path = path_of(data)
-    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
-    prepared = Prepared(job, record, examination.items, examination.total, path)
+    prepared = Prepared.over(job, examination)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
 from claimeval import ir
-from claimeval.api.data import Data, path_of, samples_of
+from claimeval.api.data import Data, Read, path_of, samples_of
 from claimeval.api.run import Run
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.reading import NO_FIELDS
@@ -327,7 +327,7 @@ def _candidates(
     if (corpus is None) != (trec_run is None):
         raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
     if corpus is None or trec_run is None:
-        return marks.of_samples(samples_of(data, fields=fields), depth)
+        return marks.of_samples(samples_of(data, Read(fields)), depth)
     path = path_of(data)
     if path is None:
         raise UsageError("with a corpus, the data is a file of queries")

@@ -21,7 +21,6 @@ from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
 from claimeval.evaluation.relevance import of_samples, pool, survey
 from claimeval.evaluation.retrieval import MEASURES
-from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Sample
@@ -68,8 +67,7 @@ async def arate(
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
     """
-    samples = samples_of(data, fields=fields, limit=limit, skip_malformed=skip_malformed)
-    check_cluster(options.cluster, samples)
+    read = Read(fields, limit, skip_malformed)
     wanted = RateOptions(
         judges=parse_specs(judges),
         ask=ask.split(",") if isinstance(ask, str) else ask,
@@ -77,11 +75,9 @@ async def arate(
         panel=panel,
         cluster=options.cluster,
     )
-    examination = Examination(samples, options.progress)
+    examination = Examination(samples_of(data, read), data, read, options)
     job = rate_job(wanted, examination)
-    path = path_of(data)
-    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
-    prepared = Prepared(job, record, examination.items, examination.total, path)
+    prepared = Prepared.over(job, examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -153,15 +149,12 @@ async def agrade(
     job = grade_job(wanted)
     read = Read(fields, limit, skip_malformed)
     samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
-    check_cluster(options.cluster, samples)
-    examination = Examination(samples, options.progress)
+    examination = Examination(samples, data, read, options)
     if against == "question":
         survey(of_samples(examination, 1))
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
-    path = None if data is None else path_of(data)
-    record = examination.noted(job.manifest.of_data(str(path) if path else None, limit=limit, fields=fields))
-    prepared = Prepared(job, record, examination.items, examination.total, path)
+    prepared = Prepared.over(job, examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -196,7 +189,7 @@ def graded_samples(
     if corpus is None:
         if data is None:
             raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
-        return samples_of(data, **read._asdict())
+        return samples_of(data, read)
     if not trec_runs and qrels is None:
         raise UsageError("with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels")
     runs = [ir.read_run(Path(path)) for path in trec_runs]

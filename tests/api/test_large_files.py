@@ -79,9 +79,11 @@ def test_rows_at_the_beginning_are_examined_before_any_call(tmp_path: Path) -> N
 def test_reading_is_told_as_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "data.jsonl", rows(2000))
     seen: list[tuple[str, int]] = []
-    samples = api.samples_of(file, limit=1500)
+    samples = api.samples_of(file, read := api.Read(limit=1500))
     monkeypatch.setattr(api, "EXAMINED", 1200)
-    examination = api.Examination(samples, lambda now: seen.append((now.unit, now.done)))
+    examination = api.Examination(
+        samples, file, read, ce.RunOptions(progress=lambda now: seen.append((now.unit, now.done)))
+    )
     assert sum(1 for _ in examination) == 1200
     assert (seen, examination.total) == ([("samples read", 1000)], None)
     assert sum(1 for _ in examination.items) == 1500
