@@ -219,4 +219,4 @@ def _source(data: Data, read: Read) -> RejudgeSource:
     else:
         samples = samples_of(data, read._replace(limit=None))
         source = RejudgeSource("data", lambda: (SampleResult(sample=sample) for sample in samples), None)
-    return source._replace(results=lambda: islice(source.results(), read.limit)) if read.limit else source
+    return source._replace(results=lambda: islice(source.results(), read.limit)) if read.limit is not None else source

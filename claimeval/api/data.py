@@ -60,6 +60,9 @@ class Read(NamedTuple):
     """Whether rows that cannot be read or repeat an id are left out."""
 
 
+ALL = Read()
+
+
 def read_samples(
     data: Data, *, fields: Mapping[str, str] = NO_FIELDS, limit: int | None = None, skip_malformed: bool = False
 ) -> Iterator[Sample]:
@@ -229,7 +232,7 @@ def import_replies(
 
 
 def samples_of(
-    data: Data, read: Read = Read(), *, references: References | None = None, problems: Problems | None = None
+    data: Data, read: Read = ALL, *, references: References | None = None, problems: Problems | None = None
 ) -> Iterable[Sample]:
     """Return the samples as an iterable that can be iterated more than once; each pass reads a large file again.
 
@@ -317,13 +320,7 @@ class LargeFile(ReadSamples):
 class Examination:
     """A pass over samples before the first call: over all, or over the first ones of a large file."""
 
-    def __init__(
-        self,
-        samples: Iterable[Sample],
-        data: Data | None = None,
-        read: Read = Read(),
-        options: RunOptions = RunOptions(),
-    ) -> None:
+    def __init__(self, samples: Iterable[Sample], data: Data | None, read: Read, options: RunOptions) -> None:
         self.path = None if data is None else path_of(data)
         self._samples, self._read, self._cluster = samples, read, options.cluster
         self._progress = Progress(None, options.progress or progress_bar(), unit="samples read")
